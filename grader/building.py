@@ -1,0 +1,113 @@
+"""Building what is generated from the solutions: the stubs, and the visible checks' stored results."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from grader.given import VALUES
+from grader.records import Status
+from grader.registry import ROOT, Registry, Step
+
+EXERCISES = ROOT / "exercises"
+CLOSE = 1e-12
+_SOLUTION = re.compile(
+    r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
+)
+
+
+class BuildError(Exception):
+    """A solution or a check that nothing can be built from."""
+
+
+def stub(solution: str) -> str:
+    """The student's file: everything but what stands between the solution marks."""
+    if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
+        raise BuildError("a solution mark has no partner")
+
+    def ask(match: re.Match[str]) -> str:
+        indent = match["indent"]
+        return f"{indent}# Write your code here.\n{indent}raise NotImplementedError()\n"
+
+    return _SOLUTION.sub(lambda match: ask(match) if match["indent"] else "", solution)
+
+
+def stubs(registry: Registry) -> dict[Path, str]:
+    """All stubs by path."""
+    return {
+        EXERCISES / step.filename: stub(
+            (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+        )
+        for step in registry.steps
+    }
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    if isinstance(data, dict):
+        for key in sorted(data):
+            yield key
+            yield from _leaves(data[key])
+    elif isinstance(data, (list, tuple)):
+        for item in data:
+            yield from _leaves(item)
+    else:
+        yield data
+
+
+def same_values(old: Any, new: Any) -> bool:
+    """Equal but for the last digits, which another machine's torch may compute differently."""
+    pairs = list(zip(_leaves(old), _leaves(new), strict=False))
+    same_length = len(list(_leaves(old))) == len(list(_leaves(new)))
+    return same_length and all(_same(one, other) for one, other in pairs)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+    return bool(one == other)
+
+
+def values(registry: Registry, step: Step) -> Mapping[str, Any]:
+    """What the reference returns for the visible checks' inputs; BuildError if it fails a check."""
+    from grader.recording import record  # needs torch
+
+    recorded, verdicts = record(registry, step)
+    failed = [verdict for verdict in verdicts if verdict.status is not Status.PASSED]
+    if failed:
+        raise BuildError(f"the reference fails {failed[0].check}: {failed[0].message}")
+    return recorded
+
+
+def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES) -> bool:
+    """Stores the results, one call to a line; False if what is stored is the same."""
+    path = folder / f"{step.id}.json"
+    new = json.loads(json.dumps(recorded))
+    if path.exists() and same_values(json.loads(path.read_text(encoding="utf-8")), new):
+        return False
+    functions = [
+        f'"{name}": {{\n'
+        + ",\n".join(f'"{key}": {json.dumps(new[name][key])}' for key in sorted(new[name]))
+        + "\n}"
+        for name in sorted(new)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text("{\n" + ",\n".join(functions) + "\n}\n", encoding="utf-8")
+    return True
+
+
+def build(registry: Registry) -> list[Path]:
+    """Writes whatever is out of date; the paths of what was written."""
+    written = []
+    for path, text in stubs(registry).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    for step in registry.steps:
+        if write_values(step, values(registry, step)):
+            written.append(VALUES / f"{step.id}.json")
+    return written

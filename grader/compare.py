@@ -1,0 +1,168 @@
+"""Comparing what came back with what should have: first what it is, then its shape, then values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.protocol import Foreign
+from grader.records import Array, Evidence
+
+MAX_CELLS = 256
+_KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
+
+
+class Broken(AssertionError):
+    """A law that does not hold, found by a check.
+
+    told may be read by anyone: it names the property, shapes and positions. shown adds what only
+    a visible check may show: numbers, and the case as evidence.
+    """
+
+    def __init__(self, told: str, shown: str = "", evidence: Evidence | None = None) -> None:
+        super().__init__(told)
+        self.told = told
+        self.shown = shown or told
+        self.evidence = evidence
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two numbers may be and still count as equal."""
+
+    rtol: float
+    atol: float
+
+
+EXACT = Tolerance(1e-9, 1e-10)
+SINGLE = Tolerance(1e-4, 1e-5)
+LARGE = Tolerance(1e-6, 1e-9)
+
+
+def described(value: Any) -> str:
+    """What a returned value is, in words."""
+    match value:
+        case None:
+            return "None (is a `return` missing?)"
+        case Foreign(description):
+            return f"an object of type {description!r}"
+        case np.ndarray():
+            return f"{_KINDS[value.dtype.kind]} of shape {value.shape}"
+        case bool() | int() | float():
+            return f"a single {type(value).__name__}"
+        case tuple() | list():
+            return f"a {type(value).__name__} of {len(value)}"
+    return f"a {type(value).__name__}"
+
+
+def as_array(value: Any) -> NDArray[Any] | None:
+    """The value as an array, where it is one or a single number; else None."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return np.asarray(value)
+    return None
+
+
+def _same_kind(expected: NDArray[Any], got: NDArray[Any]) -> bool:
+    if expected.dtype.kind == "f":
+        return got.dtype.kind in "fiu"
+    if expected.dtype.kind == "b":
+        return got.dtype.kind == "b"
+    return got.dtype.kind in "iu"
+
+
+def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[Any]:
+    """Where two arrays of one shape differ by more than the tolerance; NaN is never right."""
+    if expected.dtype.kind != "f":
+        return np.asarray(expected != got)
+    close = np.isclose(got.astype(float), expected, rtol=tolerance.rtol, atol=tolerance.atol)
+    return ~close
+
+
+def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
+    """An array for the reader of a report; without its cells if they are too many."""
+    cells = array.tolist() if array.size <= MAX_CELLS else None
+    marks = np.flatnonzero(wrong) if wrong is not None and cells is not None else ()
+    return Array(name, array.shape, cells, tuple(int(mark) for mark in marks))
+
+
+def shown_inputs(arguments: dict[str, Any]) -> tuple[Array, ...]:
+    """All arrays among the arguments, those in dicts under their own names; scalars too."""
+    found: list[Array] = []
+    for name, value in arguments.items():
+        if isinstance(value, dict):
+            found += shown_inputs(value)
+        elif value is not None and (array := as_array(value)) is not None:
+            found.append(shown(name, array))
+    return tuple(found)
+
+
+def call_text(name: str, arguments: dict[str, Any]) -> str:
+    """The call as one would write it: `softmax(scores, axis=-1)`."""
+    parts = [
+        f"{key}={value}" if isinstance(value, (bool, int, float)) or value is None else key
+        for key, value in arguments.items()
+    ]
+    return f"{name}({', '.join(parts)})"
+
+
+def _how_many(wrong: NDArray[Any]) -> str:
+    if wrong.ndim == 0:
+        return "The value is wrong."
+    if wrong.all():
+        return f"All {wrong.size} values are wrong."
+    return f"{np.count_nonzero(wrong)} of {wrong.size} values are wrong."
+
+
+def matches(
+    expected: Any,
+    got: Any,
+    tolerance: Tolerance,
+    *,
+    name: str = "",
+    call: str = "",
+    inputs: tuple[Array, ...] = (),
+    names: Sequence[str] = (),
+) -> None:
+    """Raises Broken, with the whole case, unless `got` is what was expected."""
+    if isinstance(expected, tuple):
+        if not isinstance(got, (tuple, list)) or len(got) != len(expected):
+            raise Broken(
+                f"{name} returned {described(got)}; expected {len(expected)} results: "
+                f"({', '.join(names)})."
+            )
+        for label, one, other in zip(names, expected, got, strict=True):
+            matches(one, other, tolerance, name=label, call=call, inputs=inputs)
+        return
+    wanted, array = np.asarray(expected), as_array(got)
+    if array is None:
+        raise Broken(f"{name} returned {described(got)}; expected {_expected(wanted)}.")
+    evidence = Evidence(call, inputs, (shown("expected", wanted),), (shown("got", array),))
+    if array.shape != wanted.shape:
+        told = f"{name} has shape {array.shape}; expected {wanted.shape}."
+        raise Broken(told, evidence=evidence)
+    if not _same_kind(wanted, array):
+        told = f"{name} holds {_KINDS[array.dtype.kind]}; expected {_KINDS[wanted.dtype.kind]}."
+        raise Broken(told, evidence=evidence)
+    wrong = wrong_cells(wanted, array, tolerance)
+    if wrong.any():
+        bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
+        told = f"{name}: {_how_many(wrong)}{bad}"
+        raise Broken(
+            told, evidence=Evidence(call, inputs, evidence.expected, (shown("got", array, wrong),))
+        )
+
+
+def _expected(wanted: NDArray[Any]) -> str:
+    if wanted.ndim == 0:
+        return "a single number"
+    return f"an array of {_KINDS[wanted.dtype.kind]} of shape {wanted.shape}"
+
+
+def _nonfinite(values: NDArray[Any]) -> str:
+    return " Some are NaN." if np.isnan(values).any() else " Some are infinite."

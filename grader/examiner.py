@@ -1,0 +1,249 @@
+"""Runs checks: a pytest session in the judge, whose `student` fixture talks to a worker.
+
+pytest collects the check functions once; then any number of attempts are put through them. What a
+check is worth, and what became of it, is decided here from exceptions and from the registry,
+never from pytest's exit code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from grader import messages
+from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
+from grader.compare import Broken
+from grader.given import Given, KitError
+from grader.records import CheckVerdict, Status
+from grader.registry import ROOT, Check, Step
+from grader.sandbox import Host
+from grader.student import Student
+
+CONFIGURATION = ROOT / "grader" / "checks.ini"
+OPTIONS = ("--assert=plain", "--import-mode=prepend", "-s")
+UNUSED = (
+    *("cacheprovider", "terminal", "logging", "junitxml", "pastebin", "stepwise", "doctest"),
+    *("faulthandler", "unittest", "nose", "warnings", "recwarn", "monkeypatch", "tmpdir"),
+    *("setuponly", "setupplan", "debugging", "unraisableexception", "threadexception"),
+    *("legacypath", "subtests", "pytester_assertions"),
+)
+# After these there is nothing more to learn from the function's other checks.
+HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A step's code, and the modules it stands on."""
+
+    step: Step
+    program: Program
+    source: str
+
+
+class Bench:
+    """One attempt at a time on the bench: its worker, and the checks that are put to it."""
+
+    def __init__(self, host: Host, given: Callable[[Step], Given], suite: str) -> None:
+        self.host = host
+        self.make_given = given
+        self.suite = suite
+        self.items: dict[tuple[str, str], pytest.Item] = {}
+        self.givens: dict[str, Given] = {}
+        self.worker: Worker | None = None
+        self.failure: BaseException | None = None
+        self.faults: list[tuple[str, BaseException]] = []
+
+    # What the checks use.
+
+    @pytest.fixture
+    def student(self) -> Student:
+        """The submission's functions of this step."""
+        return Student(self.attempt.step, self._ask, self._fetch)
+
+    @pytest.fixture
+    def given(self, request: pytest.FixtureRequest) -> Given:
+        """This suite's inputs and right results."""
+        step = self.attempt.step
+        if step.id not in self.givens:
+            self.givens[step.id] = self.make_given(step)
+        given = self.givens[step.id]
+        edges = getattr(request.module, "EDGES", {})
+        given.edges = edges.get(request.node.name.removeprefix("test_"), ())
+        return given
+
+    def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
+        self.printed = ""
+        try:
+            if function not in self.names:
+                raise Missing(function)
+            answer = self._working().call(function, *args, **options)
+        except Raised as raised:
+            self.printed = raised.printed
+            raise
+        self.printed = answer.printed
+        return answer
+
+    def _fetch(self, handle: Any) -> Any:
+        return self._working().fetch(handle)
+
+    def _working(self) -> Worker:
+        """The worker, a fresh one if the last has ended."""
+        if self.worker is None or not self.worker.alive:
+            self.worker = Worker(self.host, self.deadline)
+            self.worker.load(self.attempt.program)
+        return self.worker
+
+    # What grading uses.
+
+    @contextlib.contextmanager
+    def on(self, attempt: Attempt) -> Iterator[None]:
+        """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
+        self.attempt = attempt
+        self.deadline = time.monotonic() + self.host.limits.step_seconds
+        self.worker = Worker(self.host, self.deadline)
+        try:
+            self.names = self.worker.load(attempt.program)
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                self.worker.close()
+
+    def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
+        """Puts the attempt on the bench through these checks, in order."""
+        verdicts: dict[str, CheckVerdict] = {}
+        items = [self.items.get((self.attempt.step.id, check.id)) for check in checks]
+        for check, item, following in zip(checks, items, [*items[1:], None], strict=True):
+            needed = verdicts.get(check.needs or "")
+            if needed and needed.status in HOPELESS:
+                verdict = self._verdict(check, item, needed.status, needed.message)
+            else:
+                verdict = self._judged(check, item, following)
+            if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
+                message = messages.not_counted(check.function)
+                verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
+            verdicts[check.id] = verdict
+        return list(verdicts.values())
+
+    def _verdict(
+        self, check: Check, item: pytest.Item | None, status: Status, message: str, **more: Any
+    ) -> CheckVerdict:
+        title = str(getattr(item, "obj", None).__doc__ or check.id).split("\n")[0]
+        points = check.points if status is Status.PASSED else 0.0
+        return CheckVerdict(
+            check.id, check.function, title, status, points, check.points, message, **more
+        )
+
+    def _judged(
+        self, check: Check, item: pytest.Item | None, following: pytest.Item | None
+    ) -> CheckVerdict:
+        if item is None:
+            return self._verdict(check, item, Status.FAILED, messages.NEVER_REPORTED)
+        self.failure = None
+        self.printed = ""
+        reports = runtestprotocol(item, log=False, nextitem=following)
+        outcomes = [report.outcome for report in reports]
+        if outcomes == ["passed"] * 3 and self.failure is None:
+            return self._verdict(check, item, Status.PASSED, "")
+        if "failed" not in outcomes:
+            return self._verdict(check, item, Status.SKIPPED, messages.NEVER_REPORTED)
+        return self._failed(check, item, self.failure)
+
+    def _failed(
+        self, check: Check, item: pytest.Item, failure: BaseException | None
+    ) -> CheckVerdict:
+        visible = self.suite == "visible"
+        match failure:
+            case Broken():
+                message = failure.shown if visible else failure.told
+                evidence = failure.evidence if visible else None
+                printed = self.printed if visible else ""
+                return self._verdict(
+                    check, item, Status.FAILED, message, evidence=evidence, printed=printed
+                )
+            case Raised():
+                status, message = messages.raised(
+                    failure, check.function, self.attempt.source, self.attempt.step, visible
+                )
+                printed = self.printed if visible else ""
+                return self._verdict(check, item, status, message, printed=printed)
+            case TimedOut():
+                message = messages.timed_out(failure, check.function, self.host.limits)
+                return self._verdict(check, item, Status.TIMEOUT, message)
+            case Died():
+                return self._verdict(check, item, Status.ERROR, messages.died(check.function))
+            case Missing():
+                message = messages.missing(failure.name, self.names, self.attempt.step)
+                return self._verdict(check, item, Status.ERROR, message)
+            case KitError() | None:
+                raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
+        # Not for lack of care in the checks, but because a result can be anything at all.
+        self.faults.append((check.id, failure))
+        return self._verdict(check, item, Status.ERROR, messages.unusable(check.function))
+
+
+@dataclass
+class Missing(CallFailed):
+    """The submission has no function of that name."""
+
+    name: str
+
+
+class _Session:
+    """The pytest plugin around a bench: collects, then hands over to whoever grades."""
+
+    def __init__(self, bench: Bench, work: Callable[[Bench], None]) -> None:
+        self.bench = bench
+        self.work = work
+        self.broken: list[str] = []
+        self.error: BaseException | None = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.broken.append(str(report.longrepr))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            step = item.path.stem.removeprefix("test_")
+            self.bench.items[step, item.name.removeprefix("test_")] = item
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        try:
+            if self.broken:
+                raise KitError("the checks cannot be collected:\n" + "\n".join(self.broken))
+            self.work(self.bench)
+        except BaseException as error:
+            self.error = error
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Iterator[Any]:
+        if call.excinfo is not None and self.bench.failure is None:
+            self.bench.failure = call.excinfo.value
+        return (yield)
+
+
+def examine(bench: Bench, steps: Sequence[Step], work: Callable[[Bench], None]) -> None:
+    """Collects the checks of these steps and calls `work` with the bench, once."""
+    folder = ROOT / "tests" / bench.suite
+    files = [str(folder / f"test_{step.id}.py") for step in steps]
+    missing = [file for file in files if not os.path.exists(file)]
+    if missing:
+        raise KitError(f"there are no checks in {missing[0]}")
+    session = _Session(bench, work)
+    plugins = [option for name in UNUSED for option in ("-p", f"no:{name}")]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    pytest.main(
+        ["-c", str(CONFIGURATION), f"--rootdir={ROOT}", *OPTIONS, *plugins, *files],
+        plugins=[session, bench],
+    )
+    if session.error is not None:
+        raise session.error

@@ -1,0 +1,160 @@
+"""Grading one submission: each step by itself, then on top of the student's own earlier steps."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader import messages
+from grader.client import CallFailed, Program
+from grader.examiner import Attempt, Bench, examine
+from grader.given import Given, Live, Stored
+from grader.records import CheckVerdict, Report, Status, StepVerdict
+from grader.registry import ROOT, Limits, Registry, Step
+from grader.sandbox import Host
+from grader.submission import Submission
+
+SOLUTIONS = ROOT / "solutions"
+Sources = Mapping[str, tuple[str, str]]
+
+
+def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
+    """The right steps that the kit has; a student's bundle has none."""
+    paths = {step.id: folder / step.filename for step in registry.steps}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can guess; it is recorded in the report."""
+    return secrets.randbits(48)
+
+
+class Grader:
+    """Grades submissions, one after the other, on one bench."""
+
+    def __init__(self, registry: Registry, bench: Bench, seed: int) -> None:
+        self.registry = registry
+        self.bench = bench
+        self.seed = seed
+        self.right = solutions(registry)
+
+    def grade(
+        self,
+        submission: Submission,
+        steps: Sequence[Step],
+        on_step: Callable[[StepVerdict], None] = lambda verdict: None,
+    ) -> Report:
+        """The report on these steps. on_step is called with each verdict as it is reached."""
+        verdicts = []
+        for step in steps:
+            verdicts.append(self.step(submission, step))
+            on_step(verdicts[-1])
+        return Report(
+            submission.id,
+            submission.sha256,
+            self.bench.suite,
+            self.seed,
+            self.bench.host.isolation.name,
+            tuple(verdicts),
+        )
+
+    def step(self, submission: Submission, step: Step) -> StepVerdict:
+        """The verdict on one step."""
+        if step.id in submission.refused:
+            return self._unjudged(step, Status.ERROR, submission.refused[step.id])
+        if step.id not in submission.sources:
+            return self._unjudged(
+                step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
+            )
+        attempt = self._attempt(submission, step, self.right)
+        try:
+            with self.bench.on(attempt):
+                verdicts = self.bench.run(step.checks)
+        except CallFailed as failure:
+            message = messages.not_loaded(failure, attempt.source, step, self.bench.host.limits)
+            return self._unjudged(step, Status.ERROR, message)
+        own, message = self._on_own_steps(submission, step, verdicts)
+        return _verdict(step, verdicts, own, message)
+
+    def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
+        """The step's code among earlier steps that are right, where `right` has them."""
+        sources = {
+            name: (source, f"exercises/{name}.py") for name, source in submission.sources.items()
+        }
+        for earlier in self.registry.before(step):
+            if earlier.id in right:
+                sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
+        return Attempt(step, Program(step.id, sources), submission.sources[step.id])
+
+    def _on_own_steps(
+        self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
+    ) -> tuple[bool | None, str]:
+        """Whether what is right by itself is right on the student's own earlier steps too."""
+        passed = {verdict.check for verdict in verdicts if verdict.status is Status.PASSED}
+        values = [check for check in step.checks if not check.needs and check.id in passed]
+        if not values:
+            return None, ""
+        if "exercises" not in submission.sources[step.id]:
+            return True, ""  # it cannot import anything of theirs
+        try:
+            with self.bench.on(self._attempt(submission, step, {})):
+                again = self.bench.run(values)
+        except CallFailed:
+            return False, "It cannot be imported on top of your own earlier steps."
+        broken = [verdict.function for verdict in again if verdict.status is not Status.PASSED]
+        if broken:
+            return False, (
+                f"It does not work yet on top of your own earlier steps: {', '.join(broken)}."
+            )
+        return True, ""
+
+    def _unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
+        """A step whose code could not be run: all its checks share the reason."""
+        verdicts = [
+            CheckVerdict(check.id, check.function, check.id, status, 0.0, check.points, message)
+            for check in step.checks
+        ]
+        return StepVerdict(
+            step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
+        )
+
+
+def _verdict(
+    step: Step, verdicts: Sequence[CheckVerdict], own: bool | None, message: str
+) -> StepVerdict:
+    statuses = {verdict.status for verdict in verdicts}
+    if statuses == {Status.PASSED}:
+        status = Status.PASSED
+    elif statuses == {Status.NOT_ATTEMPTED}:
+        status = Status.NOT_ATTEMPTED
+    else:
+        status = Status.FAILED
+    points = sum(verdict.points for verdict in verdicts)
+    return StepVerdict(
+        step.id, step.title, status, points, step.max_points, tuple(verdicts), own, message
+    )
+
+
+def suite_given(suite: str, seed: int) -> Callable[[Step], Given]:
+    """What makes a suite's inputs for a step."""
+    if suite == "visible":
+        return lambda step: Stored(step.id)
+    live = Live(seed)
+    return lambda step: live
+
+
+def with_grader(
+    registry: Registry,
+    host: Host,
+    suite: str,
+    seed: int,
+    steps: Sequence[Step],
+    work: Callable[[Grader], Any],
+) -> Any:
+    """Collects the suite's checks of these steps and calls `work` with a grader; its result."""
+    results: list[Any] = []
+    bench = Bench(host, suite_given(suite, seed), suite)
+    examine(bench, steps, lambda bench: results.append(work(Grader(registry, bench, seed))))
+    return results[0]

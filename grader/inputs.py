@@ -1,0 +1,98 @@
+"""Inputs of checks: random arrays from a seed, with a stream that is the same everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Sizes = Mapping[str, Any]
+Arguments = dict[str, Any]
+Build = Callable[..., Arguments]
+
+
+def _seed(*key: object) -> int:
+    return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "big")
+
+
+class Draw:
+    """Random arrays that depend on the key alone.
+
+    RandomState, because its stream is frozen for good, which default_rng's is not. With decimals,
+    numbers are rounded: a person can read them, and every machine gets the same bits.
+    """
+
+    def __init__(self, *key: object, decimals: int | None = None) -> None:
+        self.random = np.random.RandomState(_seed(*key))
+        self.decimals = decimals
+
+    def _rounded(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
+        return array if self.decimals is None else np.round(array, self.decimals)
+
+    def normal(self, *shape: int) -> NDArray[np.float64]:
+        """Standard normal numbers."""
+        return self._rounded(np.asarray(self.random.standard_normal(shape)))
+
+    def uniform(self, *shape: int) -> NDArray[np.float64]:
+        """Uniform numbers in [0, 1)."""
+        return np.floor(np.asarray(self.random.random_sample(shape)) * 2**20) / 2**20
+
+    def tokens(self, vocabulary: int, *shape: int) -> NDArray[np.int64]:
+        """Token ids below `vocabulary`."""
+        return np.asarray(self.random.randint(0, vocabulary, shape)).astype(np.int64)
+
+    def whole(self, low: int, high: int) -> int:
+        """One whole number, low <= n < high."""
+        return int(self.random.randint(low, high))
+
+
+def resized(sizes: Sizes, *key: object) -> dict[str, Any]:
+    """The same sizes, enlarged at random: equal ones stay equal, larger ones larger, 1 stays 1."""
+    draw = Draw("sizes", *key)
+    grown = [0, 1]
+    while len(grown) < 64:
+        grown.append(grown[-1] + 1 + (draw.whole(0, 3) == 0))
+
+    def grow(size: Any) -> Any:
+        if isinstance(size, tuple):
+            return tuple(grow(item) for item in size)
+        whole = isinstance(size, int) and not isinstance(size, bool)
+        return grown[size] if whole and 1 < size < len(grown) else size
+
+    return {name: grow(size) for name, size in sizes.items()}
+
+
+def mapped(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
+    """The same nest of dicts, lists and tuples, with every array changed."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: mapped(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(item, change) for item in value)
+    return value
+
+
+def digest(value: Any) -> str:
+    """A short name for exactly these arguments."""
+    state = hashlib.blake2b(digest_size=8)
+
+    def add(item: Any) -> None:
+        if isinstance(item, np.ndarray):
+            state.update(f"{item.dtype.str}{item.shape}".encode())
+            state.update(np.ascontiguousarray(item).tobytes())
+        elif isinstance(item, dict):
+            for key in sorted(item):
+                state.update(key.encode())
+                add(item[key])
+        elif isinstance(item, (list, tuple)):
+            for member in item:
+                add(member)
+        else:
+            state.update(repr(item).encode())
+
+    add(value)
+    return state.hexdigest()

@@ -1,0 +1,97 @@
+"""What a student is told when a call brought no value. Own code may be quoted, inputs may not."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+from collections.abc import Sequence
+
+from grader.client import CallFailed, Died, Raised, TimedOut
+from grader.records import Status
+from grader.registry import Limits, Step
+
+NEVER_REPORTED = "This check did not report a result, so it earns nothing."
+
+
+def not_counted(function: str) -> str:
+    """For a law that holds, of a function whose values are wrong."""
+    return f"Not counted yet: first {function} must return the right values."
+
+
+def missing(name: str, names: Sequence[str], step: Step) -> str:
+    """For a function that the file does not define."""
+    wanted = {function.name for function in step.functions}
+    others = [other for other in names if other not in wanted]
+    close = difflib.get_close_matches(name, others, n=1, cutoff=0.6)
+    guess = f" Is {close[0]!r} meant to be it?" if close else ""
+    return f"{step.filename} has no function {name!r}.{guess}"
+
+
+def timed_out(failure: TimedOut, function: str, limits: Limits) -> str:
+    """For a call, or a whole step, that took too long."""
+    if failure.whole_step:
+        return f"The checks of this step took more than {limits.step_seconds:g} s together."
+    return (
+        f"{function} had not returned after {failure.seconds:g} s. "
+        "Is there a loop that never ends, or far too much work?"
+    )
+
+
+def died(function: str) -> str:
+    """For a process that ended instead of answering."""
+    return f"The process ended while {function} was running: it exited, crashed or was killed."
+
+
+def unusable(function: str) -> str:
+    """For a result that the check itself stumbled over."""
+    return f"What {function} returned is not what the check can work with: look at its shape and type."
+
+
+def _known(raised: Raised) -> str:
+    """The exception's name if it is one of Python's own; a name of the student's may say anything."""
+    known = getattr(builtins, raised.type, None)
+    return raised.type if isinstance(known, type) else "an exception of its own"
+
+
+def _place(raised: Raised, source: str, step: Step) -> str:
+    lines = source.splitlines()
+    if not raised.lines or not 0 < raised.lines[-1] <= len(lines):
+        return ""
+    number = raised.lines[-1]
+    return f" ({step.filename}, line {number}: `{lines[number - 1].strip()[:100]}`)"
+
+
+def raised(
+    failure: Raised, function: str, source: str, step: Step, visible: bool
+) -> tuple[Status, str]:
+    """For an exception. Its text may carry inputs, so it is shown only where inputs are."""
+    if "NotImplementedError" in failure.kinds:
+        return Status.NOT_ATTEMPTED, f"{function} is not written yet."
+    if "MemoryError" in failure.kinds:
+        return Status.MEMORY, f"{function} asked for more memory than a call may use."
+    if "SystemExit" in failure.kinds:
+        return Status.ERROR, f"{function} called exit().{_place(failure, source, step)}"
+    text = f": {failure.text[:300]}" if visible and failure.text else ""
+    name = _known(failure)
+    return Status.ERROR, f"{function} raised {name}{text}{_place(failure, source, step)}"
+
+
+def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits) -> str:
+    """For a file that could not be imported. No input has reached it yet: its text may be shown."""
+    match failure:
+        case Raised():
+            place = _place(failure, source, step)
+            if "SyntaxError" in failure.kinds:
+                return f"{step.filename} is not valid Python: {failure.text[:300]}{place}"
+            if "SystemExit" in failure.kinds:
+                return f"{step.filename} calls exit() when it is imported.{place}"
+            text = f": {failure.text[:300]}" if failure.text else ""
+            return f"Importing {step.filename} raised {_known(failure)}{text}{place}"
+        case TimedOut():
+            return (
+                f"Importing {step.filename} took more than {limits.call_seconds:g} s: "
+                "does it run something long outside of its functions?"
+            )
+        case Died():
+            return f"The process ended while {step.filename} was being imported."
+    return f"{step.filename} could not be imported."

@@ -1,0 +1,63 @@
+"""The proof that the checks work: every known mistake is rejected, every fair variant accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.grading import Grader, with_grader
+from grader.records import Status, StepVerdict
+from grader.registry import Registry, Step
+from grader.sandbox import Host
+from grader.variants import FAIR, MISTAKES, Variant, read
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a variant."""
+
+    variant: Variant
+    verdict: StepVerdict
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The checks that rejected it, in order."""
+        return tuple(
+            check.check
+            for check in self.verdict.checks
+            if check.status not in (Status.PASSED, Status.SKIPPED)
+        )
+
+    @property
+    def ok(self) -> bool:
+        """A mistake must fail the check that it names; a fair variant none."""
+        if self.variant.kind == "fair":
+            return self.verdict.status is Status.PASSED
+        return self.variant.caught_by in self.failed
+
+
+def prove(
+    registry: Registry,
+    host: Host,
+    suite: str,
+    seed: int,
+    steps: Sequence[Step],
+    on_finding: Callable[[Finding], None] = lambda finding: None,
+) -> list[Finding]:
+    """Grades all variants of these steps."""
+    variants = [
+        (step, variant)
+        for step in steps
+        for folder in (MISTAKES, FAIR)
+        for variant in read(folder, step)
+    ]
+
+    def work(grader: Grader) -> list[Finding]:
+        findings = []
+        for step, variant in variants:
+            finding = Finding(variant, grader.step(variant.submission, step))
+            on_finding(finding)
+            findings.append(finding)
+        return findings
+
+    return list(with_grader(registry, host, suite, seed, steps, work))

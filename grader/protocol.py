@@ -1,0 +1,223 @@
+"""Values between judge and worker: framed, typed, capped. No pickle, no eval.
+
+A frame is its length (8 bytes), the call's nonce (16 bytes) and one encoded value. A value is a
+tag and its data: scalars, str, None, list, tuple, dict with str keys, arrays (dtype, shape, how
+they lie in memory, raw bytes), handles of objects that stay in the worker, and the name of a type
+that cannot cross. The worker has its own copy of the format, because it may import nothing of
+this package.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_FRAME = 64 * 2**20
+MAX_DEPTH = 16
+MAX_ITEMS = 20_000
+MAX_DIMENSIONS = 16
+MAX_DIGITS = 64
+NONCE = 16
+HEADER = struct.Struct(">Q16s")
+KINDS = "biuf"
+
+_U32 = struct.Struct(">I")
+_U64 = struct.Struct(">Q")
+_F64 = struct.Struct(">d")
+
+
+class ProtocolError(Exception):
+    """The bytes are not a value of this format, or too much of one."""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Stands for an object that a student's function returned and that stays in the worker."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Laid:
+    """An array together with how it must lie in the worker's memory.
+
+    layout: `C`, `F`, `strided` (every second element of a larger buffer) or `reversed` (negative
+    strides on the last axis); writable says whether writing into it is allowed there.
+    """
+
+    array: NDArray[Any]
+    layout: str = "C"
+    writable: bool = True
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An array that counts, in the worker, the multiplications made with it."""
+
+    array: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A returned object of a type that cannot cross; all the judge learns is what it is called."""
+
+    description: str
+
+
+LAYOUTS = {"C": 0, "F": 1, "strided": 2, "reversed": 3}
+COUNTED = 4
+
+
+def _text(tag: bytes, text: str) -> bytes:
+    data = text.encode("utf-8", "surrogatepass")
+    return tag + _U32.pack(len(data)) + data
+
+
+def _array(array: NDArray[Any], layout: int, writable: bool) -> list[bytes]:
+    dtype = array.dtype.newbyteorder("<").str.encode()
+    shape = b"".join(_U64.pack(size) for size in array.shape)
+    head = bytes([len(dtype)]) + dtype + bytes([array.ndim]) + shape + bytes([layout, writable])
+    return [b"A", head, np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()]
+
+
+def _pieces(value: Any) -> list[bytes]:
+    match value:
+        case None:
+            return [b"N"]
+        case bool():
+            return [b"T" if value else b"F"]
+        case int():
+            return [_text(b"I", str(value))]
+        case float():
+            return [b"D", _F64.pack(value)]
+        case str():
+            return [_text(b"S", value)]
+        case Handle(number):
+            return [b"H", _U64.pack(number)]
+        case Laid(array, layout, writable):
+            return _array(array, LAYOUTS[layout], writable)
+        case Counted(array):
+            return _array(array, COUNTED, False)
+        case np.ndarray() | np.generic():
+            return _array(np.asarray(value), 0, True)
+        case list() | tuple():
+            head = (b"L" if isinstance(value, list) else b"U") + _U32.pack(len(value))
+            return [head, *(piece for item in value for piece in _pieces(item))]
+        case dict():
+            items = [[_text(b"", key), *_pieces(item)] for key, item in value.items()]
+            return [b"M" + _U32.pack(len(value)), *(piece for item in items for piece in item)]
+    raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
+
+
+def encode(value: Any) -> bytes:
+    """The value as bytes; TypeError for a type that has no encoding."""
+    return b"".join(_pieces(value))
+
+
+class _Reader:
+    """Reads one value, counting what it takes before it takes it."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
+        self.at = 0
+        self.items = 0
+
+    def take(self, size: int) -> memoryview:
+        if size > len(self.data) - self.at:
+            raise ProtocolError("the value ends too soon")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def count(self) -> int:
+        (number,) = _U32.unpack(self.take(4))
+        return int(number)
+
+    def text(self) -> str:
+        return bytes(self.take(self.count())).decode("utf-8", "replace")
+
+    def array(self) -> NDArray[Any]:
+        try:
+            dtype = np.dtype(bytes(self.take(self.take(1)[0])).decode("ascii"))
+        except (TypeError, ValueError, SyntaxError) as error:
+            raise ProtocolError("an array of no known type") from error
+        if dtype.kind not in KINDS or dtype.itemsize > 8:
+            raise ProtocolError("an array of a type that is not allowed")
+        dimensions = self.take(1)[0]
+        if dimensions > MAX_DIMENSIONS:
+            raise ProtocolError("an array of too many dimensions")
+        shape = tuple(int(_U64.unpack(self.take(8))[0]) for _ in range(dimensions))
+        raw = bytes(self.take(math.prod(shape) * dtype.itemsize))
+        if not raw and max(shape) > MAX_ITEMS:
+            raise ProtocolError("an empty array of an impossible shape")
+        if dtype.kind == "b":  # any byte but 0 means True; NumPy trusts that only 0 and 1 occur
+            return (np.frombuffer(raw, np.uint8) != 0).reshape(shape)
+        return np.frombuffer(raw, dtype).reshape(shape)
+
+    def whole_number(self) -> int:
+        digits = self.text()
+        if len(digits) > MAX_DIGITS:
+            raise ProtocolError("an integer too long to be one")
+        try:
+            return int(digits)
+        except ValueError as error:
+            raise ProtocolError("an integer that is none") from error
+
+    def several(self, depth: int) -> list[Any]:
+        number = self.count()
+        self.items += number
+        if self.items > MAX_ITEMS:
+            raise ProtocolError("too many items")
+        return [self.value(depth + 1) for _ in range(number)]
+
+    def mapping(self, depth: int) -> dict[str, Any]:
+        number = self.count()
+        self.items += number
+        if self.items > MAX_ITEMS:
+            raise ProtocolError("too many items")
+        return {self.text(): self.value(depth + 1) for _ in range(number)}
+
+    def value(self, depth: int = 0) -> Any:
+        if depth > MAX_DEPTH:
+            raise ProtocolError("nested too deeply")
+        tag = bytes(self.take(1))
+        if tag in _CONSTANTS:
+            return _CONSTANTS[tag]
+        match tag:
+            case b"I":
+                return self.whole_number()
+            case b"D":
+                return float(_F64.unpack(self.take(8))[0])
+            case b"S":
+                return self.text()
+            case b"A":
+                return self.array()
+            case b"L":
+                return self.several(depth)
+            case b"U":
+                return tuple(self.several(depth))
+            case b"M":
+                return self.mapping(depth)
+            case b"H":
+                return Handle(int(_U64.unpack(self.take(8))[0]))
+            case b"X":
+                return Foreign(self.text()[:80])
+        raise ProtocolError("a value of an unknown kind")
+
+
+_CONSTANTS: dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
+
+
+def decode(data: bytes) -> Any:
+    """The value in these bytes; ProtocolError unless they are exactly one allowed value."""
+    if len(data) > MAX_FRAME:
+        raise ProtocolError("too large")
+    reader = _Reader(memoryview(data))
+    value = reader.value()
+    if reader.at != len(data):
+        raise ProtocolError("more than one value")
+    return value

@@ -1,0 +1,128 @@
+"""What the judge found, as frozen records; everything a report shows is in here."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+SCHEMA = "nopeek/report/1"
+
+
+class Status(str, Enum):
+    """How a check, or a step, ended. A step is only ever one of the first four."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_ATTEMPTED = "not_attempted"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of a failing case, small enough to be read.
+
+    cells is the nested list of numbers; wrong marks, in C order, the cells that are not as expected.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    cells: Any
+    wrong: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The smallest failing case: what went in, what should have come out, what came out."""
+
+    call: str
+    inputs: tuple[Array, ...] = ()
+    expected: tuple[Array, ...] = ()
+    got: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The known mistake that produces exactly these numbers."""
+
+    misconception: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class CheckVerdict:
+    """What one check found about one function of a submission."""
+
+    check: str
+    function: str
+    title: str
+    status: Status
+    points: float
+    max_points: float
+    message: str = ""
+    evidence: Evidence | None = None
+    printed: str = ""
+    diagnosis: Diagnosis | None = None
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """All checks of one step.
+
+    on_own_steps: None where there was nothing to try; else whether what passed on top of right
+    earlier steps also passes on top of the submission's own. message says why not, or why the
+    step could not be judged at all.
+    """
+
+    step: str
+    title: str
+    status: Status
+    points: float
+    max_points: float
+    checks: tuple[CheckVerdict, ...]
+    on_own_steps: bool | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A submission's verdicts, and all that is needed to repeat them."""
+
+    submission: str
+    sha256: str
+    suite: str
+    seed: int
+    isolation: str
+    steps: tuple[StepVerdict, ...]
+
+    @property
+    def score(self) -> float:
+        """Points earned."""
+        return sum(step.points for step in self.steps)
+
+    @property
+    def max_score(self) -> float:
+        """Points to be had."""
+        return sum(step.max_points for step in self.steps)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every step passed."""
+        return all(step.status is Status.PASSED for step in self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON data, schema `nopeek/report/1`."""
+        return {
+            "schema": SCHEMA,
+            "submission": {"id": self.submission, "sha256": self.sha256},
+            "suite": self.suite,
+            "seed": self.seed,
+            "isolation": self.isolation,
+            "score": self.score,
+            "max_score": self.max_score,
+            "steps": [dataclasses.asdict(step) for step in self.steps],
+        }

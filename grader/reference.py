@@ -1,0 +1,251 @@
+"""The torch reference of Part I: what every step of the contract computes, in float64.
+
+The only module of the project that imports torch. Arguments are NumPy arrays (or None, numbers,
+dicts of arrays), never modified; results are new NumPy arrays, or a Python float where the contract
+says float. torch's own operations do the work, so that this is a second opinion and not the
+solutions typed again. Where torch and the contract disagree the contract wins, and the docstring or
+a comment says so.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import ArrayLike, NDArray
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+# Before the first torch operation: a fork after a parallel one hangs.
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Params = Mapping[str, Array]
+Cache = tuple[tuple[torch.Tensor, torch.Tensor], ...]
+
+# F.cross_entropy always ignores some id, -100 unless told; this one is no token's.
+NOTHING_IGNORED = torch.iinfo(torch.int64).min
+
+
+def _copied(values: ArrayLike, dtype: type[np.generic]) -> torch.Tensor:
+    """A tensor of its own: from_numpy warns of read-only arrays and refuses negative strides."""
+    return torch.from_numpy(np.array(values, dtype=dtype, order="C"))
+
+
+def _floats(values: ArrayLike) -> torch.Tensor:
+    return _copied(values, np.float64)
+
+
+def _ids(values: ArrayLike) -> torch.Tensor:
+    return _copied(values, np.int64)
+
+
+def _bools(values: ArrayLike) -> torch.Tensor:
+    return _copied(values, np.bool_)
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    """NumPy's view of a tensor that nothing else holds; clone unshares expanded and sliced ones."""
+    array: NDArray[Any] = tensor.clone(memory_format=torch.contiguous_format).numpy()
+    return array
+
+
+def linear(x: Array, weight: Array, bias: Array | None = None) -> Floats:
+    """`F.linear`, which keeps its weight as (d_out, d_in): the contract's is the transpose."""
+    offset = None if bias is None else _floats(bias)
+    return _array(F.linear(_floats(x), _floats(weight).T, offset))
+
+
+def project_qkv(x: Array, w_q: Array, w_k: Array, w_v: Array) -> tuple[Floats, Floats, Floats]:
+    """`F.linear` three times on the same x."""
+    return linear(x, w_q), linear(x, w_k), linear(x, w_v)
+
+
+def attention_scores(q: Array, k: Array) -> Floats:
+    """`torch.einsum` over the feature axis, scaled by 1/√d_k."""
+    products = torch.einsum("...qd,...kd->...qk", _floats(q), _floats(k))
+    return _array(products / math.sqrt(np.shape(q)[-1]))
+
+
+def causal_mask(t_q: int, t_k: int | None = None) -> Mask:
+    """`torch.tril`, its diagonal moved so that the queries are the last positions.
+
+    torch's `is_causal=True` is upper-left instead: there the queries are the first positions.
+    """
+    t_k = t_q if t_k is None else t_k
+    if t_k < t_q:
+        raise ValueError(f"t_k is {t_k}, less than t_q, which is {t_q}")
+    return _array(torch.ones(t_q, t_k, dtype=torch.bool).tril(diagonal=t_k - t_q))
+
+
+def padding_mask(tokens: Array, pad_id: int) -> Mask:
+    """`torch.ne` against pad_id, with an axis of size 1 for the queries."""
+    return _array(torch.ne(_ids(tokens), pad_id).unsqueeze(-2))
+
+
+def additive_mask(mask: Array) -> Floats:
+    """`torch.where` between 0 and -inf; 0 times -inf would be NaN."""
+    return _array(torch.where(_bools(mask), 0.0, -torch.inf).double())
+
+
+def apply_mask(scores: Array, mask: Array) -> Floats:
+    """`torch.masked_fill`, which fills where its mask is True: in the contract True stays."""
+    return _array(_floats(scores).masked_fill(~_bools(mask), -torch.inf))
+
+
+def softmax(scores: Array, axis: int = -1) -> Floats:
+    """`torch.softmax`, except that a slice of -inf throughout, NaN in torch, gives zeros."""
+    logits = _floats(scores)
+    blocked = torch.isneginf(logits).all(dim=axis, keepdim=True)
+    return _array(torch.softmax(logits, dim=axis).masked_fill(blocked, 0.0))
+
+
+def attention_output(weights: Array, v: Array) -> Floats:
+    """`torch.matmul`."""
+    return _array(torch.matmul(_floats(weights), _floats(v)))
+
+
+def attention(q: Array, k: Array, v: Array, mask: Array | None = None) -> Floats:
+    """`F.scaled_dot_product_attention`; a query that may attend to nothing gives 0."""
+    queries, keys, values = _floats(q), _floats(k), _floats(v)
+    allowed = _bools(True if mask is None else mask)
+    allowed = allowed.expand(*queries.shape[:-1], keys.shape[-2])
+    with sdpa_kernel(SDPBackend.MATH):  # the backend that takes all shapes
+        output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed)
+    # A fully masked row is NaN or 0 in torch, by version and backend.
+    blocked = ~allowed.any(dim=-1, keepdim=True)
+    return _array(output.masked_fill(blocked, 0.0))
+
+
+def masked_self_attention(
+    x: Array, w_q: Array, w_k: Array, w_v: Array, padding: Array | None = None
+) -> Floats:
+    """`attention` under the lower triangle; padding hides keys as well, never queries."""
+    mask = causal_mask(np.shape(x)[-2])
+    if padding is not None:
+        mask = _array(torch.logical_and(_bools(mask), _bools(padding)))
+    return attention(*project_qkv(x, w_q, w_k, w_v), mask)
+
+
+def shift_tokens(tokens: Array) -> tuple[Ids, Ids]:
+    """`torch.narrow` twice: all but the last token, and all but the first."""
+    text = _ids(tokens)
+    length = text.shape[-1] - 1
+    if length < 1:
+        raise ValueError(f"tokens must hold at least 2 positions, not {length + 1}")
+    return _array(text.narrow(-1, 0, length)), _array(text.narrow(-1, 1, length))
+
+
+def log_softmax(logits: Array) -> Floats:
+    """`torch.log_softmax` over the last axis."""
+    return _array(torch.log_softmax(_floats(logits), dim=-1))
+
+
+def cross_entropy(logits: Array, targets: Array, ignore_id: int | None = None) -> float:
+    """`F.cross_entropy` with `ignore_index`; ignoring everything, NaN in torch, is an error."""
+    ignored = NOTHING_IGNORED if ignore_id is None else ignore_id
+    labels = _ids(targets).reshape(-1)
+    if bool((labels == ignored).all()):
+        raise ValueError("targets must hold at least one position that is not ignore_id")
+    rows = _floats(logits).reshape(labels.numel(), -1)
+    return float(F.cross_entropy(rows, labels, ignore_index=ignored))
+
+
+def sequence_log_prob(logits: Array, targets: Array) -> Floats:
+    """`torch.log_softmax`, `torch.gather` of the targets, and the sum over time."""
+    log_probs = torch.log_softmax(_floats(logits), dim=-1)
+    chosen = torch.gather(log_probs, -1, _ids(targets).unsqueeze(-1))
+    return _array(chosen.squeeze(-1).sum(dim=-1))
+
+
+def next_token_logits(tokens: Array, params: Params) -> Floats:
+    """`F.embedding` plus positions, `masked_self_attention`, and the output projection."""
+    ids, position = _ids(tokens), _floats(params["position"])
+    length, t_max = ids.shape[-1], len(position)
+    if length > t_max:
+        raise ValueError(f"tokens has {length} positions, more than T_max, which is {t_max}")
+    x = _array(F.embedding(ids, _floats(params["embedding"])) + position[:length])
+    y = masked_self_attention(x, params["w_q"], params["w_k"], params["w_v"])
+    return linear(y, params["w_out"])
+
+
+def teacher_forced_loss(tokens: Array, params: Params) -> float:
+    """`cross_entropy` of one forward pass; the last token, a target only, needs no position."""
+    inputs, targets = shift_tokens(tokens)
+    return cross_entropy(next_token_logits(inputs, params), targets)
+
+
+def new_cache() -> Cache:
+    """The chunks of (keys, values) so far: none. A tuple, so that no two caches share state."""
+    return ()
+
+
+def attend_with_cache(
+    x_new: Array, cache: Cache, w_q: Array, w_k: Array, w_v: Array
+) -> tuple[Floats, Cache]:
+    """`torch.cat` of all chunks, the old ones as they were projected then, and `attention`."""
+    q, k_new, v_new = project_qkv(x_new, w_q, w_k, w_v)
+    cache = (*cache, (_floats(k_new), _floats(v_new)))
+    k = _array(torch.cat([keys for keys, _ in cache], dim=-2))
+    v = _array(torch.cat([values for _, values in cache], dim=-2))
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
+
+
+def sample_token(
+    logits: Array, u: ArrayLike | None, temperature: float = 1.0, top_k: int | None = None
+) -> Ids:
+    """`torch.searchsorted` of u in the cumulative probabilities of the kept ids."""
+    if temperature < 0:
+        raise ValueError(f"temperature must not be negative, and is {temperature}")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, and is {top_k}")
+    values = _floats(logits)
+    # Stable, so that the lowest ids win a tie; torch.topk promises nothing there.
+    kept = torch.sort(values, dim=-1, descending=True, stable=True).indices[..., :top_k]
+    if temperature == 0:
+        return _array(kept[..., 0])
+    if u is None:
+        raise ValueError("u is needed at a temperature above 0")
+    return _array(_inverse_cdf(values, kept, _floats(u), temperature))
+
+
+def _inverse_cdf(
+    logits: torch.Tensor, kept: torch.Tensor, u: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    """The smallest kept id whose cumulative probability exceeds u."""
+    # The maximum goes first: a small temperature would overflow, and inf - inf is NaN.
+    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
+    dropped = torch.ones_like(logits, dtype=torch.bool).scatter(-1, kept, value=False)
+    cumulative = torch.softmax(scaled.masked_fill(dropped, -torch.inf), dim=-1).cumsum(dim=-1)
+    draws = u.expand(logits.shape[:-1]).unsqueeze(-1).contiguous()
+    # right=True finds the first entry above u, not at u; past the end means that rounding ate it.
+    found = torch.searchsorted(cumulative.contiguous(), draws, right=True).squeeze(-1)
+    return torch.minimum(found, kept.amax(dim=-1))
+
+
+def generate(
+    prompt: Array,
+    n_new: int,
+    params: Params,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    u: ArrayLike | None = None,
+) -> Ids:
+    """A full forward pass for every token and no cache: a second opinion on the cached route."""
+    tokens, t_max = _ids(prompt), len(params["position"])
+    total = tokens.shape[-1] + n_new
+    if total > t_max:
+        raise ValueError(f"prompt and n_new make {total} tokens, more than T_max, which is {t_max}")
+    if temperature > 0 and u is None:
+        raise ValueError("u is needed at a temperature above 0")
+    for step in range(n_new):
+        logits = next_token_logits(_array(tokens), params)[..., -1, :]
+        draw = None if u is None else np.asarray(u)[..., step]
+        chosen = _ids(sample_token(logits, draw, temperature, top_k))
+        tokens = torch.cat([tokens, chosen.unsqueeze(-1)], dim=-1)
+    return _array(tokens)

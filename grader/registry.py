@@ -1,0 +1,134 @@
+"""The registry of steps: one data file, `registry.toml`, that everything reads."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PACKAGE = Path(__file__).resolve().parent
+ROOT = PACKAGE.parent
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check's name, what it judges, what it is worth and which check must pass for it to pay."""
+
+    id: str
+    function: str
+    points: float
+    needs: str | None
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that the student writes.
+
+    takes names the required arguments, which are passed by position; returns names the results,
+    with a `*` before one that only the student's own code looks into.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    returns: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One file of the student's: its functions and their checks, in order."""
+
+    id: str
+    title: str
+    part: int
+    source: str
+    functions: tuple[Function, ...]
+
+    @property
+    def number(self) -> int:
+        """3 for `step03_mask`."""
+        return int(self.id[4:6])
+
+    @property
+    def filename(self) -> str:
+        """`step03_mask.py`."""
+        return f"{self.id}.py"
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all functions, in order."""
+        return tuple(check for function in self.functions for check in function.checks)
+
+    @property
+    def max_points(self) -> float:
+        """What the whole step is worth."""
+        return sum(check.points for check in self.checks)
+
+    def function(self, name: str) -> Function:
+        """The function of that name; KeyError if the step has none."""
+        return {function.name: function for function in self.functions}[name]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call, and a step, may take."""
+
+    call_seconds: float
+    step_seconds: float
+    memory_mib: int
+
+
+@dataclass(frozen=True)
+class Registry:
+    """All steps in order, and the limits."""
+
+    steps: tuple[Step, ...]
+    limits: Limits
+
+    def find(self, name: str) -> Step:
+        """The step called `3`, `03`, `step03` or `step03_mask`; ValueError if there is none."""
+        wanted = name.strip().removesuffix(".py")
+        match = re.fullmatch(r"(?:step)?(\d{1,3})", wanted)
+        for step in self.steps:
+            if step.id == wanted or (match and step.number == int(match[1])):
+                return step
+        known = f"1 to {self.steps[-1].number}"
+        raise ValueError(f"there is no step {name!r}: name one of {known}, or a file's name")
+
+    def before(self, step: Step) -> tuple[Step, ...]:
+        """The steps that come before this one, which it may import."""
+        return self.steps[: self.steps.index(step)]
+
+
+def _function(entry: dict[str, Any]) -> Function:
+    first = next(iter(entry["checks"]), None)
+    checks = tuple(
+        Check(name, entry["name"], float(points), None if name == first else first)
+        for name, points in entry["checks"].items()
+    )
+    return Function(entry["name"], tuple(entry["takes"]), tuple(entry["returns"]), checks)
+
+
+@lru_cache(maxsize=None)
+def load(path: Path = PACKAGE / "registry.toml") -> Registry:
+    """The registry in that file, read once."""
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    steps = tuple(
+        Step(
+            entry["id"],
+            entry["title"],
+            int(entry["part"]),
+            entry["source"],
+            tuple(_function(function) for function in entry["function"]),
+        )
+        for entry in data["step"]
+    )
+    return Registry(steps, Limits(**data["limits"]))

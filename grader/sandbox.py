@@ -1,0 +1,254 @@
+"""Where workers run: starting the worker program, and what keeps it in.
+
+`Process` is the isolation that needs nothing of the platform: a process group of its own, resource
+limits, a clean environment, an empty working directory, all of it killed at the end. It keeps
+mistakes in, not attackers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from grader.registry import Limits
+
+PROGRAM = Path(__file__).with_name("worker.py")
+START_SECONDS = 30.0
+END_SECONDS = 10.0
+_COMMAND = struct.Struct(">cQ")
+_U32 = struct.Struct(">I")
+# On macOS a forked child must not touch the system's BLAS; Windows has no fork at all.
+CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
+
+
+class SandboxError(Exception):
+    """The worker program cannot be started on this machine."""
+
+
+class Isolation(Protocol):
+    """A way to start the worker program."""
+
+    name: str
+
+    def command(self, program: list[str]) -> list[str]:
+        """The command line that runs `program` under this isolation."""
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """The whole environment of the program; folder is its empty working directory."""
+
+
+class Process:
+    """A process with limits, for code that is trusted not to attack."""
+
+    name = "process"
+
+    def command(self, program: list[str]) -> list[str]:
+        """The program itself."""
+        return program
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """One thread for every BLAS, a fixed hash seed, and nothing of the judge's."""
+        threads = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+        keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+        return {
+            "HOME": str(folder),
+            "TMPDIR": str(folder),
+            "LANG": "C.UTF-8",
+            "PYTHONHASHSEED": "0",
+            **{f"{name}_NUM_THREADS": "1" for name in threads},
+            **{name: os.environ[name] for name in keep if name in os.environ},
+        }
+
+
+def _packages() -> str:
+    """The folder that NumPy is installed in."""
+    spec = find_spec("numpy")
+    if spec is None or spec.origin is None:
+        raise SandboxError("NumPy is not installed: run `make check`, or `pip install numpy`")
+    return str(Path(spec.origin).parent.parent)
+
+
+def _program(mode: str, descriptor: int, limits: Limits) -> list[str]:
+    return [
+        sys.executable,
+        *("-I", "-S", "-B", str(PROGRAM), mode, str(descriptor), _packages()),
+        *(str(limits.memory_mib), str(limits.step_seconds)),
+    ]
+
+
+def channel_pair() -> tuple[socket.socket, socket.socket]:
+    """Two connected sockets, one for the judge and one for a worker."""
+    return socket.socketpair()
+
+
+class Host:
+    """Starts workers and ends them; a context manager that leaves no process behind."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        self.isolation = isolation
+        self.limits = limits
+        self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
+
+    def __enter__(self) -> Host:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def start(self) -> tuple[socket.socket, int]:
+        """A new worker: the socket that it listens on, and its number for `end`."""
+        raise NotImplementedError
+
+    def end(self, number: int) -> None:
+        """Kills a worker and whatever it has started."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Ends everything and removes the working directory."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        descriptor = theirs.fileno()
+        windows = sys.platform == "win32"
+        program = _program("share" if windows else mode, descriptor, self.limits)
+        process = subprocess.Popen(
+            self.isolation.command(program),
+            env=self.isolation.environment(self.folder),
+            cwd=self.folder,
+            stdin=subprocess.PIPE if windows else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=() if windows else (descriptor,),
+            start_new_session=not windows,
+        )
+        if sys.platform == "win32" and process.stdin:
+            shared = theirs.share(process.pid)
+            process.stdin.write(_U32.pack(len(shared)) + shared)
+            process.stdin.close()
+        theirs.close()
+        return process
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+class SpawningHost(Host):
+    """Every worker is an interpreter of its own."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        super().__init__(isolation, limits)
+        self.running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> tuple[socket.socket, int]:
+        ours, theirs = channel_pair()
+        process = self._launch("serve", theirs)
+        self.running[process.pid] = process
+        return ours, process.pid
+
+    def end(self, number: int) -> None:
+        _kill(self.running.pop(number))
+
+    def close(self) -> None:
+        for number in list(self.running):
+            self.end(number)
+        super().close()
+
+
+class ForkingHost(Host):
+    """One parent that has loaded NumPy forks the workers: milliseconds instead of a tenth of a second."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        super().__init__(isolation, limits)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.control, theirs = channel_pair()
+        self.process = self._launch("parent", theirs)
+        self.ready = False
+
+    def _reply(self, seconds: float) -> int:
+        """The number in the parent's answer; SandboxError if none comes."""
+        deadline = time.monotonic() + seconds
+        data = b""
+        while len(data) < _COMMAND.size:
+            self.control.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                piece = self.control.recv(_COMMAND.size - len(data))
+            except OSError:
+                piece = b""
+            if not piece:
+                raise SandboxError(
+                    "the worker program did not start: is NumPy installed for "
+                    f"{sys.executable}? (isolation: {self.isolation.name})"
+                )
+            data += piece
+        return int(_COMMAND.unpack(data)[1])
+
+    def _wait_until_ready(self) -> None:
+        if not self.ready:
+            self._reply(START_SECONDS)
+            self.ready = True
+
+    def start(self) -> tuple[socket.socket, int]:
+        for last in (False, True):  # a worker may have killed the parent: start another, once
+            try:
+                self._wait_until_ready()
+                ours, theirs = channel_pair()
+                with theirs:
+                    socket.send_fds(self.control, [_COMMAND.pack(b"f", 0)], [theirs.fileno()])
+                return ours, self._reply(END_SECONDS)
+            except (OSError, SandboxError):
+                if last:
+                    raise
+                self._restart()
+        raise AssertionError
+
+    def end(self, number: int) -> None:
+        try:
+            self.control.sendall(_COMMAND.pack(b"k", number))
+            self._reply(END_SECONDS)
+        except (OSError, SandboxError):
+            self._restart()
+
+    def _restart(self) -> None:
+        self._stop()
+        self._begin()
+
+    def _stop(self) -> None:
+        self.control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=END_SECONDS)
+        _kill(self.process)
+
+    def close(self) -> None:
+        self._stop()
+        super().close()
+
+
+def host(isolation: Isolation, limits: Limits) -> Host:
+    """The host that suits this platform."""
+    return ForkingHost(isolation, limits) if CAN_FORK else SpawningHost(isolation, limits)
+
+
+def isolation_named(name: str) -> Isolation:
+    """The isolation called `auto` or `process`; SandboxError for one that is not there."""
+    if name in ("auto", "process"):
+        return Process()
+    raise SandboxError(f"isolation {name!r} is not available: use `--isolation process`")

@@ -1,0 +1,113 @@
+"""Variants of the solutions: known mistakes, and fair ways to be right, kept as text.
+
+A variant file is never imported. Each decorated function in it becomes a submission: the step's
+solution, the file's undecorated code, the function, and a last line that puts it in the place of
+the function it replaces.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from grader.registry import PACKAGE, ROOT, Step
+from grader.submission import Submission
+
+MISTAKES = PACKAGE / "mistakes"
+FAIR = ROOT / "tests" / "kit" / "fair"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def mistake(
+    id: str,
+    replaces: str,
+    *,
+    caught_by: str,
+    says: str,
+    hint: str,
+    also: Mapping[str, str] | None = None,
+) -> Callable[[F], F]:
+    """Marks a known wrong version of a function, and the check that must fail on it."""
+    return lambda function: function
+
+
+def fair(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Callable[[F], F]:
+    """Marks an unusual but right version of a function."""
+    return lambda function: function
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A right solution with one function replaced. A fair one has no caught_by, says or hint."""
+
+    kind: str
+    id: str
+    name: str
+    step: str
+    replaces: str
+    source: str = field(repr=False)
+    caught_by: str = ""
+    says: str = ""
+    hint: str = ""
+
+    @property
+    def submission(self) -> Submission:
+        """The variant as something to grade."""
+        return Submission(self.name, {self.step: self.source})
+
+
+def _mark(node: ast.stmt) -> ast.Call | None:
+    """The decorator that makes a function a variant."""
+    for decorator in getattr(node, "decorator_list", ()):
+        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name):
+            if decorator.func.id in ("mistake", "fair"):
+                return decorator
+    return None
+
+
+def _lines(text: str, node: ast.stmt) -> str:
+    """The source of a top-level statement, its decorators included."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
+
+
+def _prelude(text: str, tree: ast.Module) -> str:
+    kept = [
+        _lines(text, node)
+        for node in tree.body
+        if _mark(node) is None
+        and not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"))
+    ]
+    return "\n\n".join(kept)
+
+
+def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, base: str) -> Variant:
+    assert isinstance(mark.func, ast.Name)
+    first, replaces = (ast.literal_eval(item) for item in mark.args)
+    options = {item.arg: ast.literal_eval(item.value) for item in mark.keywords if item.arg}
+    others = options.pop("also", None) or {}
+    body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
+    places = {replaces: node.name, **others}
+    puts = "\n".join(f"{function} = {name}" for function, name in places.items())
+    source = f"{base}\n\n{body}\n\n{puts}\n"
+    return Variant(mark.func.id, first, node.name, step.id, replaces, source, **options)
+
+
+def read(folder: Path, step: Step) -> list[Variant]:
+    """The variants of a step in that folder, in the order in which they stand in its file."""
+    path = folder / step.filename
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    base = f"{solution}\n\n{_prelude(text, tree)}"
+    found = []
+    for node in tree.body:
+        mark = _mark(node)
+        if mark is not None and isinstance(node, ast.FunctionDef):
+            found.append(_variant(node, mark, step, text, base))
+    return found

@@ -1,0 +1,500 @@
+"""The worker: runs a student's code and hands back values. It knows no check and judges nothing.
+
+A program of its own, on the standard library and NumPy alone, started by the judge as
+`python -I -S worker.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS`. As `parent` it loads NumPy
+once and forks a child for every socket that it is sent; as `serve` it is one worker by itself, for
+platforms where forking is not safe. PACKAGES is the folder that NumPy is found in.
+"""
+
+import contextlib
+import gc
+import importlib.abc
+import importlib.machinery
+import io
+import math
+import os
+import signal
+import socket
+import struct
+import sys
+
+sys.path.append(sys.argv[3])  # NumPy and nothing else is taken from the folder of packages
+import numpy as np  # noqa: E402
+
+sys.path.pop()
+
+HEADER = struct.Struct(">Q16s")
+COMMAND = struct.Struct(">cQ")
+U32 = struct.Struct(">I")
+U64 = struct.Struct(">Q")
+F64 = struct.Struct(">d")
+MAX_REPLY = 48 * 2**20
+MAX_DEPTH = 12
+MAX_PRINTED = 4000
+MAX_TEXT = 2000
+PACKAGE = "exercises"
+PR_SET_CHILD_SUBREAPER = 36
+
+
+# Values: the same format as the judge's, kept here because nothing of the judge is importable.
+
+
+def _layout(flat, layout, writable):
+    """A C-ordered array laid out in memory as the judge asked."""
+    array = flat
+    if layout == 1:
+        array = np.array(flat, order="F")
+    elif layout == 2 and flat.ndim:
+        buffer = np.zeros((*flat.shape[:-1], 2 * flat.shape[-1]), flat.dtype)
+        array = buffer[..., ::2]
+        array[...] = flat
+    elif layout == 3 and flat.ndim:
+        array = flat[..., ::-1].copy()[..., ::-1]
+    elif layout == 4:
+        return flat.view(Counting)
+    array.flags.writeable = bool(writable)
+    return array
+
+
+def _read_array(data, at):
+    end = at + 1 + data[at]
+    dtype = np.dtype(bytes(data[at + 1 : end]).decode())
+    at, ndim = end + 1, data[end]
+    shape = tuple(U64.unpack_from(data, at + 8 * i)[0] for i in range(ndim))
+    at += 8 * ndim
+    layout, writable = data[at], data[at + 1]
+    at += 2
+    raw = bytes(data[at : at + math.prod(shape) * dtype.itemsize])
+    buffer = bytearray(raw) if writable and layout == 0 else raw
+    return _layout(np.frombuffer(buffer, dtype).reshape(shape), layout, writable), at + len(raw)
+
+
+def _read_text(data, at):
+    (size,) = U32.unpack_from(data, at)
+    return bytes(data[at + 4 : at + 4 + size]).decode("utf-8", "surrogatepass"), at + 4 + size
+
+
+def _read(data, at, kept):
+    tag, at = data[at : at + 1], at + 1
+    if tag in (b"N", b"T", b"F"):
+        return {b"N": None, b"T": True, b"F": False}[bytes(tag)], at
+    if tag == b"D":
+        return F64.unpack_from(data, at)[0], at + 8
+    if tag == b"H":
+        return kept[U64.unpack_from(data, at)[0]], at + 8
+    if tag == b"A":
+        return _read_array(data, at)
+    if tag in (b"I", b"S"):
+        text, at = _read_text(data, at)
+        return (int(text) if tag == b"I" else text), at
+    (size,) = U32.unpack_from(data, at)
+    at += 4
+    if tag == b"M":
+        mapping = {}
+        for _ in range(size):
+            key, at = _read_text(data, at)
+            mapping[key], at = _read(data, at, kept)
+        return mapping, at
+    items = []
+    for _ in range(size):
+        item, at = _read(data, at, kept)
+        items.append(item)
+    return (items if tag == b"L" else tuple(items)), at
+
+
+def _text(tag, text):
+    data = text.encode("utf-8", "replace")
+    return tag + U32.pack(len(data)) + data
+
+
+def _foreign(description):
+    return _text(b"X", description[:80])
+
+
+def _write_array(value):
+    array = np.array(value, subok=False)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        return _foreign(f"array of {array.dtype}")
+    if array.nbytes > MAX_REPLY:
+        return _foreign(f"array of {array.nbytes // 2**20} MiB")
+    dtype = array.dtype.newbyteorder("<")
+    shape = b"".join(U64.pack(size) for size in array.shape)
+    head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape
+    return b"A" + head + np.ascontiguousarray(array, dtype).tobytes()
+
+
+def _write(value, depth=0):
+    """The value's bytes; only exact data crosses, never an object's own idea of what it is."""
+    if value is None or value is True or value is False:
+        return {None: b"N", True: b"T", False: b"F"}[value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _write_array(value)
+    if isinstance(value, int):
+        return _text(b"I", str(int(value))) if abs(value) < 2**63 else _foreign("huge integer")
+    if isinstance(value, float):
+        return b"D" + F64.pack(float(value))
+    if isinstance(value, str):
+        return _text(b"S", str(value)[:MAX_TEXT])
+    if depth < MAX_DEPTH and isinstance(value, (list, tuple)):
+        tag = b"L" if isinstance(value, list) else b"U"
+        return tag + U32.pack(len(value)) + b"".join(_write(item, depth + 1) for item in value)
+    if depth < MAX_DEPTH and isinstance(value, dict):
+        items = [_text(b"", str(key)) + _write(item, depth + 1) for key, item in value.items()]
+        return b"M" + U32.pack(len(items)) + b"".join(items)
+    return _foreign(type(value).__name__)
+
+
+# What the student's code finds when it imports something.
+
+
+class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `exercises.stepNN_name` among the sources that the judge sent; refuses the rest."""
+
+    def __init__(self):
+        self.modules = {}
+
+    def find_spec(self, name, path=None, target=None):
+        package, _, module = name.partition(".")
+        if package != PACKAGE or (module and module not in self.modules):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=not module)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        _, _, name = module.__name__.partition(".")
+        if name:
+            source, module.__file__ = self.modules[name]
+            exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)  
+
+
+class Refusal(importlib.abc.MetaPathFinder):
+    """Asked last: says in a sentence what can be imported here."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == PACKAGE:
+            message = f"there is no step file {name.partition('.')[2]}.py to import from"
+        elif path is None and name not in sys.builtin_module_names:
+            message = f"a step may import NumPy and the standard library, not {name!r}"
+        else:
+            return None
+        raise ModuleNotFoundError(message, name=name)
+
+
+class Capture(io.TextIOBase):
+    """Takes what the student prints, and forgets what is too much of it."""
+
+    def __init__(self):
+        self.pieces, self.size = [], 0
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        if self.size < MAX_PRINTED:
+            self.pieces.append(text[: MAX_PRINTED - self.size])
+            self.size += len(self.pieces[-1])
+        return len(text)
+
+    def text(self):
+        return "".join(self.pieces)
+
+
+# Work, counted instead of timed.
+
+
+class Counting(np.ndarray):
+    """An array that counts the multiplications made with it as a weight.
+
+    Views of a counting array count as well; what is computed with one is an ordinary array
+    again. So `x @ w` costs (elements of x) * (columns of w) whichever way it is written, a
+    projection of T tokens costs T times that of one, and a loop over prefixes T²/2 times.
+    """
+
+    products = 0
+
+    def _count(self, operands, result):
+        plain = [np.size(operand) for operand in operands if not isinstance(operand, Counting)]
+        if plain and np.size(result) and self.ndim >= 2:
+            Counting.products += max(plain) * self.shape[-1]
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+        plain = [np.asarray(item) if isinstance(item, Counting) else item for item in inputs]
+        if out is not None:
+            kwargs["out"] = tuple(
+                np.asarray(item) if isinstance(item, Counting) else item for item in out
+            )
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        if ufunc is np.matmul or (ufunc is np.multiply and all(map(np.ndim, inputs))):
+            self._count(inputs, result)
+        elif isinstance(result, np.ndarray) and all(
+            isinstance(item, Counting) or not np.ndim(item) for item in inputs
+        ):
+            return result.view(Counting)  # a weight scaled is still a weight
+        return result
+
+    def __array_function__(self, function, types, args, kwargs):
+        flat = []
+        args = _bare(args, flat)
+        kwargs = _bare(kwargs, flat)
+        result = function(*args, **kwargs)
+        if function in (np.dot, np.einsum, np.tensordot, np.inner, np.vdot):
+            self._count(flat, result)
+            return result
+        shaped = isinstance(result, np.ndarray) and all(isinstance(a, Counting) for a in flat)
+        return result.view(Counting) if shaped else result
+
+
+def _bare(value, flat):
+    if isinstance(value, np.ndarray):
+        flat.append(value)
+        return np.asarray(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_bare(item, flat) for item in value)
+    if isinstance(value, dict):
+        return {key: _bare(item, flat) for key, item in value.items()}
+    return value
+
+
+# Calls.
+
+
+class Session:
+    """One worker's life: a module loaded, then calls into it until the socket closes."""
+
+    def __init__(self, channel):
+        self.channel = channel
+        self.sources = Sources()
+        self.module = None
+        self.kept = {}
+
+    def serve(self):
+        while (request := self.receive()) is not None:
+            nonce, data = request
+            reply = self.answer(data)
+            self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
+
+    def receive(self):
+        header = self.exactly(HEADER.size)
+        if header is None:
+            return None
+        size, nonce = HEADER.unpack(header)
+        return nonce, memoryview(self.exactly(size))
+
+    def exactly(self, size):
+        data = bytearray()
+        while len(data) < size:
+            piece = self.channel.recv(min(size - len(data), 2**20))
+            if not piece:
+                return None
+            data += piece
+        return data
+
+    def answer(self, data):
+        request, _ = _read(data, 0, self.kept)
+        capture = Capture()
+        with contextlib.redirect_stdout(capture), contextlib.redirect_stderr(capture):
+            try:
+                reply = getattr(self, "do_" + request["do"])(request)
+            except BaseException as error:  # SystemExit and the like are the student's too
+                reply = b"M" + U32.pack(2) + _text(b"", "raised") + _write(self.describe(error))
+            else:
+                reply = b"M" + U32.pack(2) + _text(b"", "ok") + reply
+        return reply + _text(b"", "printed") + _write(capture.text())
+
+    def describe(self, error):
+        try:
+            message = str(error)[:MAX_TEXT]
+        except BaseException:
+            message = ""
+        kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+        places, trace = [], error.__traceback__
+        while trace is not None:
+            places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+            trace = trace.tb_next
+        if isinstance(error, SyntaxError):
+            places.append((str(error.filename), error.lineno or 0))
+            message = error.msg
+        mine = [line for file, line in places if self.module and file == self.module[1]]
+        return {
+            "type": type(error).__name__[:80],
+            "kinds": kinds,
+            "message": message,
+            "lines": [int(line) for line in mine[-4:]],
+        }
+
+    def do_load(self, request):
+        self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
+        sys.meta_path.insert(0, self.sources)
+        sys.meta_path.append(Refusal())
+        name = request["module"]
+        self.module = (name, self.sources.modules[name][1])
+        loaded = importlib.import_module(f"{PACKAGE}.{name}")
+        self.functions = {
+            key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
+        }
+        return _write(list(self.functions)[:200])
+
+    def do_call(self, request):
+        Counting.products = 0
+        args, kwargs = request["args"], request["kwargs"]
+        result = self.functions[request["function"]](*args, **kwargs)
+        parts = [_text(b"", "value") + self.parcel(result, request["opaque"])]
+        parts.append(_text(b"", "products") + _write(int(Counting.products)))
+        if request["keep"]:
+            parts.append(_text(b"", "kept") + self.keep(result))
+        if request["arguments"]:
+            parts.append(_text(b"", "arguments") + _write([list(args), kwargs]))
+        return b"M" + U32.pack(len(parts)) + b"".join(parts)
+
+    def do_fetch(self, request):
+        return _write(request["object"])
+
+    def keep(self, value):
+        number = len(self.kept)
+        self.kept[number] = value
+        return b"H" + U64.pack(number)
+
+    def parcel(self, result, opaque):
+        """The result, with what the judge must not look into replaced by handles."""
+        if not any(opaque):
+            return _write(result)
+        if len(opaque) == 1:
+            return self.keep(result)
+        if not isinstance(result, (tuple, list)) or len(result) != len(opaque):
+            return _write(result) if isinstance(result, np.ndarray) else _foreign(_kind(result))
+        parts = [self.keep(r) if hide else _write(r) for r, hide in zip(result, opaque)]
+        return b"U" + U32.pack(len(parts)) + b"".join(parts)
+
+
+def _kind(value):
+    name = type(value).__name__
+    return f"{name} of {len(value)}" if isinstance(value, (tuple, list)) else name
+
+
+# Processes.
+
+
+def _limit(memory_mib, seconds):
+    """Caps what this process may take, above what it already holds."""
+    try:
+        import resource
+    except ImportError:  # no such limits on this platform
+        return
+    wanted = {"CPU": int(seconds) + 5, "CORE": 0, "FSIZE": 16 * 2**20, "NOFILE": 64}
+    with contextlib.suppress(OSError, ValueError):
+        with open("/proc/self/statm") as statm:
+            pages = int(statm.read().split()[0])
+        wanted["AS"] = pages * resource.getpagesize() + memory_mib * 2**20
+    for name, value in wanted.items():
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+
+
+def _silence():
+    """Standard input is empty, and what is written past Python's own streams is gone."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+
+
+def _serve(descriptor, memory_mib, seconds):
+    channel = socket.socket(fileno=descriptor)
+    _silence()
+    _limit(memory_mib, seconds)
+    Session(channel).serve()
+
+
+def _children(pid):
+    """The direct children of a process, from /proc."""
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    return found
+
+
+def _family(pids):
+    found = list(pids)
+    for pid in found:
+        found += _children(pid)
+    return found
+
+
+def _end(pid, live):
+    """Kills a worker with all that descends from it, orphans included, and waits for the end."""
+    live.discard(pid)
+    doomed = [pid]
+    while doomed:
+        for one in _family(doomed):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
+        for one in doomed:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(one, 0)
+        doomed = [one for one in _children(os.getpid()) if one not in live]
+
+
+def _parent(control, memory_mib, seconds):
+    """Forks a worker for every socket it is sent, and ends workers when it is told to."""
+    live = set()
+    gc.collect()
+    gc.freeze()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, COMMAND.size, 1)
+        if len(message) < COMMAND.size:
+            break
+        command, number = COMMAND.unpack(message)
+        if command == b"k":
+            _end(number, live)
+        else:
+            number = os.fork()
+            if not number:
+                _child(control, descriptors[0], memory_mib, seconds)
+            live.add(number)
+            os.close(descriptors[0])
+        control.sendall(COMMAND.pack(command, number))
+    for pid in list(live):
+        _end(pid, live)
+
+
+def _child(control, descriptor, memory_mib, seconds):
+    """Never returns: whatever happens here must not run on as a second parent."""
+    try:
+        control.close()
+        os.setsid()
+        _serve(descriptor, memory_mib, seconds)
+    finally:
+        os._exit(0)
+
+
+def _adopt_orphans():
+    """Makes this process the new parent of any process that a worker leaves behind (Linux)."""
+    with contextlib.suppress(Exception):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def main(mode, descriptor, _packages, memory_mib, seconds):
+    """Serves, as a parent of workers or as one."""
+    if mode == "parent":
+        _adopt_orphans()
+        control = socket.socket(fileno=int(descriptor))
+        control.sendall(COMMAND.pack(b"r", os.getpid()))
+        _parent(control, int(memory_mib), float(seconds))
+    elif mode == "serve":
+        _serve(int(descriptor), int(memory_mib), float(seconds))
+    else:  # on Windows the socket comes through standard input
+        size = U32.unpack(sys.stdin.buffer.read(4))[0]
+        channel = socket.fromshare(sys.stdin.buffer.read(size))
+        _serve(channel.detach(), int(memory_mib), float(seconds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,85 @@
+"""Checks of step 2: scaled scores."""
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+PLAIN = [
+    {"batch": (), "t_q": 2, "t_k": 2, "d_k": 4},
+    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 5},
+    {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3},
+]
+SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1},
+    {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3},
+    {"batch": (), "t_q": 4, "t_k": 3, "d_k": 5},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3},
+    {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6},
+]
+BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 5}]
+
+
+def queries_and_keys(draw, batch, t_q, t_k, d_k):
+    """Random queries and keys."""
+    return {"q": draw.normal(*batch, t_q, d_k), "k": draw.normal(*batch, t_k, d_k)}
+
+
+def large_queries_and_keys(draw, batch, t_q, t_k, d_k, size):
+    """Queries and keys whose scores are about size² large."""
+    return {
+        "q": draw.normal(*batch, t_q, d_k) * size,
+        "k": draw.normal(*batch, t_k, d_k) * size,
+    }
+
+
+def test_scores_agree(student, given):
+    """Scores are q·k over √d_k: row i asks, column j is asked."""
+    agrees(student.attention_scores, given.cases(queries_and_keys, PLAIN))
+
+
+def test_scores_shapes(student, given):
+    """Any number of batch axes, and fewer queries than keys or more, give the right scores."""
+    agrees(student.attention_scores, given.cases(queries_and_keys, SHAPES))
+
+
+def test_scores_prefix(student, given):
+    """A score depends on its own query and key only, not on how many others there are."""
+    cases = given.cases(queries_and_keys, PLAIN[1:])
+    prefix_gives_the_same(student.attention_scores, cases, along={"q": -2}, axis=-2)
+    prefix_gives_the_same(student.attention_scores, cases, along={"k": -2}, axis=-1)
+
+
+def test_scores_rows(student, given):
+    """The scores of one sequence in a batch do not depend on the other sequences."""
+    cases = given.cases(queries_and_keys, BATCH)
+    rows_are_independent(student.attention_scores, cases, batched=("q", "k"))
+
+
+def test_scores_float32(student, given):
+    """float32 queries and keys give scores that are right to float32's precision."""
+    agrees_in_float32(student.attention_scores, given.cases(queries_and_keys, PLAIN))
+
+
+def test_scores_large(student, given):
+    """Scores of up to a million in size come out finite and right."""
+    sizes = [{**PLAIN[1], "size": 30}, {**PLAIN[2], "size": 700}]
+    stays_right_when_large(student.attention_scores, given.cases(large_queries_and_keys, sizes))
+
+
+def test_scores_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(queries_and_keys, PLAIN)
+    also = given.cases(queries_and_keys, PLAIN, salt="also")
+    answers_the_same_again(student, student.attention_scores, cases, also=also)
+
+
+def test_scores_arguments(student, given):
+    """q and k may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.attention_scores, given.cases(queries_and_keys, BATCH))
