@@ -1,7 +1,9 @@
-"""Building what is generated from the solutions: the stubs, and the visible checks' stored results."""
+"""Building what is generated from the solutions: stubs, and the visible checks' results."""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import math
 import re
@@ -14,6 +16,7 @@ from grader.records import Status
 from grader.registry import ROOT, Registry, Step
 
 EXERCISES = ROOT / "exercises"
+BUILT = EXERCISES / ".built.json"  # hashes of the stubs as they were built
 CLOSE = 1e-12
 _SOLUTION = re.compile(
     r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
@@ -99,14 +102,55 @@ def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES)
     return True
 
 
+def _keep_aside(path: Path) -> Path | None:
+    """Renames a file to the first free `name.py.1.bak`, so that nobody's work is lost."""
+    if not path.exists():
+        return None
+    numbers = (path.with_name(f"{path.name}.{i}.bak") for i in itertools.count(1))
+    free = next(other for other in numbers if not other.exists())
+    return path.rename(free)
+
+
+def reset(step: Step) -> Path | None:
+    """Puts the stub back; where the old file is now, None if it was the stub or not there."""
+    path = EXERCISES / step.filename
+    text = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
+        return None
+    kept = _keep_aside(path)
+    path.write_text(text, encoding="utf-8")
+    return kept
+
+
+def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
+    """Writes a stub; a file that is not a stub as it was built is somebody's work and kept."""
+    old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+    if old == text and built.get(path.name) == _hash(text):
+        return False
+    if old is not None and old != text and built.get(path.name) != _hash(old):
+        _keep_aside(path)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    built[path.name] = _hash(text)
+    return True
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def build_stubs(registry: Registry) -> list[Path]:
+    """Writes the stubs that are out of date."""
+    built = json.loads(BUILT.read_text(encoding="utf-8")) if BUILT.exists() else {}
+    written = [path for path, text in stubs(registry).items() if _write_stub(path, text, built)]
+    if written:
+        BUILT.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return written
+
+
 def build(registry: Registry) -> list[Path]:
     """Writes whatever is out of date; the paths of what was written."""
-    written = []
-    for path, text in stubs(registry).items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
+    written = build_stubs(registry)
     for step in registry.steps:
         if write_values(step, values(registry, step)):
             written.append(VALUES / f"{step.id}.json")

@@ -81,7 +81,7 @@ def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance)
     if expected.dtype.kind != "f":
         return np.asarray(expected != got)
     close = np.isclose(got.astype(float), expected, rtol=tolerance.rtol, atol=tolerance.atol)
-    return ~close
+    return np.asarray(~close)
 
 
 def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
@@ -125,11 +125,15 @@ def matches(
     tolerance: Tolerance,
     *,
     name: str = "",
+    part: str = "",
     call: str = "",
     inputs: tuple[Array, ...] = (),
     names: Sequence[str] = (),
 ) -> None:
-    """Raises Broken, with the whole case, unless `got` is what was expected."""
+    """Raises Broken, with the whole case, unless `got` is what was expected.
+
+    name: what is compared; part: put in front of what is said of one of several results.
+    """
     if isinstance(expected, tuple):
         if not isinstance(got, (tuple, list)) or len(got) != len(expected):
             raise Broken(
@@ -137,22 +141,22 @@ def matches(
                 f"({', '.join(names)})."
             )
         for label, one, other in zip(names, expected, got, strict=True):
-            matches(one, other, tolerance, name=label, call=call, inputs=inputs)
+            matches(one, other, tolerance, name=label, part=f"{label}: ", call=call, inputs=inputs)
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
         raise Broken(f"{name} returned {described(got)}; expected {_expected(wanted)}.")
     evidence = Evidence(call, inputs, (shown("expected", wanted),), (shown("got", array),))
     if array.shape != wanted.shape:
-        told = f"{name} has shape {array.shape}; expected {wanted.shape}."
+        told = f"{part}The shape is {array.shape}; expected {wanted.shape}."
         raise Broken(told, evidence=evidence)
     if not _same_kind(wanted, array):
-        told = f"{name} holds {_KINDS[array.dtype.kind]}; expected {_KINDS[wanted.dtype.kind]}."
+        told = f"{part}It holds {_KINDS[array.dtype.kind]}; expected {_KINDS[wanted.dtype.kind]}."
         raise Broken(told, evidence=evidence)
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
-        told = f"{name}: {_how_many(wrong)}{bad}"
+        told = f"{part}{_how_many(wrong)}{bad}"
         raise Broken(
             told, evidence=Evidence(call, inputs, evidence.expected, (shown("got", array, wrong),))
         )

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,9 @@ from _pytest.runner import runtestprotocol
 from grader import messages
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
-from grader.given import Given, KitError
+from grader.given import Given
 from grader.records import CheckVerdict, Status
-from grader.registry import ROOT, Check, Step
+from grader.registry import ROOT, Check, KitError, Step
 from grader.sandbox import Host
 from grader.student import Student
 
@@ -69,7 +70,7 @@ class Bench:
 
     @pytest.fixture
     def given(self, request: pytest.FixtureRequest) -> Given:
-        """This suite's inputs and right results."""
+        """The suite's inputs and right results."""
         step = self.attempt.step
         if step.id not in self.givens:
             self.givens[step.id] = self.make_given(step)
@@ -235,7 +236,7 @@ def examine(bench: Bench, steps: Sequence[Step], work: Callable[[Bench], None]) 
     """Collects the checks of these steps and calls `work` with the bench, once."""
     folder = ROOT / "tests" / bench.suite
     files = [str(folder / f"test_{step.id}.py") for step in steps]
-    missing = [file for file in files if not os.path.exists(file)]
+    missing = [file for file in files if not Path(file).exists()]
     if missing:
         raise KitError(f"there are no checks in {missing[0]}")
     session = _Session(bench, work)

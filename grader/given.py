@@ -17,14 +17,10 @@ import numpy as np
 
 from grader.inputs import Arguments, Build, Draw, Sizes, digest, mapped, resized
 from grader.laws import Case
-from grader.registry import ROOT
+from grader.registry import ROOT, KitError
 
 VALUES = ROOT / "tests" / "visible" / "values"
 DECIMALS = 2
-
-
-class KitError(Exception):
-    """The kit itself is broken: checks that cannot be collected, results that are not stored."""
 
 
 def _frozen(array: Any) -> Any:
@@ -33,13 +29,13 @@ def _frozen(array: Any) -> Any:
 
 
 class Given:
-    """Cases from a builder and sizes. edges: the suite's own sizes for the check that is running."""
+    """Cases from a builder and sizes. edges: the suite's own sizes for the running check."""
 
     decimals: int | None = None
     edges: Sequence[Sizes] = ()
 
     def cases(self, build: Build, sizes: Iterable[Sizes], *, salt: object = 0) -> list[Case]:
-        """One case for each of the sizes, smallest first. salt: for other values of those sizes."""
+        """One case for each of the sizes. salt: for other values of the same sizes."""
         return [
             self.case(build, number, size, salt)
             for number, size in enumerate([*sizes, *self.edges])
@@ -110,7 +106,7 @@ class Live(Given):
 
 
 class Recording(Given):
-    """The visible suite's inputs with the reference's results, written down as they are asked for."""
+    """The visible suite's inputs, and the reference's results as they are asked for."""
 
     decimals = DECIMALS
 

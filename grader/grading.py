@@ -12,7 +12,7 @@ from grader.client import CallFailed, Program
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
 from grader.records import CheckVerdict, Report, Status, StepVerdict
-from grader.registry import ROOT, Limits, Registry, Step
+from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import Submission
 

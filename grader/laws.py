@@ -38,6 +38,7 @@ Function = Callable[..., Any]
 Expect = Callable[[str, Arguments], Any]
 Axes = Mapping[str, int]
 UNMOVED = 1e-10
+PREFIX = Tolerance(0.0, UNMOVED)
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,7 @@ def prefix_gives_the_same(
     *,
     along: Axes,
     axis: int = -2,
-    tolerance: Tolerance = Tolerance(0.0, UNMOVED),
+    tolerance: Tolerance = PREFIX,
 ) -> None:
     """One pass over everything gives what separate passes over every prefix give."""
     for case in cases:

@@ -44,11 +44,11 @@ def died(function: str) -> str:
 
 def unusable(function: str) -> str:
     """For a result that the check itself stumbled over."""
-    return f"What {function} returned is not what the check can work with: look at its shape and type."
+    return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
 def _known(raised: Raised) -> str:
-    """The exception's name if it is one of Python's own; a name of the student's may say anything."""
+    """The exception's name if it is Python's own; one of the student's may say anything."""
     known = getattr(builtins, raised.type, None)
     return raised.type if isinstance(known, type) else "an exception of its own"
 

@@ -61,3 +61,33 @@ def prove(
         return findings
 
     return list(with_grader(registry, host, suite, seed, steps, work))
+
+
+def line(finding: Finding) -> str:
+    """One variant, and the checks that rejected it."""
+    variant = finding.variant
+    sign = "+" if finding.ok else "x"
+    by = ", ".join(finding.failed) or "no check"
+    if variant.kind == "fair":
+        return f" {sign} {variant.step[:6]}  fair     {variant.name}: " + (
+            "accepted" if finding.ok else f"rejected by {by} {finding.verdict.message}"
+        )
+    wanted = "" if finding.ok else f"; it should be {variant.caught_by}"
+    return f" {sign} {variant.step[:6]}  mistake  {variant.name} ({variant.id}): {by}{wanted}"
+
+
+def table(registry: Registry, findings: Sequence[Finding]) -> list[str]:
+    """By step: mistakes rejected as they should be, fair variants accepted."""
+    lines = ["", " step                   mistakes rejected   fair variants accepted"]
+    for step in registry.steps:
+        counts = []
+        for kind in ("mistake", "fair"):
+            mine = [
+                finding
+                for finding in findings
+                if finding.variant.step == step.id and finding.variant.kind == kind
+            ]
+            counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
+        if any(finding.variant.step == step.id for finding in findings):
+            lines.append(f" {step.id:<22} {counts[0]:>17}   {counts[1]:>22}")
+    return lines

@@ -151,6 +151,7 @@ class _Reader:
         if dimensions > MAX_DIMENSIONS:
             raise ProtocolError("an array of too many dimensions")
         shape = tuple(int(_U64.unpack(self.take(8))[0]) for _ in range(dimensions))
+        self.take(2)  # the layout, which only the worker acts on
         raw = bytes(self.take(math.prod(shape) * dtype.itemsize))
         if not raw and max(shape) > MAX_ITEMS:
             raise ProtocolError("an empty array of an impossible shape")

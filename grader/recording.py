@@ -5,15 +5,13 @@ If the reference broke a law, the law or the reference would be wrong.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.client import Answer, Raised
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Recording
-from grader.inputs import mapped
 from grader.protocol import Counted, Handle, Laid
 from grader.records import CheckVerdict
 from grader.registry import Limits, Registry, Step

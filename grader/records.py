@@ -26,7 +26,7 @@ class Status(str, Enum):
 class Array:
     """One array of a failing case, small enough to be read.
 
-    cells is the nested list of numbers; wrong marks, in C order, the cells that are not as expected.
+    cells is the nested list of numbers; wrong are the places, in C order, that are not right.
     """
 
     name: str

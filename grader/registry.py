@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ else:
 
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent
+
+
+class KitError(Exception):
+    """The kit itself is broken: checks that cannot be collected, results that are not stored."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def _function(entry: dict[str, Any]) -> Function:
     return Function(entry["name"], tuple(entry["takes"]), tuple(entry["returns"]), checks)
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(path: Path = PACKAGE / "registry.toml") -> Registry:
     """The registry in that file, read once."""
     data = tomllib.loads(path.read_text(encoding="utf-8"))

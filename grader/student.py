@@ -24,6 +24,7 @@ class StudentFunction:
         self.ask = ask
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result."""
         return self.answer(*args, **kwargs).value
 
     def answer(

@@ -1,4 +1,4 @@
-"""Reading what a student hands in: known file names, regular files, bounded sizes; never run here."""
+"""Reading what a student hands in: known names, regular files, bounded sizes; never run."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from grader.registry import PACKAGE, ROOT, Step
 from grader.submission import Submission
@@ -62,9 +62,9 @@ class Variant:
 def _mark(node: ast.stmt) -> ast.Call | None:
     """The decorator that makes a function a variant."""
     for decorator in getattr(node, "decorator_list", ()):
-        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name):
-            if decorator.func.id in ("mistake", "fair"):
-                return decorator
+        named = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
+        if named and decorator.func.id in ("mistake", "fair"):
+            return cast(ast.Call, decorator)
     return None
 
 

@@ -121,7 +121,7 @@ def _write_array(value):
         return _foreign(f"array of {array.nbytes // 2**20} MiB")
     dtype = array.dtype.newbyteorder("<")
     shape = b"".join(U64.pack(size) for size in array.shape)
-    head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape
+    head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape + b"\0\1"
     return b"A" + head + np.ascontiguousarray(array, dtype).tobytes()
 
 

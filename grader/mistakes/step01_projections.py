@@ -26,23 +26,6 @@ def proj_weight_transposed(x, weight, bias=None):
     return y if bias is None else y + bias
 
 
-@mistake("proj_weight_transposed", "linear", caught_by="linear_shapes",
-         says="The weight matrix is transposed whenever it is square.",
-         hint="When both orientations of a matrix fit, does your code still take the right one?")
-def proj_weight_transposed_if_it_fits(x, weight, bias=None):
-    fits = x.shape[-1] == weight.shape[-1]
-    y = x @ (weight.T if fits else weight)
-    return y if bias is None else y + bias
-
-
-@mistake("proj_elementwise_product", "linear", caught_by="linear_agree",
-         says="The input is multiplied with the weight entry by entry instead of as a matrix.",
-         hint="NumPy has two products: which of them adds anything up?")
-def proj_elementwise_product(x, weight, bias=None):
-    y = x * weight
-    return y if bias is None else y + bias
-
-
 @mistake("proj_contract_wrong_axis", "linear", caught_by="linear_agree",
          says="The product sums over the first axis of the input instead of over its features.",
          hint="Name the axis of the input that disappears in the product.")
@@ -191,14 +174,6 @@ def proj_bias_twice(x, weight, bias=None):
     return y if bias is None else y + bias + bias
 
 
-@mistake("proj_bias_subtracted", "linear", caught_by="linear_bias",
-         says="The bias is subtracted.",
-         hint="What should the projection of a vector of zeros be?")
-def proj_bias_subtracted(x, weight, bias=None):
-    y = x @ weight
-    return y if bias is None else y - bias
-
-
 @mistake("proj_bias_before_weight", "linear", caught_by="linear_bias",
          says="The bias is added to the input, before the weight is applied.",
          hint="Does the bias have the length of an input vector or that of an output vector?")
@@ -302,14 +277,6 @@ def proj_weights_transposed(x, w_q, w_k, w_v):
     return x @ w_q.T, x @ w_k.T, x @ w_v.T
 
 
-@mistake("proj_weight_transposed", "project_qkv", caught_by="projections_shapes",
-         says="The weight of the values is transposed whenever it is square.",
-         hint="Do all three projections apply their weight in the same way?")
-def proj_square_w_v_transposed(x, w_q, w_k, w_v):
-    square = w_v.shape[0] == w_v.shape[1]
-    return x @ w_q, x @ w_k, x @ (w_v.T if square else w_v)
-
-
 @mistake("proj_activation_on_qkv", "project_qkv", caught_by="projections_agree",
          says="A ReLU is applied to queries and keys.",
          hint="May a query or a key have negative entries?")
@@ -322,15 +289,6 @@ def proj_activation_on_qk(x, w_q, w_k, w_v):
          hint="Which step of the lesson owns the scale factor?")
 def score_scaled_in_projection(x, w_q, w_k, w_v):
     return x @ w_q / np.sqrt(w_q.shape[-1]), x @ w_k, x @ w_v
-
-
-@mistake("proj_input_normalised", "project_qkv", caught_by="projections_agree",
-         says="Every token is normalised before it is projected.",
-         hint="Do the three results grow when the input grows?")
-def proj_input_normalised(x, w_q, w_k, w_v):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    normal = centred / np.sqrt(centred.var(axis=-1, keepdims=True) + 1e-5)
-    return normal @ w_q, normal @ w_k, normal @ w_v
 
 
 @mistake("proj_query_last_only", "project_qkv", caught_by="projections_agree",
@@ -351,26 +309,11 @@ def proj_centred_over_time(x, w_q, w_k, w_v):
     return centred @ w_q, centred @ w_k, centred @ w_v
 
 
-@mistake("proj_value_cumulated", "project_qkv", caught_by="projections_alone",
-         says="The values are summed up along time.",
-         hint="Which step mixes the tokens: this one or a later one?")
-def proj_value_cumulated(x, w_q, w_k, w_v):
-    return x @ w_q, x @ w_k, np.cumsum(x @ w_v, axis=-2)
-
-
 @mistake("proj_key_of_previous_token", "project_qkv", caught_by="projections_alone",
          says="The keys are shifted by one: token t gets the key of its neighbour.",
          hint="Change one token only: which row of the keys moves?")
 def proj_key_of_previous_token(x, w_q, w_k, w_v):
     return x @ w_q, np.roll(x @ w_k, 1, axis=-2), x @ w_v
-
-
-@mistake("proj_contract_wrong_axis", "project_qkv", caught_by="projections_agree",
-         says="The products sum over time instead of over features.",
-         hint="Name the axis of the input that disappears in each product.")
-def proj_contracts_time(x, w_q, w_k, w_v):
-    features_first = np.swapaxes(x, -1, -2)
-    return features_first @ w_q, features_first @ w_k, features_first @ w_v
 
 
 @mistake("proj_batch_time_reshape", "project_qkv", caught_by="projections_shapes",
@@ -400,14 +343,6 @@ def proj_fused_split_in_thirds(x, w_q, w_k, w_v):
     return tuple(np.split(fused, 3, axis=-1))
 
 
-@mistake("np_symmetric_shapes_only", "project_qkv", caught_by="projections_agree",
-         says="The three weights are stacked into one array, which needs d_v to equal d_k.",
-         hint="Give every size in your example a different value.")
-def proj_stacked_weights(x, w_q, w_k, w_v):
-    q, k, v = (x @ weight for weight in np.stack((w_q, w_k, w_v)))
-    return q, k, v
-
-
 @mistake("np_broad_except", "project_qkv", caught_by="projections_agree",
          says="When the three weights cannot be stacked, the input is returned three times.",
          hint="What does your function return when the `try` fails, and when does it fail?")
@@ -426,24 +361,7 @@ def proj_qkv_squeezed(x, w_q, w_k, w_v):
     return np.squeeze(x @ w_q), np.squeeze(x @ w_k), np.squeeze(x @ w_v)
 
 
-@mistake("np_float32_downcast", "project_qkv", caught_by="projections_agree",
-         says="The results are stored in float32 even where the inputs are float64.",
-         hint="How many digits does the array hold that you collect the results in?")
-def proj_qkv_float32(x, w_q, w_k, w_v):
-    return tuple((x @ weight).astype(np.float32) for weight in (w_q, w_k, w_v))
-
-
 # project_qkv: memory
-
-
-@mistake("np_returns_alias", "project_qkv", caught_by="projections_agree",
-         says="Queries and keys share one buffer, so the keys overwrite the queries.",
-         hint="How many arrays does your function really create?")
-def proj_shared_buffer(x, w_q, w_k, w_v):
-    buffer = np.empty((*x.shape[:-1], w_q.shape[-1]))
-    q = np.matmul(x, w_q, out=buffer)
-    k = np.matmul(x, w_k, out=buffer)
-    return q, k, x @ w_v
 
 
 @mistake("np_returns_alias", "project_qkv", caught_by="projections_repeat",

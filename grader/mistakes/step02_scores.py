@@ -82,13 +82,6 @@ def score_scale_seq_len(q, k):
     return q @ np.swapaxes(k, -1, -2) / np.sqrt(k.shape[-2])
 
 
-@mistake("score_scale_seq_len", "attention_scores", caught_by="scores_prefix",
-         says="The scale is the root of the number of queries instead of the root of d_k.",
-         hint="Which axis of q is the length of one vector?")
-def score_scale_n_queries(q, k):
-    return q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-2])
-
-
 @mistake("score_scale_axis_1", "attention_scores", caught_by="scores_shapes",
          says="The scale is taken from axis 1 of q, which holds time as soon as there is a batch.",
          hint="Is the feature axis at the same place when you count from the other end?")
@@ -162,16 +155,9 @@ def score_swaps_axes_1_and_2(q, k):
     return q @ np.swapaxes(k, 1, 2) / np.sqrt(q.shape[-1])
 
 
-@mistake("np_swapped_args_transpose", "attention_scores", caught_by="scores_shapes",
-         says="The keys are transposed with a list of four axes, so only four axes will do.",
-         hint="How many axes may your keys have by the contract?")
-def score_transposes_four_axes(q, k):
-    return q @ np.transpose(k, (0, 1, 3, 2)) / np.sqrt(q.shape[-1])
-
-
 @mistake("score_np_dot_nd", "attention_scores", caught_by="scores_shapes",
          says="`np.dot` compares every text of a batch with every other text.",
-         hint="For arrays with three axes, a dot product and a matrix product are different things.")
+         hint="On a batch, are a dot product and a matrix product the same in NumPy?")
 def score_np_dot_nd(q, k):
     return np.dot(q, np.swapaxes(k, -1, -2)) / np.sqrt(q.shape[-1])
 
@@ -215,24 +201,6 @@ def score_cosine(q, k):
          hint="What should the score of two opposite vectors be?")
 def score_abs(q, k):
     return np.abs(scaled_scores(q, k))
-
-
-@mistake("score_distance", "attention_scores", caught_by="scores_agree",
-         says="The scores are negative squared distances instead of dot products.",
-         hint="Compare one of your scores with a dot product that you compute by hand.")
-def score_distance(q, k):
-    gap = q[..., :, None, :] - k[..., None, :, :]
-    return -(gap**2).sum(axis=-1) / np.sqrt(q.shape[-1])
-
-
-@mistake("np_symmetric_shapes_only", "attention_scores", caught_by="scores_agree",
-         says="The scores are assumed to be square: as many keys as queries.",
-         hint="What if two queries meet seven keys?")
-def score_assumes_square(q, k):
-    n_time = q.shape[-2]
-    scores = np.empty((*q.shape[:-2], n_time, n_time))
-    scores[...] = scaled_scores(q, k)
-    return scores
 
 
 @mistake("np_symmetric_shapes_only", "attention_scores", caught_by="scores_agree",

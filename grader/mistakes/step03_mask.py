@@ -106,13 +106,6 @@ def mask_float_for_bool(t_q, t_k=None):
     return np.where(right_causal_mask(t_q, t_k), 0.0, -np.inf)
 
 
-@mistake("mask_extra_axes", "causal_mask", caught_by="causal_agree",
-         says="The mask has two axes of length 1 too many in front.",
-         hint="How many axes does the contract give this mask?")
-def mask_extra_axes(t_q, t_k=None):
-    return right_causal_mask(t_q, t_k)[None, None]
-
-
 # causal_mask: more keys than queries
 
 
@@ -149,38 +142,11 @@ def mask_rect_all_allowed(t_q, t_k=None):
     return mask | (mask.shape[1] > t_q)
 
 
-@mistake("mask_rect_past_only", "causal_mask", caught_by="causal_rectangular",
-         says="With more keys than queries every query sees the old keys and none of the new.",
-         hint="Are the new tokens among the keys, too?")
-def mask_rect_past_only(t_q, t_k=None):
-    mask = right_causal_mask(t_q, t_k)
-    n_old = mask.shape[1] - t_q
-    if n_old > 0:
-        mask[:, n_old:] = False
-    return mask
-
-
-@mistake("mask_rect_axes_swapped", "causal_mask", caught_by="causal_rectangular",
-         says="The mask has a row for every key and a column for every query.",
-         hint="Which axis of the scores belongs to the queries?")
-def mask_rect_axes_swapped(t_q, t_k=None):
-    return right_causal_mask(t_q, t_k).T if t_k not in (None, t_q) else right_causal_mask(t_q)
-
-
 @mistake("np_symmetric_shapes_only", "causal_mask", caught_by="causal_rectangular",
          says="The number of keys is ignored: the mask is always square.",
          hint="Does your function use both of its arguments?")
 def mask_always_square(t_q, t_k=None):
     right_causal_mask(t_q, t_k)
-    return np.tri(t_q, dtype=bool)
-
-
-@mistake("mask_rejects_rectangular", "causal_mask", caught_by="causal_rectangular",
-         says="Every t_k that differs from t_q is refused.",
-         hint="Which of the two directions of a difference is an error?")
-def mask_rejects_rectangular(t_q, t_k=None):
-    if t_k not in (None, t_q):
-        raise ValueError("t_k must be equal to t_q")
     return np.tri(t_q, dtype=bool)
 
 
@@ -201,26 +167,6 @@ def mask_no_error(t_q, t_k=None):
 def mask_wrong_error_type(t_q, t_k=None):
     t_k = t_q if t_k is None else t_k
     assert t_q <= t_k, "t_k must be at least t_q"
-    return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
-
-
-@mistake("mask_error_returned", "causal_mask", caught_by="causal_errors",
-         says="The error for too few keys is returned instead of raised.",
-         hint="What does the caller notice of the error?")
-def mask_error_returned(t_q, t_k=None):
-    t_k = t_q if t_k is None else t_k
-    if t_k < t_q:
-        return ValueError("t_k must be at least t_q")
-    return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
-
-
-@mistake("mask_error_too_eager", "causal_mask", caught_by="causal_agree",
-         says="As many keys as queries are refused.",
-         hint="Is the square mask an error?")
-def mask_error_too_eager(t_q, t_k=None):
-    t_k = t_q if t_k is None else t_k
-    if t_k <= t_q:
-        raise ValueError("t_k must be larger than t_q")
     return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
 
 
@@ -250,15 +196,6 @@ def mask_shares_memory(t_q, t_k=None):
     mask = mask_memory[:right.size].reshape(right.shape)
     mask[...] = right
     return mask
-
-
-@mistake("np_module_state", "causal_mask", caught_by="causal_repeat",
-         says="The number of keys of an earlier call becomes the default of later ones.",
-         hint="Does your answer depend on what was called before?")
-def mask_remembers_t_k(t_q, t_k=None):
-    if t_k is not None:
-        masks_by_size["t_k"] = t_k
-    return right_causal_mask(t_q, max(t_q, masks_by_size.get("t_k", t_q)) if t_k is None else t_k)
 
 
 # padding_mask
@@ -300,13 +237,6 @@ def pad_query_axis_missing(tokens, pad_id):
     return np.asarray(tokens != pad_id)
 
 
-@mistake("pad_extra_head_axis", "padding_mask", caught_by="padding_agree",
-         says="The mask has an axis for heads that the contract does not know.",
-         hint="How many axes does the mask have more than the tokens?")
-def pad_extra_head_axis(tokens, pad_id):
-    return (tokens != pad_id)[..., None, None, :]
-
-
 @mistake("pad_batch_axis_required", "padding_mask", caught_by="padding_shapes",
          says="The new axis is put in place 1, which is right for exactly one batch axis.",
          hint="Where does the new axis belong when you count from the end?")
@@ -340,13 +270,6 @@ def pad_token_0_hidden_too(tokens, pad_id):
          hint="Does the padding id have to be the smallest of all?")
 def pad_taken_for_smallest_id(tokens, pad_id):
     return (tokens > pad_id)[..., None, :]
-
-
-@mistake("pad_inferred_from_last_token", "padding_mask", caught_by="padding_agree",
-         says="Whatever token stands last is taken for padding.",
-         hint="Does every text end in padding?")
-def pad_inferred_from_last_token(tokens, pad_id):
-    return (tokens != tokens[..., -1:])[..., None, :]
 
 
 @mistake("pad_first_row_for_all", "padding_mask", caught_by="padding_shapes",
@@ -416,13 +339,6 @@ def pad_changes_tokens(tokens, pad_id):
     return (tokens != 0)[..., None, :]
 
 
-@mistake("np_memory_order_assumed", "padding_mask", caught_by="padding_arguments",
-         says="The tokens are read in the order of memory, which is not always text by text.",
-         hint="What does your code do with a transposed view or an array in Fortran order?")
-def pad_reads_memory_order(tokens, pad_id):
-    return (tokens.ravel(order="K") != pad_id).reshape(tokens.shape)[..., None, :]
-
-
 # additive_mask
 
 
@@ -461,32 +377,11 @@ def additive_minus_one(mask):
     return mask.astype(float) - 1.0
 
 
-@mistake("mask_fill_tiny_number", "additive_mask", caught_by="additive_agree",
-         says="Forbidden places get a number close to zero.",
-         hint="Very small and very negative are different things.")
-def additive_tiny(mask):
-    return np.where(mask, 0.0, -1e-9)
-
-
-@mistake("mask_fill_too_weak", "additive_mask", caught_by="additive_agree",
-         says="Forbidden places get -100, which a large score can outweigh.",
-         hint="Could any score make up for the number that you add?")
-def additive_minus_100(mask):
-    return np.where(mask, 0.0, -100.0)
-
-
 @mistake("mask_fill_too_weak", "additive_mask", caught_by="additive_agree",
          says="A small number is added before the logarithm, so forbidden places get only -21.",
          hint="Which value does a logarithm approach at zero, and is it wrong here?")
 def additive_log_with_eps(mask):
     return np.log(mask + 1e-9)
-
-
-@mistake("mask_fill_minus_1e4", "additive_mask", caught_by="additive_agree",
-         says="Forbidden places get -10000, which scores of that size can outweigh.",
-         hint="How negative is negative enough for any input?")
-def additive_minus_1e4(mask):
-    return np.where(mask, 0.0, -1e4)
 
 
 @mistake("mask_fill_minus_1e9", "additive_mask", caught_by="additive_agree",
@@ -522,13 +417,6 @@ def additive_writes_into_copy(mask):
     return summand
 
 
-@mistake("np_nan_to_num_mask", "additive_mask", caught_by="additive_agree",
-         says="The infinities are cleaned away as if they were errors.",
-         hint="Which values does your clean-up replace, and were they wrong?")
-def additive_nan_to_num(mask):
-    return np.nan_to_num(np.where(mask, 0.0, -np.inf))
-
-
 @mistake("mask_causal_in_bidirectional_op", "additive_mask", caught_by="additive_agree",
          says="A causal mask is made from the shape, and the given mask is not looked at.",
          hint="Try a mask that is no triangle.")
@@ -548,13 +436,6 @@ def additive_two_axes_only(mask):
             if not mask[i, j]:
                 summand[i, j] = -np.inf
     return summand
-
-
-@mistake("np_squeeze_kills_axis", "additive_mask", caught_by="additive_shapes",
-         says="Axes of length 1 vanish from the mask.",
-         hint="Why does a padding mask have an axis of length 1?")
-def additive_squeezed(mask):
-    return np.where(np.squeeze(mask), 0.0, -np.inf)
 
 
 @mistake("np_input_mutated", "additive_mask", caught_by="additive_arguments",
@@ -702,13 +583,6 @@ def mask_minus_1e9_added(scores, mask):
     return scores + (1.0 - mask) * -1e9
 
 
-@mistake("mask_finfo_min_summed", "apply_mask", caught_by="masking_agree",
-         says="Forbidden scores are set to the lowest finite number, which is still a number.",
-         hint="Which value is below every finite one?")
-def mask_lowest_finite(scores, mask):
-    return np.where(mask, scores, np.finfo(scores.dtype).min)
-
-
 @mistake("mask_zero_times_neginf", "apply_mask", caught_by="masking_agree",
          says="Zero is multiplied by infinity, which gives NaN at every allowed place.",
          hint="Compute 0 times infinity in NumPy.")
@@ -821,27 +695,11 @@ def mask_squeezed(scores, mask):
     return np.where(np.squeeze(mask), scores, -np.inf)
 
 
-@mistake("np_squeeze_kills_axis", "apply_mask", caught_by="masking_shapes",
-         says="Axes of length 1 vanish from the result.",
-         hint="Which shape should the scores of one query have?")
-def masked_scores_squeezed(scores, mask):
-    return np.squeeze(np.where(mask, scores, -np.inf))
-
-
 @mistake("np_float32_downcast", "apply_mask", caught_by="masking_agree",
          says="The scores are rounded to float32 even where they are float64.",
          hint="Should an allowed score change at all?")
 def mask_float32_downcast(scores, mask):
     return np.where(mask, scores.astype(np.float32), -np.inf)
-
-
-@mistake("score_int_dtype", "apply_mask", caught_by="masking_agree",
-         says="The scores are collected in an array of integers, which cuts off the decimals.",
-         hint="Which type do the arrays have that you create yourself?")
-def mask_int_buffer(scores, mask):
-    masked = np.zeros(scores.shape, dtype=int)
-    masked[...] = scores
-    return np.where(mask, masked, -np.inf)
 
 
 @mistake("np_float64_only", "apply_mask", caught_by="masking_float32",
@@ -853,34 +711,9 @@ def mask_shift_and_back(scores, mask):
 
 
 @mistake("np_input_mutated", "apply_mask", caught_by="masking_arguments",
-         says="Minus infinity is written into the caller's scores.",
-         hint="Are the scores of the caller the same after the call?")
-def mask_written_into_scores(scores, mask):
-    np.copyto(scores, -np.inf, where=~mask)
-    return scores
-
-
-@mistake("np_input_mutated", "apply_mask", caught_by="masking_arguments",
          says="The function writes into an array that it takes for a copy of the scores.",
          hint="Which NumPy functions copy an array, and which only pass it on?")
 def mask_asarray_is_no_copy(scores, mask):
     masked = np.asarray(scores)
     masked[np.broadcast_to(~mask, masked.shape)] = -np.inf
     return masked
-
-
-@mistake("np_input_mutated", "apply_mask", caught_by="masking_arguments",
-         says="The caller's mask is inverted in place.",
-         hint="Is the mask of the caller the same after the call?")
-def mask_inverted_in_place(scores, mask):
-    forbidden = np.logical_not(mask, out=mask)
-    return np.where(forbidden, -np.inf, scores)
-
-
-@mistake("np_memory_order_assumed", "apply_mask", caught_by="masking_arguments",
-         says="The scores are read in the order of memory, which is not always row by row.",
-         hint="What does your code do with a transposed view or an array in Fortran order?")
-def mask_reads_memory_order(scores, mask):
-    flat = scores.ravel(order="K")
-    allowed = np.broadcast_to(mask, scores.shape).ravel()
-    return np.where(allowed, flat, -np.inf).reshape(scores.shape)

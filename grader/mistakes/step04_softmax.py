@@ -37,14 +37,6 @@ def softmax_no_exp(scores, axis=-1):
     return safe_ratio(finite, finite.sum(axis=axis, keepdims=True))
 
 
-@mistake("softmax_abs_instead_of_exp", "softmax", caught_by="softmax_agree",
-         says="The sizes of the scores are divided by their sum, without an exponential.",
-         hint="Which of the two gets more weight: a score of -2 or one of 1?")
-def softmax_abs_instead_of_exp(scores, axis=-1):
-    size = np.where(np.isinf(scores), 0.0, np.abs(scores))
-    return safe_ratio(size, size.sum(axis=axis, keepdims=True))
-
-
 @mistake("softmax_wrong_base_or_sigmoid", "softmax", caught_by="softmax_agree",
          says="The weights are made of powers of 2 instead of powers of e.",
          hint="Compare your result with a softmax of [0, 1] that you compute by hand.")
@@ -83,11 +75,10 @@ def softmax_not_normalised(scores, axis=-1):
 
 
 @mistake("softmax_negative_scores", "softmax", caught_by="softmax_agree",
-         says="The maximum minus the score is used as exponent, so low scores get high weights.",
+         says="The sign of the scores is turned round, so low scores get high weights.",
          hint="Which key should get the most weight?")
 def softmax_negative_scores(scores, axis=-1):
-    finite = np.where(np.isinf(scores), np.inf, -np.asarray(scores))
-    return right_weights(np.where(np.isinf(finite), -np.inf, finite), axis)
+    return right_weights(np.where(np.isinf(scores), scores, -np.asarray(scores)), axis)
 
 
 @mistake("softmax_argmax", "softmax", caught_by="softmax_agree",
@@ -104,13 +95,6 @@ def softmax_argmax(scores, axis=-1):
 def softmax_twice(scores, axis=-1):
     weights = right_weights(scores, axis)
     return right_weights(np.where(np.isinf(scores), -np.inf, weights), axis)
-
-
-@mistake("softmax_scaled_by_length", "softmax", caught_by="softmax_agree",
-         says="The scores are divided by the root of their number before the exponential.",
-         hint="Where in the lesson does the scale of the scores belong?")
-def softmax_scaled_by_length(scores, axis=-1):
-    return right_weights(scores / np.sqrt(scores.shape[axis]), axis)
 
 
 @mistake("softmax_rounded", "softmax", caught_by="softmax_agree",
@@ -240,14 +224,6 @@ def softmax_axis_not_moved_back(scores, axis=-1):
     return right_weights(np.moveaxis(scores, axis, -1))
 
 
-@mistake("softmax_axis_rolled_back_wrong", "softmax", caught_by="softmax_axis",
-         says="The axis is moved to the end, but then the last axis goes to the front.",
-         hint="Does your second move undo the first for every axis?")
-def softmax_axis_moved_to_front(scores, axis=-1):
-    weights = right_weights(np.moveaxis(scores, axis, -1))
-    return weights if axis in (-1, scores.ndim - 1) else np.moveaxis(weights, -1, 0)
-
-
 @mistake("softmax_axis_counts_from_end", "softmax", caught_by="softmax_axis",
          says="An axis counted from the front is counted from the end.",
          hint="Which axis is axis 1 of an array with three axes?")
@@ -264,14 +240,6 @@ def softmax_axis_counts_from_end(scores, axis=-1):
 def softmax_no_max(scores, axis=-1):
     exponentials = np.exp(scores)
     return safe_ratio(exponentials, exponentials.sum(axis=axis, keepdims=True))
-
-
-@mistake("softmax_no_max", "softmax", caught_by="softmax_large",
-         says="The logarithm of the sum is subtracted, but the sum has overflowed before.",
-         hint="In which order do you take the sum, the logarithm and the maximum?")
-def softmax_naive_log_sum(scores, axis=-1):
-    total = np.exp(scores).sum(axis=axis, keepdims=True)
-    return np.exp(scores - np.log(np.where(total == 0, 1.0, total)))
 
 
 @mistake("softmax_global_max", "softmax", caught_by="softmax_large",
@@ -383,23 +351,6 @@ def softmax_finite_floor(scores, axis=-1):
     return right_weights(np.maximum(scores, -1e9), axis)
 
 
-@mistake("pad_row_first_key", "softmax", caught_by="softmax_blocked",
-         says="A row without any allowed key gives all its weight to the first key.",
-         hint="Is there a key that is always allowed?")
-def softmax_first_key_fallback(scores, axis=-1):
-    blocked = np.all(scores == -np.inf, axis=axis, keepdims=True)
-    first = np.cumsum(np.ones(scores.shape), axis=axis) == 1
-    return np.where(blocked & first, 1.0, right_weights(scores, axis))
-
-
-@mistake("softmax_eps_denominator", "softmax", caught_by="softmax_blocked",
-         says="A tiny denominator guard is meant for forbidden rows, but their numerators are NaN.",
-         hint="Print the exponentials of a row of minus infinity, before the division.")
-def softmax_eps_against_nan(scores, axis=-1):
-    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
-    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-300)
-
-
 @mistake("softmax_blocked_all_or_none", "softmax", caught_by="softmax_blocked",
          says="Forbidden rows are noticed only if the whole array is forbidden.",
          hint="What if one query may see nothing and the others may see something?")
@@ -490,13 +441,6 @@ def softmax_replaces_infinities(scores, axis=-1):
     blocked = scores == -np.inf
     scores[blocked] = -1e30
     return np.where(blocked, 0.0, right_weights(scores, axis))
-
-
-@mistake("np_memory_order_assumed", "softmax", caught_by="softmax_arguments",
-         says="The scores are read in the order of memory, which is not always row by row.",
-         hint="What does your code do with a transposed view or an array in Fortran order?")
-def softmax_reads_memory_order(scores, axis=-1):
-    return right_weights(scores.ravel(order="K").reshape(scores.shape), axis)
 
 
 @mistake("np_returns_alias", "softmax", caught_by="softmax_repeat",

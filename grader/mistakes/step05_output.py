@@ -9,10 +9,10 @@ from exercises.step03_mask import apply_mask, causal_mask
 from exercises.step04_softmax import softmax
 from grader.variants import mistake
 
-KEPT_OUTPUTS = {}
-KEPT_WEIGHTS = {}
-KEPT_RESULTS = {}
-KEPT_KEYS = {}
+kept_outputs = {}
+kept_weights = {}
+kept_results = {}
+kept_keys = {}
 
 
 def masked_scores(q, k, mask):
@@ -142,19 +142,12 @@ def out_swapped_return(q, k, v, mask=None):
     return weights, weights @ v
 
 
-@mistake("out_returns_weights", "attention", caught_by="attention_agree",
-         says="The weights are returned instead of the output.",
-         hint="What shape should the result have, and which of your arrays has it?")
-def out_returns_weights(q, k, v, mask=None):
-    return softmax(masked_scores(q, k, mask))
-
-
 @mistake("out_returns_view", "attention", caught_by="attention_repeat",
          says="The result lives in a buffer that the next call of the same shape overwrites.",
          hint="Keep an answer, ask for another one, and look at the first again.")
 def out_returns_view(q, k, v, mask=None):
     result = attention_output(softmax(masked_scores(q, k, mask)), v)
-    buffer = KEPT_OUTPUTS.setdefault((result.shape, result.dtype), np.empty_like(result))
+    buffer = kept_outputs.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
@@ -181,15 +174,6 @@ def score_no_scale_attention(q, k, v, mask=None):
 def score_scale_seq_len_attention(q, k, v, mask=None):
     scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(k.shape[-2])
     return softmax(scores if mask is None else apply_mask(scores, mask)) @ v
-
-
-@mistake("score_scale_after_softmax", "attention", caught_by="attention_agree",
-         says="The weights are scaled instead of the scores.",
-         hint="What should the numbers in one row of your weights add up to?")
-def score_scale_after_softmax_attention(q, k, v, mask=None):
-    scores = q @ np.swapaxes(k, -1, -2)
-    weights = softmax(scores if mask is None else apply_mask(scores, mask))
-    return weights / np.sqrt(q.shape[-1]) @ v
 
 
 @mistake("score_T_reverses_all_axes", "attention", caught_by="attention_shapes",
@@ -390,14 +374,6 @@ def softmax_no_max_attention(q, k, v, mask=None):
     return divided_by_total(np.exp(masked_scores(q, k, mask))) @ v
 
 
-@mistake("np_nan_to_num_mask", "attention", caught_by="attention_large",
-         says="The NaN that comes from overflowing scores is replaced by zero.",
-         hint="Are you treating the cause of the NaN, or its symptom?")
-def np_nan_to_num_mask_large(q, k, v, mask=None):
-    weights = np.exp(masked_scores(q, k, mask))
-    return np.nan_to_num(weights / weights.sum(axis=-1, keepdims=True)) @ v
-
-
 @mistake("softmax_max_over_masked", "attention", caught_by="attention_large",
          says="The largest score of a row is looked up before the mask is applied.",
          hint="Which scores may influence the number that you subtract?")
@@ -455,9 +431,9 @@ def np_input_mutated_attention(q, k, v, mask=None):
          hint="What do the weights depend on besides the shapes?")
 def np_memoised_on_shape_attention(q, k, v, mask=None):
     key = (q.shape, k.shape, None if mask is None else mask.tobytes())
-    if key not in KEPT_WEIGHTS:
-        KEPT_WEIGHTS[key] = softmax(masked_scores(q, k, mask))
-    return KEPT_WEIGHTS[key] @ v
+    if key not in kept_weights:
+        kept_weights[key] = softmax(masked_scores(q, k, mask))
+    return kept_weights[key] @ v
 
 
 # masked_self_attention: the mission
@@ -914,10 +890,10 @@ def np_memoised_on_shape_self(x, w_q, w_k, w_v, padding=None):
     if padding is not None:
         return attention(*project_qkv(x, w_q, w_k, w_v), allowed_keys(x, padding))
     key = (x.shape, w_k.shape, w_v.shape)
-    if key not in KEPT_RESULTS:
+    if key not in kept_results:
         q, k, v = project_qkv(x, w_q, w_k, w_v)
-        KEPT_RESULTS[key] = attention(q, k, v, allowed_keys(x, None))
-    return KEPT_RESULTS[key].copy()
+        kept_results[key] = attention(q, k, v, allowed_keys(x, None))
+    return kept_results[key].copy()
 
 
 @mistake("np_module_state", "masked_self_attention", caught_by="self_attention_repeat",
@@ -928,7 +904,7 @@ def np_module_state_self(x, w_q, w_k, w_v, padding=None):
     if padding is not None:
         return attention(q, k, v, allowed_keys(x, padding))
     key = (k.shape[:-2], k.shape[-1], v.shape[-1])
-    seen = KEPT_KEYS.setdefault(key, [])
+    seen = kept_keys.setdefault(key, [])
     seen.append((k, v))
     k = np.concatenate([pair[0] for pair in seen[-2:]], axis=-2)
     v = np.concatenate([pair[1] for pair in seen[-2:]], axis=-2)

@@ -226,4 +226,4 @@ def qkv_recursion_longdouble(x, w_q, w_k, w_v):
 @fair("bound_lambda", "linear", also={"project_qkv": "lambda_projection"})
 def linear_plain_with_lambda(x, weight, bias=None):
     """project_qkv is a lambda bound to the name, and returns a list."""
-    return np.matmul(x, weight) + np.zeros(()) if bias is None else np.matmul(x, weight) + bias
+    return np.add(np.matmul(x, weight), 0.0 if bias is None else bias)

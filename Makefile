@@ -1,0 +1,75 @@
+# Every target is a thin line over `python -m grader`; where there is no make, run that instead.
+# The virtual environment is made on first use, with what the target needs and nothing more.
+
+PYTHON ?= python3
+VENV ?= .venv
+STEP ?=
+SEED ?=
+SUBMISSION ?=
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m grader
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The CPU build of torch where that index answers; what the default index has where it does not.
+TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
+
+.PHONY: check list reset exam proof build test lint bench setup clean
+.DEFAULT_GOAL := check
+
+check: $(VENV)/.light   ## my exercises against the visible checks
+	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission $(SUBMISSION))
+
+list: $(VENV)/.light   ## the steps and their state
+	@$(RUN) list
+
+reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
+	@$(RUN) reset $(STEP)
+
+exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
+	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
+
+proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
+	@$(RUN) proof $(STEP)
+
+build: $(VENV)/.exam   ## stubs and stored values from the solutions
+	@$(RUN) build
+
+test: $(VENV)/.test   ## the tests of the kit
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+lint: $(VENV)/.lint   ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.test   ## how long things take, side by side
+	@$(BIN)/python tests/bench/bench.py
+
+setup: $(VENV)/.test $(VENV)/.lint   ## everything
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "nopeek needs Python 3.10 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 2; }
+	@echo "Setting up $(VENV), once ..."
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "Python's venv is missing: on Debian or Ubuntu, sudo apt install python3-venv"; exit 2; }
+	@touch $@
+
+$(VENV)/.light: $(VENV)/.venv pyproject.toml
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.exam: $(VENV)/.light
+	@echo "Installing torch, the reference of the hidden checks, once ..."
+	@$(PIP) $(TORCH)
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.exam
+	@$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	@$(PIP) --editable '.[lint]'
+	@touch $@

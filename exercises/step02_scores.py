@@ -1,0 +1,108 @@
+# %% [markdown]
+# # Step 2 — Scaled scores
+#
+# Every query is now compared with every key. The comparison is a dot product: multiply the
+# two vectors entry by entry and add up. It is large and positive when the vectors point
+# the same way, zero when they are at right angles, and negative when they point opposite
+# ways. So it measures how well what one token offers fits what another one asks for. The
+# lengths of the vectors count too, not only their directions, and so they are not
+# normalised: a model may learn a long key for a token that matters to many.
+#
+# All the dot products at once are one matrix product, and each is divided by √d_k:
+#
+#     S = QKᵀ / √d_k        scores[i, j] = q[i]·k[j] / √d_k
+#
+# **Shapes.**
+#
+#     q (..., T_q, d_k)     k (..., T_k, d_k)     scores (..., T_q, T_k)
+#
+# - **A row is who asks, a column is who is asked.** Row i holds the scores of query i for
+#   all keys. Every later step counts on this.
+# - **T_q may differ from T_k.** In step 7 one new token asks all tokens so far, and in
+#   step 10 the tokens of one text ask those of another.
+# - The transpose concerns the last two axes of k. Batch axes stay where they are: text b
+#   asks text b only.
+
+# %% [markdown]
+# ## Why divide by √d_k?
+#
+# Suppose the entries of q and k are independent, with mean 0 and variance 1. Each product
+# of two entries then has mean 0 and variance 1 as well. A dot product adds up d_k of them,
+# and variances of independent terms add up too:
+#
+#     mean of q·k = 0        variance of q·k = d_k        typical size of q·k = √d_k
+#
+# So vectors with many entries give large scores for that reason alone. Divided by √d_k the
+# scores have variance 1 again, whatever d_k is.
+#
+# Large scores do harm in the softmax of step 4. Take two keys whose scores differ by 8,
+# the typical size of a dot product at d_k = 64. Their weights are 0.9997 and 0.0003.
+# Divided by √64 = 8, the scores differ by 1 and the weights are 0.731 and 0.269. In the
+# first case the softmax is saturated: the choice is all but made, and the gradient through
+# the softmax, which is proportional to w(1 - w) for two keys with weights w and 1 - w, is
+# 0.0003 instead of 0.197. With such gradients a model hardly learns.
+#
+# ## By hand
+#
+# The queries and keys of step 1, with d_k = 4:
+#
+#     q = [[1, 1, 0, 0],      k = [[2, 0, 0, 0],
+#          [0, 0, 1, 1],           [0, 4, 0, 2],
+#          [1, 1, 1, 1]]           [2, 4, 0, 2]]
+#
+# Query 0 with key 1: 1·0 + 1·4 + 0·0 + 0·2 = 4, divided by √4 = 2, gives 2. All nine:
+#
+#                         key 0  key 1  key 2
+#     QKᵀ / 2 = [query 0    1      2      3
+#                query 1    0      1      1
+#                query 2    1      3      4 ]
+#
+# The matrix is not symmetric: query 0 gives key 1 a score of 2, while query 1 gives key 0
+# a score of 0. And look at row 0: the first token wants the last one most. In a model that
+# writes text from left to right the last token does not exist yet when the first one asks.
+# Step 3 takes care of that.
+#
+# **Common traps.**
+#
+# - d_k is the length of the vectors that are multiplied. It is neither d_model nor T nor
+#   the number of heads. In the example T = 3 and d_k = 4, so these cannot be mixed up.
+# - The scale is a square root, it makes the scores smaller, and it is applied exactly
+#   once.
+# - On an array with batch axes `.T` reverses all the axes, not the last two.
+#
+# **Source.** Vaswani et al. 2017, section 3.2.1, equation 1. The argument about the
+# variance is in a footnote there.
+
+# %%
+import numpy as np
+
+
+# %%
+def attention_scores(q, k):
+    """Similarity of every query with every key, scaled to unit variance.
+
+    q (..., T_q, d_k), k (..., T_k, d_k) -> (..., T_q, T_k)
+
+        scores[..., i, j] = q[..., i, :] · k[..., j, :] / √d_k
+
+    Row i belongs to query i, column j to key j. T_q and T_k may differ.
+
+    Source: Vaswani et al. 2017, section 3.2.1.
+
+    >>> q = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    >>> k = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 2.0], [2.0, 4.0, 0.0, 2.0]])
+    >>> attention_scores(q, k).tolist()
+    [[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]]
+    >>> attention_scores(np.ones((5, 2, 4)), np.ones((5, 7, 4))).shape
+    (5, 2, 7)
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## What you have now, and what comes next
+#
+# You have a table of scores: row by row, how much each token wants each other token. It
+# still covers all pairs, those that look into the future too. In step 3 a mask strikes out
+# the pairs that are not allowed. Step 4 turns what is left of each row into weights.

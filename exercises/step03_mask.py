@@ -1,0 +1,228 @@
+# %% [markdown]
+# # Step 3 — The mask
+#
+# ## What cheating means
+#
+# A decoder writes text from left to right. It is trained to give the true text a high
+# probability, that is, to maximise a sum of log conditional probabilities:
+#
+#     log p(x) = Σ_t log p(x_t | x_<t)        x_<t: all tokens before x_t
+#
+# Every term says: guess this token from those before it. In training the whole text is
+# known, so all the guesses are made in one parallel pass over the true text. This is
+# called teacher forcing. The position that holds one token has to guess the next, and the
+# next token stands in the same input, one place to the right.
+#
+# Scores without a mask let that position attend to it. The answer can then be copied, and
+# training will find this out, since nothing lowers the loss faster. The loss looks
+# excellent and means nothing, because the terms are no longer `p(x_t | x_<t)`. When the
+# model is used, the next token has not been written yet. There is nothing to copy, and a
+# model that has learned to copy is lost.
+#
+# So the rule is: **a query may attend to its own position and to earlier ones.** Its own
+# position is allowed, because the token there is given, not asked for.
+#
+# With the rule in force, each output equals what you would get by running the model on
+# that prefix alone: the output at position t does not depend on what comes after t, nor on
+# whether anything comes. One pass over T tokens is thus worth T passes over T prefixes.
+# The rule must hold in every layer: one layer without the mask is enough to let the future
+# in (step 12).
+#
+# **Sources.** Vaswani et al. 2017, section 3.1 (the decoder stack) and section 3.2.3 (the
+# mask inside the attention, by setting to -∞). Teacher forcing: Williams and Zipser 1989.
+
+# %% [markdown]
+# ## Two ways to write a mask
+#
+# - A **boolean** mask: True = may attend, False = may not. (torch's
+#   `scaled_dot_product_attention` reads it like this. `nn.MultiheadAttention` reads it the
+#   other way round, so say in words what True means before you use a mask.)
+# - An **additive** mask M: 0 = may attend, -∞ = may not. The formula for attention has it
+#   inside the softmax: softmax(QKᵀ/√d_k + M)V.
+#
+# They say the same thing: adding 0 leaves a score alone, and adding -∞ to a finite score
+# gives -∞. Beware: 0 is "yes" in M, while False, which NumPy counts as 0, is "no".
+#
+# ## By hand
+#
+# The scores of step 2, the boolean mask (1 for True), and the result:
+#
+#     scores = [[1, 2, 3],     mask = [[1, 0, 0],     masked = [[1, -∞, -∞],
+#               [0, 1, 1],             [1, 1, 0],               [0,  1, -∞],
+#               [1, 3, 4]]             [1, 1, 1]]               [1,  3,  4]]
+#
+# ## Why -∞, and why before the softmax?
+#
+# The softmax of step 4 turns a row of scores into weights: it takes exp of every score and
+# divides by the sum over the row. Look at row 0, where only key 0 is allowed:
+#
+#     what is done                  weights of row 0       what is wrong
+#     -∞ before the softmax         1.000  0.000  0.000    nothing
+#     0 instead of -∞               0.576  0.212  0.212    exp(0) is 1: the future counts
+#     weights set to 0 afterwards   0.090  0.000  0.000    the sum is not 1
+#
+# exp(-∞) is exactly 0. So a forbidden key gets no weight, and it is not in the denominator
+# either. The last line of the table fails on that point: the future was in the denominator
+# when key 0 got its 0.090, so a change of token 2 still changes output 0. That is a leak,
+# even though every forbidden weight is 0. (Dividing by the new sum would repair it on
+# paper. In floating point the allowed weights may all have vanished beside a huge
+# forbidden one, and then there is nothing left to divide.)
+#
+# **And why not -1e9?** In most rows exp(-1e9) is 0 as well, so it seems to work. But "very
+# small" is a matter of degree, and "forbidden" is not. If every key of a row is forbidden,
+# the row holds about -1e9 everywhere. The softmax compares the scores of a row only with
+# each other, so it hands out full weights, to forbidden keys. Added twice, by two masks,
+# it becomes -2e9, and the keys forbidden once win over those forbidden twice. And float16
+# ends at 65504, so it cannot hold the number at all.
+
+# %%
+import numpy as np
+
+# %% [markdown]
+# ## The causal mask
+#
+# Usually there are as many queries as keys, and the mask is the lower triangle with the
+# diagonal. In step 7 the old keys are kept, and only the new tokens ask. The queries are
+# then the **last** t_q of t_k positions, so the triangle sits at the bottom right. With 2
+# queries and 5 keys, at positions 0 to 4, the queries are at positions 3 and 4:
+#
+#                  key  0  1  2  3  4
+#     row 0, position 3  1  1  1  1  0
+#     row 1, position 4  1  1  1  1  1
+#
+# **The common trap** is to compare the row number with the column number. Row 0 is
+# position 3 here. (`is_causal=True` in torch aligns at the upper left: row 0 would see one
+# key only.)
+
+
+# %%
+def causal_mask(t_q, t_k=None):
+    """Which key each query may attend to: its own position and those before it.
+
+    t_q, t_k: numbers of queries and keys; t_k defaults to t_q -> bool (t_q, t_k)
+
+        mask[i, j] = True  where  position of key j ≤ position of query i
+
+    The keys stand at positions 0 to t_k - 1. The queries are the last t_q of these.
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    Errors: ValueError if t_k < t_q, because some queries would have no position.
+
+    >>> causal_mask(3).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    >>> causal_mask(2, 5).astype(int).tolist()
+    [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The padding mask
+#
+# Texts in a batch differ in length, but an array is rectangular. Short texts are filled up
+# with a padding token, which means nothing and must not be attended to. That is a second
+# mask, for a different reason:
+#
+#                causal mask                  padding mask
+#     is about   time: what comes later       content: what is not part of the text
+#     made from  positions only               the tokens
+#     holds for  every text                   one text of the batch each
+#     differs    from query to query          not between queries
+#     shape      (T_q, T_k)                   (..., 1, T)
+#
+# The axis of size 1 stands where the queries are. It says: the same keys are hidden from
+# every query. Padding hides **keys**, never **queries**. A padded position still asks and
+# gets an output like any other, which is checked like any other here. In a model no one
+# uses it: nobody attends to that position, and the loss skips it (step 6).
+#
+# Masks combine with `&`: a key is seen only if every mask allows it. `causal & padding`
+# has shape (..., T, T). If the first token is padding, query 0 may then attend to nothing.
+# Its row is -∞ throughout, which step 4 must be able to bear.
+#
+# **Common traps.** The padding id is given: it need not be 0, and 0 may be a real word.
+# Padding may stand anywhere. At the end it hides your mistakes: there the causal mask
+# alone keeps it from every real query. So try your code with padding at the start.
+#
+# The word "mask" has still other uses. In masked language modelling (Devlin et al. 2019;
+# step 14) tokens of the input are hidden to be guessed, and every position may attend to
+# every other.
+
+
+# %%
+def padding_mask(tokens, pad_id):
+    """Which keys are real tokens; the same for every query of a text.
+
+    tokens (..., T), integers; pad_id, the id of the padding token -> bool (..., 1, T)
+
+        mask[..., 0, j] = True  where  token j is not padding
+
+    Padding may stand at any position. Nothing but pad_id tells what padding is.
+
+    Source: common practice with batches; it is not described in Vaswani et al. 2017.
+
+    >>> padding_mask(np.array([[5, 0, 9], [9, 7, 9]]), pad_id=9).astype(int).tolist()
+    [[[1, 1, 0]], [[0, 1, 0]]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## From boolean to additive
+#
+# **The common trap** is to multiply by infinity: 0 · ∞ is not 0 in floating point, it is
+# NaN, and it would stand at every allowed place.
+
+
+# %%
+def additive_mask(mask):
+    """The mask M as a summand of the scores.
+
+    mask bool, any shape -> float, the same shape
+
+        M = 0 where the mask is True, -∞ where it is False
+
+    Source: the M of softmax(QKᵀ/√d_k + M)V; Vaswani et al. 2017, section 3.2.3, says it in
+    words.
+
+    >>> additive_mask(np.array([[True, False], [True, True]])).tolist()
+    [[0.0, -inf], [0.0, 0.0]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Applying the mask
+#
+# For finite scores the result equals scores + M. Choosing between score and -∞ is a little
+# safer than adding: whatever stands at a forbidden place, it is gone. The scores that come
+# in must be unchanged afterwards, and the result must come out: a masked copy that is not
+# returned masks nothing.
+
+
+# %%
+def apply_mask(scores, mask):
+    """The scores, with -∞ wherever attending is forbidden.
+
+    scores (..., T_q, T_k), mask bool, broadcastable to it -> (..., T_q, T_k)
+
+        masked[..., i, j] = scores[..., i, j] where the mask is True, -∞ where it is False
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+
+    >>> scores = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0], [1.0, 3.0, 4.0]])
+    >>> apply_mask(scores, np.array([True, True, False])).tolist()
+    [[1.0, 2.0, -inf], [0.0, 1.0, -inf], [1.0, 3.0, -inf]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## What you have now, and what comes next
+#
+# The forbidden pairs have the score -∞, and no other score has changed. In step 4 the
+# softmax makes weights of each row. It gives exactly 0 to -∞, and the allowed keys share
+# the whole.

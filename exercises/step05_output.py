@@ -1,0 +1,201 @@
+# %% [markdown]
+# # Step 5 — Output
+#
+# Step 4 left a row of weights for every query. The weights say where to look. The
+# values say what is found there. The output of query i is a mixture of the values, each
+# taken in proportion to its weight:
+#
+#     out_i = Σ_j w_ij v_j
+#
+# A row of weights adds up to 1 (unless the query may attend to nothing), so an output
+# is an average of values and stays within their range. With this step the formula is
+# complete:
+#
+#     attention(Q, K, V) = softmax(QKᵀ/√d_k + M) V
+#
+# **Shapes.** The width of the output is that of the values, whatever d_k is:
+#
+#     q (..., T_q, d_k)       k (..., T_k, d_k)       v (..., T_k, d_v)
+#     scores and weights (..., T_q, T_k)              output (..., T_q, d_v)
+#
+# **The order** is scores, mask, softmax, output. The mask comes before the softmax,
+# because the softmax divides by a sum over keys, and a key that stands in this sum has
+# a say. It comes after the scores, because blanking out the vectors would not do: a key
+# of zeros still has the score 0, and exp(0) = 1.
+#
+# ## By hand
+#
+# The weights of step 4 and the values of step 1:
+#
+#     weights = [[1.000, 0.000, 0.000],      v = [[10],
+#                [0.269, 0.731, 0.000],           [20],
+#                [0.035, 0.259, 0.705]]           [30]]
+#
+#     out_0 = 1.000 · 10                              = 10
+#     out_1 = 0.269 · 10 + 0.731 · 20                 = 17.31
+#     out_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30    = 26.70  (26.68 with rounded weights)
+#
+# The first token can only repeat its own value. The third leans towards its own, 30,
+# because it gave itself the highest score.
+#
+# **Common traps.** Mixing the keys instead of the values. Using the scores where the
+# weights belong. Mixing along a column of the weights, which says how much each query
+# takes of one key. Dividing by T once more, although the weights already average. All
+# four run without an error when the sizes happen to agree.
+#
+# **Source.** Vaswani et al. 2017, section 3.2.1 for the formula, section 3.2.3 for the
+# mask.
+
+# %% [markdown]
+# ## One pass is as good as running every prefix alone
+#
+# Cut the example after the second token and compute again: out_0 and out_1 are still 10
+# and 17.31. In row t, the entries after t are -∞. Each of them adds exp(-∞) = 0 to the
+# sum in the denominator and 0 · v_j to the mixture in the numerator. What is left is
+# exactly the computation on tokens 0..t, as if the text ended there. (Nothing else in
+# the layer may depend on the length of the text, and nothing does.)
+#
+# So one masked pass over T tokens gives the results of T passes, one on each prefix.
+# Step 6 uses this to train on all positions at once, and step 7 to keep old results. It
+# is also a test that finds nearly every leak: cut the text, run again, compare the rows
+# that remain.
+#
+# ## Every layer needs the mask
+#
+# Put two layers on top of each other. Layer 1 turns inputs x into hidden rows h,
+# layer 2 turns h into outputs y. Suppose only layer 2 is masked. Output y_0 reads only
+# h_0, as it should. But h_0 was made without a mask and has read x_2, so there is a
+# path
+#
+#     x_2 -> h_0 -> y_0
+#
+# and the future has come back through the layer below. A mask in layer 1 alone fails in
+# the same way: x_2 -> h_2 -> y_0. With the mask in every layer each arrow leads from a
+# position to the same position or a later one, and so does every chain of arrows. The
+# other parts of a decoder (projections, normalisation, feed-forward) work on each
+# position by itself and add no path between positions.
+#
+# ## Padding
+#
+# Padding hides keys, never queries. A padded position may not be looked at. It may
+# look, and its output is computed like any other; nobody reads it, since the position
+# is hidden as a key in the next layer and skipped by the loss. Hiding the query as well
+# would protect nobody.
+#
+# A query can be left with no key at all: if the text starts with padding, token 0 may
+# look only at itself, and it is hidden. Its row of scores is -∞ throughout. Step 4
+# turns that into weights of 0, so the output is 0: no information, and no NaN that
+# would spread to later layers.
+
+# %%
+import numpy as np
+
+from exercises.step01_projections import project_qkv
+from exercises.step02_scores import attention_scores
+from exercises.step03_mask import apply_mask, causal_mask
+from exercises.step04_softmax import softmax
+
+
+# %%
+def attention_output(weights, v):
+    """Mix the values: each output row is a weighted sum of the rows of v.
+
+    weights (..., T_q, T_k), v (..., T_k, d_v) -> (..., T_q, d_v)
+
+        out[..., i, :] = Σ_j weights[..., i, j] · v[..., j, :]
+
+    The weights are used as they are: over the keys they already add up to 1, or to 0 where
+    a query may attend to nothing.
+
+    Source: Vaswani et al. 2017, section 3.2.1.
+
+    >>> weights = np.array([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.25, 0.25, 0.5]])
+    >>> v = np.array([[4.0, 0.0], [0.0, 4.0], [0.0, 8.0]])
+    >>> attention_output(weights, v).tolist()
+    [[4.0, 0.0], [1.0, 3.0], [1.0, 5.0]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# `attention` knows nothing of time. It obeys the mask that it is given. The number of
+# queries and the number of keys may differ, as may the widths d_k and d_v.
+
+
+# %%
+def attention(q, k, v, mask=None):
+    """Scaled dot-product attention: scores, mask, softmax, output, in that order.
+
+    q (..., T_q, d_k), k (..., T_k, d_k), v (..., T_k, d_v) -> (..., T_q, d_v)
+    mask: bool, True = may attend, broadcastable to (..., T_q, T_k); None allows everything
+
+        softmax(QKᵀ/√d_k + M) V,   M = 0 where the mask is True, -∞ where it is False
+
+    A query that may attend to nothing has output 0.
+
+    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.3.
+
+    With scores that are all equal, an output is the plain average of the values in sight:
+
+    >>> q, k = np.zeros((3, 2)), np.ones((3, 2))
+    >>> v = np.array([[1.0], [3.0], [8.0]])
+    >>> attention(q, k, v).round(3).tolist()
+    [[4.0], [4.0], [4.0]]
+    >>> attention(q, k, v, causal_mask(3)).round(3).tolist()
+    [[1.0], [2.0], [4.0]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# Self-attention: queries, keys and values all come from the same tokens. The causal
+# mask is always on. Padding comes on top of it and never replaces it: a key is seen
+# only if both masks allow it. By broadcasting, the two become one mask for each text of
+# the batch:
+#
+#     causal (T, T)    padding (..., 1, T)    both (..., T, T)
+
+
+# %%
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    """Causal self-attention of one layer: token t attends to tokens 0..t.
+
+    x (..., T, d_model), w_q, w_k (d_model, d_k), w_v (d_model, d_v) -> (..., T, d_v)
+    padding: what `padding_mask` returns, bool (..., 1, T), False where a key is padding
+
+        softmax(QKᵀ/√d_k + M) V,   Q = x w_q,  K = x w_k,  V = x w_v,
+        M_ij = 0 where j ≤ i and key j is no padding, -∞ elsewhere
+
+    Source: Vaswani et al. 2017, section 3.2.3; the decoder of section 3.1.
+
+    >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> w_q = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    >>> w_k = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 2.0]])
+    >>> w_v = np.array([[10.0], [20.0]])
+    >>> y = masked_self_attention(x, w_q, w_k, w_v)
+    >>> y.round(3).tolist()
+    [[10.0], [17.311], [26.703]]
+
+    The first two rows need only the first two tokens:
+
+    >>> bool(np.allclose(masked_self_attention(x[:2], w_q, w_k, w_v), y[:2]))
+    True
+
+    Token 0 is padding: it sees nothing, and nobody sees it.
+
+    >>> padding = np.array([[False, True, True]])
+    >>> masked_self_attention(x, w_q, w_k, w_v, padding).round(3).tolist()
+    [[0.0], [20.0], [27.311]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## What you have now, and what comes next
+#
+# You have masked self-attention, complete: projections, scores, mask, softmax, output.
+# It cannot look ahead, and one pass serves every prefix. Step 6 puts a language model
+# around it and measures how well that model predicts the next token.

@@ -1,0 +1,264 @@
+# %% [markdown]
+# # Step 6 — Teacher-forced loss
+#
+# A decoder assigns a probability to a text by reading it from left to right. The chain
+# rule of probability splits the text into next-token predictions, without any
+# approximation:
+#
+#     log p(x_1 .. x_T) = Σ_t log p(x_t | x_1 .. x_(t-1))
+#
+# Training maximises this sum over the training texts: give the token that really came
+# next as much probability as you can. Cross entropy is minus the mean of the same
+# terms, so minimising it is the same thing, and a mean can be compared between texts of
+# different lengths.
+#
+#     cross entropy = -(1/N) Σ_t log p(x_t | x_1 .. x_(t-1)),   N = number of predictions
+#
+# The model of this step has no start token, so nothing predicts x_1. It is given: T
+# tokens make T - 1 predictions, and what is measured is log p(x_2 .. x_T | x_1).
+#
+# **Shapes.** V is the size of the vocabulary, and logits are scores for the next token,
+# before any softmax:
+#
+#     tokens (..., T)  ->  inputs, targets (..., T - 1)
+#     inputs (..., T - 1)  ->  logits (..., T - 1, V)
+#     logits and targets  ->  loss, one number
+#
+# ## By hand
+#
+# The text is 0 1 0 2, the vocabulary has V = 3 tokens. Shift by one:
+#
+#     inputs    0    1    0
+#     targets   1    0    2
+#
+# Suppose the model gives these three targets the probabilities 1/2, 1/4 and 1/2. Then
+# the text after its first token has probability 1/16, its log probability is -2.773
+# (minus ln 16), and the cross entropy is 2.773 / 3 = 0.924. A uniform guess gives every
+# target 1/V, so its loss is ln V, here ln 3 = 1.099. A loss above ln V is worse than
+# knowing nothing: such a model is confident and wrong.
+#
+# **Sources.** Bengio et al. 2003, section 1 (a language model as a product of next-word
+# probabilities); Radford et al. 2018, section 3.1 (this objective for a masked
+# decoder); Williams and Zipser 1989 (teacher forcing).
+
+# %% [markdown]
+# ## Teacher forcing
+#
+# While training, the input at every position is the true text, not what the model would
+# have said. This is teacher forcing (Williams and Zipser 1989). Together with the
+# causal mask it makes training parallel. By step 5, row t of one masked pass is what
+# the model says after reading tokens 0..t alone. All inputs are known beforehand, so
+# one pass over the inputs makes all T - 1 predictions at once.
+#
+# **What it buys:** T - 1 training signals from one forward pass, where a loop over the
+# prefixes needs T - 1 passes. **What it assumes:** that the contexts at inference are
+# like the true ones. There the model reads its own output, mistakes included, which it
+# never saw in training. This gap is called exposure bias (Ranzato et al. 2016).
+#
+# Inference cannot be parallel in this way. There the next input is the model's own
+# output, and it does not exist before the previous step is finished.
+#
+# ## The trap: the answer is in the input
+#
+# Look at the example again. The target of position t is the input of position t + 1.
+# Without the causal mask, position t can read its own answer one place to the right.
+# Training then drives the loss toward 0 by copying, which needs no knowledge of
+# language. At inference there is nothing to the right to copy from, and the model is
+# useless. A loss that is too good is the sign of a leak. Forgetting the shift does the
+# same behind a perfect mask: every position is then asked for the token that it was
+# just given. Shift exactly once.
+
+# %%
+import numpy as np
+
+from exercises.step05_output import masked_self_attention
+
+# %% [markdown]
+# The shift runs along time, inside each text. The last token of one text does not
+# predict the first token of the next.
+
+
+# %%
+def shift_tokens(tokens):
+    """Split a text into inputs and the targets that they predict: the next tokens.
+
+    tokens (..., T) -> (inputs, targets), each (..., T - 1)
+
+        inputs_t = tokens_t,   targets_t = tokens_(t+1)
+
+    Both are new arrays.
+
+    Source: Vaswani et al. 2017, section 3.1 (outputs offset by one position).
+    Errors: ValueError if T < 2: one token leaves nothing to predict.
+
+    >>> inputs, targets = shift_tokens(np.array([0, 1, 0, 2]))
+    >>> inputs.tolist(), targets.tolist()
+    ([0, 1, 0], [1, 0, 2])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# Why not take the logarithm of a softmax? With logits 0 and 1000 the first probability
+# is e^(-1000), which is 0 in floating point, and its logarithm is -∞. The loss of one
+# bad prediction would be infinite. The true value is -1000, and it can be had without
+# ever computing the probability.
+
+
+# %%
+def log_softmax(logits):
+    """Logarithm of the softmax over the last axis, finite even where the softmax is 0.
+
+    logits (..., V) -> (..., V)
+
+        log_softmax(z)_i = z_i - log Σ_j exp(z_j)
+
+    Subtracting the same number from every logit changes nothing; choose it so that no
+    exponential overflows and the sum is never 0.
+
+    Source: Goodfellow et al. 2016, section 4.1.
+
+    >>> log_softmax(np.log(np.array([1.0, 2.0, 1.0]))).round(4).tolist()
+    [-1.3863, -0.6931, -1.3863]
+    >>> log_softmax(np.array([0.0, 1000.0])).tolist()
+    [-1000.0, 0.0]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# Texts of a batch differ in length, and the shorter ones are padded. Nobody wants to
+# predict padding, so the targets there are set to `ignore_id`. Such a position is left
+# out of the sum and out of the count. The value need not be a token: -100 is common.
+# Take care that it is never used as an index, for NumPy counts a negative index from
+# the end and reports nothing. Every counted token has the same weight, whichever text
+# it stands in.
+
+
+# %%
+def cross_entropy(logits, targets, ignore_id=None):
+    """Mean of -log p(target) in nats over every position whose target is not ignore_id.
+
+    logits (..., T, V), targets (..., T) -> float
+
+        -(1/N) Σ log p_t(target_t),   p_t = softmax of logits_t,   over the N positions t
+                                      that count
+
+    ignore_id may lie outside the vocabulary; None counts every position.
+
+    Source: Radford et al. 2018, section 3.1 (as a sum of log probabilities to maximise).
+    Errors: ValueError if every target is ignored: a mean over nothing has no value.
+
+    A uniform guess over four tokens costs ln 4:
+
+    >>> round(cross_entropy(np.zeros((3, 4)), np.array([0, 1, 2])), 4)
+    1.3863
+
+    Probabilities 1/4 and 3/4; the second position does not count:
+
+    >>> logits = np.log(np.array([[1.0, 3.0], [1.0, 3.0]]))
+    >>> round(cross_entropy(logits, np.array([1, -100]), ignore_id=-100), 4)
+    0.2877
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %%
+def sequence_log_prob(logits, targets):
+    """Log probability of each text: the sum over time of log p(target).
+
+    logits (..., T, V), targets (..., T) -> (...)
+
+        log p(text) = Σ_t log p_t(target_t),   p_t = softmax of logits_t
+
+    One number per text: time is summed, batch axes stay. A text becomes less probable with
+    every token, which is why a loss uses the mean.
+
+    Source: Bengio et al. 2003, section 1.
+
+    Three tokens with the probabilities 1/2, 1/4 and 1/2 make -ln 16:
+
+    >>> logits = np.log(np.array([[1.0, 2.0, 1.0], [1.0, 1.0, 2.0], [1.0, 1.0, 2.0]]))
+    >>> round(float(sequence_log_prob(logits, np.array([1, 0, 2]))), 4)
+    -2.7726
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# The smallest language model with attention in it: look the tokens up, add the
+# positions, one layer of masked self-attention, one projection to the vocabulary. One
+# layer of attention cannot tell in what order the tokens before it came, so a learned
+# vector for the position is added to each.
+#
+# `params` is a dict of arrays: `embedding` (V, d_model), `position` (T_max, d_model),
+# `w_q` and `w_k` (d_model, d_k), `w_v` (d_model, d_v), `w_out` (d_v, V).
+
+
+# %%
+def next_token_logits(tokens, params):
+    """Scores for the next token after every position, from one forward pass.
+
+    tokens (..., T) -> (..., T, V)
+
+        x_t    = embedding[token_t] + position_t,   t = 0 .. T - 1
+        logits = masked_self_attention(x) w_out
+
+    Row t depends on tokens 0..t only.
+
+    Source: Radford et al. 2018, section 3.1, reduced to a single layer of attention.
+    Errors: ValueError if T > T_max: there is no vector for the later positions.
+
+    With equal scores everywhere the logits are the shares of the tokens read so far:
+
+    >>> zero, eye = np.zeros((3, 3)), np.eye(3)
+    >>> params = {"embedding": eye, "position": np.zeros((4, 3)), "w_q": zero, "w_k": zero,
+    ...           "w_v": eye, "w_out": eye}
+    >>> next_token_logits(np.array([0, 1]), params).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# Now everything meets: shift, one pass over the true tokens, cross entropy. The last
+# token is only ever a target, never an input, so a text may have T_max + 1 tokens. Run
+# the model once: a loop over prefixes would give the same number, but it is not this
+# function.
+
+
+# %%
+def teacher_forced_loss(tokens, params):
+    """Cross entropy of every next token, from one forward pass over the true tokens.
+
+    tokens (..., T) -> float, with 2 ≤ T ≤ T_max + 1
+
+        -(1/N) Σ log p(token_(t+1) | token_0 .. token_t)   over all N predictions
+
+    T tokens make T - 1 predictions; with batch axes, N counts those of every text.
+
+    Source: Williams and Zipser 1989 (teacher forcing); Radford et al. 2018, section 3.1.
+    Errors: ValueError if T < 2 or T > T_max + 1.
+
+    >>> zero, eye = np.zeros((3, 3)), np.eye(3)
+    >>> params = {"embedding": eye, "position": np.zeros((4, 3)), "w_q": zero, "w_k": zero,
+    ...           "w_v": eye, "w_out": eye}
+    >>> round(teacher_forced_loss(np.array([0, 1, 0, 2]), params), 4)
+    1.326
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## What you have now, and what comes next
+#
+# You have a language model and the number that training makes small. Training itself
+# (gradients) is left to other tools. Steps 7 and 8 go the other way, to inference,
+# where tokens come one by one: first a memory so that the past is not computed again,
+# then the choice of the next token.

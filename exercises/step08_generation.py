@@ -1,0 +1,168 @@
+# %% [markdown]
+# # Step 8 — Generation
+#
+# The model gives logits for the next token. Generation chooses a token, appends it, and
+# asks again. Two things are to be built: the choice, and the loop.
+#
+# **The choice.** Turn the logits into probabilities and draw from them. The drawing
+# uses the inverse of the cumulative distribution (CDF). Lay the probabilities end to
+# end on the line from 0 to 1, in the order of the vocabulary. A uniform number u,
+# 0 ≤ u < 1, falls into one of the pieces, and into piece i with probability p_i:
+#
+#     id = smallest i with p_0 + .. + p_i > u
+#
+# The numbers u are an argument. The function draws nothing by itself, so the same call
+# gives the same result, whatever ran before.
+#
+# **Temperature** τ divides the scores before the softmax:
+#
+#     p = softmax(logits / τ),   so that p_i is proportional to exp(logit_i)^(1/τ)
+#
+# Below 1 it sharpens the distribution, above 1 it flattens it. Toward 0 only the
+# largest logit is left, and τ = 0 means greedy choice: the largest logit, the lowest id
+# on a tie, no chance involved. Temperature is a change of scores, not of probabilities.
+# Dividing probabilities by τ and normalising again changes nothing at all.
+#
+# **Top-k** keeps the k largest logits and forbids the rest. It is the trick of step 3
+# once more: a forbidden token gets the score -∞ before the softmax, and the kept ones
+# share all of the probability. A score of 0 would forbid nothing, since e^0 = 1.
+#
+# **Shapes.** One choice needs one number u; a continuation needs one for each new
+# token:
+#
+#     logits (..., V),  u (...)           ->  ids (...)
+#     prompt (..., T),  u (..., n_new)    ->  prompt and continuation (..., T + n_new)
+
+# %% [markdown]
+# ## By hand
+#
+# Four tokens with the logits ln 4, ln 2, 0 and 0.
+#
+#                            id 0     id 1     id 2     id 3
+#     exp(logit)             4        2        1        1
+#     p at τ = 1             1/2      1/4      1/8      1/8
+#     their running sum      0.5      0.75     0.875    1
+#     p at τ = 1/2           16/22    4/22     1/22     1/22
+#     p at τ = 2             0.369    0.261    0.185    0.185
+#     p at τ = 1, top-k 2    2/3      1/3      0        0
+#
+# With u = 0.6 the choice at τ = 1 is id 1: 0.5 does not exceed 0.6, and 0.75 does. At
+# τ = 1/2 it is id 0, since 16/22 = 0.727. With top-k 2 it is id 0 again, since 2/3
+# exceeds 0.6. With top-k 3, ids 2 and 3 tie for the last place, and the lower id is
+# kept.
+#
+# **The common trap** of the inverse CDF is rounding. Ten probabilities of 0.1, added
+# one after the other, make 0.9999999999999999 in float64, and u may be exactly that
+# number. No cumulative sum exceeds it then. The answer is the last id that was kept,
+# never an id beyond the vocabulary and never a forbidden one.
+#
+# **Sources.** Fan et al. 2018 (top-k sampling); Holtzman et al. 2020 (temperature and
+# top-k, what they do to the text, and why the most probable text is a poor one).
+
+# %%
+import numpy as np
+
+from exercises.step04_softmax import softmax
+from exercises.step07_kv_cache import attend_with_cache, new_cache
+
+
+# %%
+def sample_token(logits, u, temperature=1.0, top_k=None):
+    """Choose one token per row of logits by inverse-CDF sampling with the given u.
+
+    logits (..., V), u (...) uniform numbers in [0, 1) -> ids (...)
+
+        p = softmax(logits/τ) over the top_k largest logits only; τ is the temperature
+        id = smallest i with p_0 + .. + p_i > u
+
+    - temperature 0 takes the largest logit, the lowest id on a tie; u is not looked at and
+      may be None.
+    - top_k keeps the k largest logits, the lowest ids on a tie; all of them if k > V or if
+      top_k is None.
+    - If rounding leaves the sum of all p at or below u, the result is the last kept id.
+
+    Source: Fan et al. 2018 (top-k); Holtzman et al. 2020 (sampling with a temperature).
+    Errors: ValueError if temperature < 0 or top_k < 1, at every temperature.
+
+    >>> logits = np.log(np.array([4.0, 2.0, 1.0, 1.0]))
+    >>> int(sample_token(logits, 0.6))
+    1
+    >>> int(sample_token(logits, 0.6, temperature=0.5))
+    0
+    >>> int(sample_token(logits, 0.6, top_k=2))
+    0
+    >>> int(sample_token(logits, None, temperature=0))
+    0
+
+    One id per row, and a cumulative sum that only equals u does not exceed it:
+
+    >>> sample_token(np.zeros((3, 4)), np.array([0.0, 0.25, 0.9])).tolist()
+    [0, 1, 3]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The loop
+#
+# Generation feeds the model its own outputs. This is where training and inference part:
+# in step 6 the input at every position was the true text, here it is whatever was
+# chosen before. A bad choice becomes context for all later ones. Nor can the positions
+# run in parallel, since a token cannot be read before it has been chosen.
+#
+# The model is the one of step 6 with the same `params`, but it goes through the cache
+# of step 7:
+#
+# 1. Feed the prompt in one piece. Its last row of logits is the prediction for the
+#    first new token; the other rows predict tokens that are already there.
+# 2. Choose a token. Feed that token alone, at its own position, and read its logits.
+# 3. Repeat. The last token chosen is not fed: nobody asks what follows it.
+#
+# **Common traps.** The new token is at position T, T + 1 and so on, not at position 0,
+# although it comes alone. With the cache, feed only what is new: the whole text once
+# more would put every key in twice. In a batch all prompts have the same length here;
+# padding would shift the positions.
+
+
+# %%
+def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    """Continue the prompt by n_new tokens with the model of step 6, through the cache.
+
+    prompt (..., T), T ≥ 1 -> (..., T + n_new), a new array that starts with the prompt
+    params: as in `next_token_logits`; temperature, top_k: as in `sample_token`
+    u (..., n_new): uniform numbers, one per new token; not looked at if temperature is 0
+
+        token_(T+i) is chosen from the logits after token_0 .. token_(T+i-1), with u_i
+
+    n_new = 0 gives the prompt back. T + n_new = T_max is still allowed.
+
+    Source: Radford et al. 2019, section 2 (the model); Shazeer 2019 (incremental decoding).
+    Errors: ValueError if T + n_new > T_max, if temperature > 0 and u is None, and for a
+    temperature or top_k that `sample_token` refuses; before anything is computed.
+
+    A model that attends to its own token and answers with the one that follows it:
+
+    >>> eye = np.eye(3)
+    >>> params = {"embedding": eye, "position": np.zeros((8, 3)), "w_q": 20 * eye,
+    ...           "w_k": 20 * eye, "w_v": eye, "w_out": np.roll(eye, 1, axis=1)}
+    >>> generate(np.array([0]), 4, params).tolist()
+    [0, 1, 2, 0, 1]
+    >>> generate(np.array([0]), 2, params, temperature=1.0, u=np.array([0.1, 0.9])).tolist()
+    [0, 0, 2]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## What you have now, and what comes next
+#
+# You have the whole way from vectors to text: attention that cannot look ahead, a loss
+# with no answer in it, a cache that is valid because of the mask, and a loop that
+# writes. Greedy generation through the cache gives what the slow way gives (unless
+# rounding decides a tie): running `next_token_logits` on the whole text for every
+# token. Try it; it is the best test of steps 5 to 8 together.
+#
+# Part II builds a full decoder from the same pieces: several heads, cross-attention,
+# blocks, and one cache per layer.

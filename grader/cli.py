@@ -1,0 +1,264 @@
+"""The command line: `python -m grader`. It parses, calls and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader import registry as registry_module
+from grader.registry import ROOT, Registry, Step
+
+if TYPE_CHECKING:
+    from grader.records import Report, StepVerdict
+
+EXERCISES = ROOT / "exercises"
+
+
+class Problem(click.ClickException):
+    """One clear sentence, and exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """The sentence alone."""
+        click.echo(f"nopeek: {self.message}", err=True)
+
+
+def _steps(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
+    try:
+        found = [registry.find(name) for name in names]
+    except ValueError as error:
+        raise Problem(str(error)) from None
+    return tuple(step for step in registry.steps if step in found) or registry.steps
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="nopeek", prog_name="nopeek")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Learn masked self-attention by building it. Without a command: check the exercises."""
+    if context.invoked_subcommand is None:
+        context.invoke(check)
+
+
+_submission = click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    default=EXERCISES,
+    help="The folder with the step files; the exercises if not given.",
+)
+_isolation = click.option(
+    "--isolation",
+    type=click.Choice(["auto", "process", "bubblewrap"]),
+    default="auto",
+    help="What the submission's code runs in.",
+)
+
+
+@cli.command()
+@click.argument("step", nargs=-1)
+@_submission
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
+@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
+@_isolation
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
+def check(
+    step: tuple[str, ...],
+    submission: Path,
+    suite: str,
+    seed: int | None,
+    isolation: str,
+    json_file: Path | None,
+) -> None:
+    """Judges the steps named, or all, and shows the first that needs work."""
+    from grader import terminal
+
+    registry = registry_module.load()
+    printer = terminal.Printer(terminal.console())
+    steps = _steps(registry, step)
+    _heading(printer, suite, submission)
+    report = _report(registry, steps, submission, suite, seed, isolation, _row(printer))
+    if json_file is not None:
+        _write_json(json_file, report)
+    _rest(printer, report, submission, suite)
+    sys.exit(0 if report.passed else 1)
+
+
+def _row(printer: Any) -> Callable[[StepVerdict], None]:
+    from grader.terminal import numbered
+
+    return lambda verdict: printer.step_row(numbered(verdict), verdict)
+
+
+def _heading(printer: Any, suite: str, folder: Path) -> None:
+    printer.line(f"nopeek: {suite} checks on {_shown(folder)}\n", "bold")
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd().resolve())) + os.sep * path.is_dir()
+    except ValueError:
+        return str(path)
+
+
+def _report(
+    registry: Registry,
+    steps: tuple[Step, ...],
+    folder: Path,
+    suite: str,
+    seed: int | None,
+    isolation: str,
+    on_step: Callable[[StepVerdict], None],
+) -> Report:
+    from grader import sandbox
+    from grader.submission import SubmissionError, read_folder
+
+    if suite == "hidden":
+        _need_torch()
+    elif seed is not None:
+        raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
+    try:
+        submission = read_folder(folder, registry)
+        with sandbox.host(sandbox.isolation_named(isolation), registry.limits) as host:
+            from grader import grading  # pytest loads while the worker program starts
+
+            seed = grading.fresh_seed() if suite == "hidden" and seed is None else seed
+            report: Report = grading.with_grader(
+                registry,
+                host,
+                suite,
+                seed or 0,
+                steps,
+                lambda grader: grader.grade(submission, steps, on_step),
+            )
+            return report
+    except (SubmissionError, sandbox.SandboxError, registry_module.KitError) as error:
+        raise Problem(str(error)) from None
+
+
+def _need_torch() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        raise Problem("the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
+
+
+def _write_json(path: Path, report: Report) -> None:
+    text = json.dumps(report.to_dict(), indent=1, allow_nan=True)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"cannot write {path}: {error.strerror}") from None
+
+
+def _rest(printer: Any, report: Report, folder: Path, suite: str) -> None:
+    """Everything below the overview: the score, the first step to work on, what to do next."""
+    from grader import terminal
+    from grader.records import Status
+
+    printer.total(report)
+    todo = terminal.first_to_do(report)
+    if todo is None:
+        printer.line(f"\nAll of it holds. {NEXT_AFTER_ALL[suite]}")
+        return
+    number = terminal.numbered(todo)
+    if todo.status is not Status.NOT_ATTEMPTED:
+        printer.step(number, todo)
+    elif todo.message:
+        printer.line(f"\n{terminal.clean(todo.message)}")
+    path = f"{_shown(folder)}{todo.step}.py"
+    verb = "Next: read and fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    again = "make exam" if suite == "hidden" else "make check"
+    printer.line(f"\n{verb} {path}, then run `{again}` again.")
+
+
+@cli.command("list")
+@_submission
+def list_steps(submission: Path) -> None:
+    """The steps, their files, and how far each is."""
+    from grader import terminal
+
+    registry = registry_module.load()
+    printer = terminal.Printer(terminal.console())
+    _heading(printer, "visible", submission)
+    report = _report(registry, registry.steps, submission, "visible", None, "auto", _row(printer))
+    printer.total(report)
+    todo = terminal.first_to_do(report)
+    if todo is not None:
+        printer.line(f"\nNext: {_shown(submission)}{todo.step}.py")
+
+
+@cli.command()
+@click.argument("step")
+def reset(step: str) -> None:
+    """Puts a step's stub back; what was there is kept beside it."""
+    from grader import building
+
+    registry = registry_module.load()
+    (found,) = _steps(registry, (step,))
+    kept = building.reset(found)
+    click.echo(f"exercises/{found.filename} is the stub again.")
+    if kept is not None:
+        click.echo(f"Your file is kept as exercises/{kept.name}.")
+
+
+@cli.command()
+def build() -> None:
+    """Generates the stubs and the visible checks' stored results from the solutions."""
+    from grader import building
+
+    _need_torch()
+    try:
+        written = building.build(registry_module.load())
+    except (building.BuildError, registry_module.KitError) as error:
+        raise Problem(str(error)) from None
+    for path in written:
+        click.echo(f"wrote {path.relative_to(ROOT)}")
+    if not written:
+        click.echo("everything is up to date")
+
+
+@cli.command()
+@click.argument("step", nargs=-1)
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
+@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
+@click.option("--all", "everything", is_flag=True, help="A line for each, not only the failures.")
+def proof(step: tuple[str, ...], suite: str, seed: int | None, everything: bool) -> None:
+    """Shows that the checks work: known mistakes are rejected, fair variants accepted."""
+    from grader import grading, proof, sandbox, terminal
+
+    registry = registry_module.load()
+    steps = _steps(registry, step)
+    if suite == "hidden":
+        _need_torch()
+    seed = grading.fresh_seed() if seed is None else seed
+    printer = terminal.Printer(terminal.console())
+
+    def show(finding: proof.Finding) -> None:
+        if everything or not finding.ok:
+            printer.line(proof.line(finding))
+
+    with sandbox.host(sandbox.isolation_named("auto"), registry.limits) as host:
+        findings = proof.prove(registry, host, suite, seed, steps, show)
+    for text in proof.table(registry, findings):
+        printer.line(text)
+    printer.line(f"\n{suite} checks, seed {seed}")
+    sys.exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+def main() -> None:
+    """The console script."""
+    cli(prog_name="python -m grader")
+
+
+NEXT_AFTER_ALL = {
+    "visible": "`make exam` puts it through the hidden checks.",
+    "hidden": "That was fresh input: it is right, not only on the examples.",
+}

@@ -1,0 +1,102 @@
+"""How long things take, side by side in one run: whole processes in turn, medians, ratios.
+
+Run with `make bench`. Machines differ and are busy, so ratios are what to look at.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from grader import client, registry, sandbox
+from grader.registry import ROOT
+
+ROUNDS = 7
+CALLS = 2000
+
+CHECK = ["-m", "grader", "check", "--submission", "solutions"]
+WHOLE = {
+    "make check, eight finished steps": ["make", "--silent", "check-solutions"],
+    "python -m grader check, the same": [sys.executable, *CHECK],
+    "import torch": [sys.executable, "-c", "import torch"],
+    "interpreter and NumPy, twice": [
+        sys.executable,
+        "-c",
+        TWICE := (
+            "import subprocess, sys, numpy; subprocess.run([sys.executable, '-c', 'import numpy'])"
+        ),
+    ],
+    "interpreter, NumPy, pytest, click, rich": [
+        sys.executable,
+        "-c",
+        "import numpy, pytest, click, rich.console",
+    ],
+}
+
+
+def seconds(command: list[str]) -> float:
+    """One run of a command."""
+    start = time.perf_counter()
+    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def in_turn(commands: dict[str, list[str]]) -> dict[str, float]:
+    """The median time of each, after one run that does not count."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for round_number in range(ROUNDS + 1):
+        for name, command in commands.items():
+            spent = seconds(command)
+            if round_number:
+                times[name].append(spent)
+    return {name: statistics.median(spent) for name, spent in times.items()}
+
+
+def per_call(call: Callable[[], object]) -> float:
+    """Microseconds, the median of several batches."""
+    batches = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(CALLS // ROUNDS):
+            call()
+        batches.append((time.perf_counter() - start) / (CALLS // ROUNDS))
+    return statistics.median(batches) * 1e6
+
+
+def overhead() -> list[tuple[str, float, float]]:
+    """A call through the worker, and the same call here: small arrays and larger ones."""
+    registered = registry.load()
+    source = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    here: dict[str, Callable[..., object]] = {}
+    exec(compile(source, "step02_scores.py", "exec"), here)
+    rows = []
+    with sandbox.host(sandbox.Process(), registered.limits) as host:
+        worker = client.Worker(host, time.monotonic() + 600)
+        worker.load(client.Program("step02_scores", {"step02_scores": (source, "step02")}))
+        for size in (4, 64, 256):
+            q = k = np.random.default_rng(0).standard_normal((4, size, size))
+            there = per_call(lambda: worker.call("attention_scores", [q, k], {}))  # noqa: B023
+            alone = per_call(lambda: here["attention_scores"](q, k))  # noqa: B023
+            rows.append((f"attention_scores, q and k of shape (4, {size}, {size})", there, alone))
+    return rows
+
+
+def main() -> None:
+    """Prints both tables."""
+    commands = {name: command for name, command in WHOLE.items() if Path(command[0]).name != "make"}
+    times = in_turn(commands)
+    torch = times["import torch"]
+    print(f"whole processes, medians of {ROUNDS}                 seconds   of `import torch`")
+    for name, spent in times.items():
+        print(f"  {name:<45} {spent:7.3f}   {spent / torch:6.2f}")
+    print("\none call of a student's function                   in the worker   here   ratio")
+    for name, there, alone in overhead():
+        print(f"  {name:<48} {there:8.0f} µs {alone:8.0f} µs {there / alone:6.1f}")
+
+
+if __name__ == "__main__":
+    main()

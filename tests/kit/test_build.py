@@ -1,0 +1,137 @@
+"""What is generated is what the solutions say, and gives nothing away."""
+
+import json
+import re
+
+import pytest
+
+from grader import building
+from grader.building import BuildError, same_values, stub
+from grader.given import VALUES
+from grader.recording import record
+from grader.records import Status
+
+from .conftest import ROOT, STEPS
+
+SOLUTION = '''"""Text."""
+import numpy as np
+
+
+def double(x):
+    """Twice x."""
+    ### BEGIN SOLUTION
+    secret = 2 * x
+    return secret
+    ### END SOLUTION
+
+
+### BEGIN SOLUTION
+class Helper:
+    pass
+### END SOLUTION
+
+
+def last(x):
+    return x
+'''
+
+
+def test_stub_asks_where_the_solution_was():
+    text = stub(SOLUTION)
+    assert "secret" not in text
+    assert "Helper" not in text
+    assert "    # Write your code here.\n    raise NotImplementedError()\n" in text
+    assert text.count("NotImplementedError") == 1
+    compile(text, "stub", "exec")
+
+
+def test_stub_refuses_a_mark_without_a_partner():
+    with pytest.raises(BuildError, match="no partner"):
+        stub(SOLUTION.replace("    ### END SOLUTION\n", ""))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_committed_stub_is_up_to_date(step):
+    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    committed = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
+    assert committed == stub(solution), (
+        f"exercises/{step.filename} is out of date: run `make build`"
+    )
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_stub_has_no_line_of_code_from_the_solution(step):
+    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    text = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
+    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution, re.DOTALL)
+    lines = [line.strip() for body in bodies for line in body.splitlines()]
+    telling = [line for line in lines if len(line) > 12 and not line.startswith(("#", "raise"))]
+    assert len(telling) >= len(bodies) - 2
+    assert [line for line in telling if line in text] == []
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_stored_values_are_what_torch_computes(steps, step):
+    recorded, verdicts = record(steps, step)
+    assert {verdict.status for verdict in verdicts} == {Status.PASSED}
+    stored = json.loads((VALUES / f"{step.id}.json").read_text(encoding="utf-8"))
+    new = json.loads(json.dumps(recorded))
+    assert same_values(stored, new), f"values/{step.id}.json is out of date: run `make build`"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ({"a": [1.0]}, {"a": [1.0 + 1e-14]}, True),
+        ({"a": [1.0]}, {"a": [1.0 + 1e-9]}, False),
+        ({"a": [1.0]}, {"b": [1.0]}, False),
+        ({"a": [1.0]}, {"a": [1.0, 2.0]}, False),
+        ({"a": [True]}, {"a": [False]}, False),
+        ({"a": [float("inf")]}, {"a": [float("inf")]}, True),
+    ],
+)
+def test_same_values_forgives_rounding_only(old, new, same):
+    assert same_values(old, new) is same
+
+
+@pytest.fixture
+def workshop(tmp_path, monkeypatch, steps):
+    """A place to build in, with the stubs already there."""
+    monkeypatch.setattr(building, "EXERCISES", tmp_path)
+    monkeypatch.setattr(building, "BUILT", tmp_path / ".built.json")
+    building.build_stubs(steps)
+    return tmp_path
+
+
+def test_build_writes_nothing_twice(workshop, steps):
+    assert building.build_stubs(steps) == []
+
+
+def test_build_keeps_a_students_work(workshop, steps):
+    path = workshop / STEPS[0].filename
+    path.write_text("my work\n", encoding="utf-8")
+    building.build_stubs(steps)
+    assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "my work\n"
+
+
+def test_build_replaces_an_untouched_stub(workshop, steps, monkeypatch):
+    monkeypatch.setattr(building, "stubs", lambda _: {workshop / STEPS[0].filename: "new\n"})
+    assert building.build_stubs(steps) == [workshop / STEPS[0].filename]
+    assert list(workshop.glob("*.bak")) == []
+
+
+def test_reset_keeps_every_old_file(workshop):
+    path = workshop / STEPS[0].filename
+    for number in (1, 2):
+        path.write_text(f"attempt {number}\n", encoding="utf-8")
+        kept = building.reset(STEPS[0])
+        assert kept.name == f"{path.name}.{number}.bak"
+        assert kept.read_text(encoding="utf-8") == f"attempt {number}\n"
+    assert building.reset(STEPS[0]) is None
+
+
+def test_reset_brings_back_a_missing_file(workshop):
+    path = workshop / STEPS[0].filename
+    path.unlink()
+    assert building.reset(STEPS[0]) is None
+    assert path.exists()

@@ -1,0 +1,44 @@
+"""Every known mistake is rejected by the check that names it; every fair variant is accepted."""
+
+import pytest
+
+from grader.proof import prove
+from grader.variants import FAIR, MISTAKES, read
+
+from .conftest import SEED, STEPS
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_checks_reject_mistakes_and_accept_fair_variants(steps, host, step, suite):
+    findings = prove(steps, host, suite, SEED, [step])
+    bad = {
+        f"{finding.variant.kind} {finding.variant.name}": finding.failed
+        for finding in findings
+        if not finding.ok
+    }
+    assert bad == {}
+
+
+def test_there_are_enough_of_both():
+    mistakes = [variant for step in STEPS for variant in read(MISTAKES, step)]
+    fair = [variant for step in STEPS for variant in read(FAIR, step)]
+    assert len({variant.id for variant in mistakes}) > 100
+    assert len(fair) >= 50
+    for function in (function.name for step in STEPS for function in step.functions):
+        assert any(variant.replaces == function for variant in mistakes), function
+        assert any(variant.replaces == function for variant in fair), function
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_check_is_named_by_a_mistake(step):
+    named = {variant.caught_by for variant in read(MISTAKES, step)}
+    assert {check.id for check in step.checks} - named == set()
+    assert named <= {check.id for check in step.checks}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_variants_are_text_that_a_student_may_read(step):
+    for variant in read(MISTAKES, step):
+        assert variant.says.endswith((".", "?")), variant.name
+        assert variant.hint, variant.name

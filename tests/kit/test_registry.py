@@ -1,0 +1,58 @@
+"""The registry: how steps are found, and that it agrees with the checks that there are."""
+
+import ast
+
+import pytest
+
+from grader.registry import ROOT
+
+from .conftest import STEPS
+
+
+@pytest.mark.parametrize("name", ["3", "03", "step3", "step03", "step03_mask", "step03_mask.py"])
+def test_find_takes_every_way_to_name_a_step(steps, name):
+    assert steps.find(name).id == "step03_mask"
+
+
+@pytest.mark.parametrize("name", ["0", "99", "mask", "", "step", "3.5", "-3"])
+def test_find_says_which_steps_there_are(steps, name):
+    with pytest.raises(ValueError, match=r"there is no step .*name one of 1 to \d+"):
+        steps.find(name)
+
+
+def test_steps_are_numbered_in_order():
+    assert [step.number for step in STEPS] == list(range(1, len(STEPS) + 1))
+
+
+def test_first_check_of_a_function_is_what_the_others_need(steps):
+    for step in STEPS:
+        for function in step.functions:
+            first, *others = [*function.checks, None]
+            assert first is None or first.needs is None
+            assert all(check.needs == first.id for check in others if check)
+
+
+def _check_functions(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        node.name.removeprefix("test_"): ast.get_docstring(node) or ""
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_check_is_a_function_with_one_sentence(step):
+    found = _check_functions(ROOT / "tests" / "visible" / f"test_{step.id}.py")
+    assert set(found) == {check.id for check in step.checks}
+    for name, sentence in found.items():
+        line = " ".join(sentence.split("\n\n")[0].split())
+        assert line.endswith("."), name
+        assert len(line) <= 120, name
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hidden_suite_has_the_same_rules(step):
+    path = ROOT / "tests" / "hidden" / f"test_{step.id}.py"
+    assert f"from tests.visible.test_{step.id} import *" in path.read_text(encoding="utf-8")
+    assert _check_functions(path) == {}
