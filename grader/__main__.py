@@ -1,5 +1,12 @@
 """`python -m grader`."""
 
+import os
+import sys
+
+# `-m` puts the current folder first, and with it any numpy.py that somebody has left there.
+if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109
+    del sys.path[0]
+
 from grader.cli import main
 
 if __name__ == "__main__":

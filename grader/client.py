@@ -67,12 +67,30 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value
 
 
+def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any:
+    """What must be in an answer, and of which type: one that leaves it out is none."""
+    if name not in answer or not isinstance(answer[name], kind):
+        raise ProtocolError("not an answer")
+    return answer[name]
+
+
 def _strings(value: Any) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if _listed(value) else ()
 
 
 def _listed(value: Any) -> bool:
     return isinstance(value, (list, tuple))
+
+
+def _raised(report: Mapping[str, Any], printed: str) -> Raised:
+    lines = _part(report, "lines", list)
+    return Raised(
+        _part(report, "type", str),
+        _strings(report.get("kinds")),
+        _part(report, "message", str),
+        tuple(line for line in lines if isinstance(line, int)),
+        printed,
+    )
 
 
 class Worker:
@@ -118,15 +136,17 @@ class Worker:
             "arguments": arguments,
         }
         ok, printed = self._ask(request)
-        ok = _mapping(ok)
-        kept, products = ok.get("kept"), ok.get("products")
-        return Answer(
-            ok.get("value"),
-            printed,
-            products if isinstance(products, int) else 0,
-            kept if isinstance(kept, Handle) else None,
-            ok.get("arguments"),
-        )
+        try:
+            return Answer(
+                _part(_mapping(ok), "value"),
+                printed,
+                _part(ok, "products", int),
+                _part(ok, "kept", Handle) if keep else None,
+                _part(ok, "arguments", list) if arguments else None,
+            )
+        except ProtocolError:
+            self.close()
+            raise Died from None
 
     def fetch(self, handle: Handle) -> Any:
         """What a kept result looks like now."""
@@ -139,28 +159,16 @@ class Worker:
         until = min(time.monotonic() + seconds, self.deadline)
         try:
             reply = _mapping(protocol.decode(self._exchange(protocol.encode(request), until)))
+            printed = _part(reply, "printed", str)
+            if "raised" in reply:
+                raise _raised(_mapping(reply["raised"]), printed)
+            return _part(reply, "ok"), printed
         except TimeoutError:
             self.close()
             raise TimedOut(seconds, whole_step=until == self.deadline) from None
         except (OSError, ProtocolError, Died):
             self.close()
             raise Died from None
-        return self._outcome(reply)
-
-    def _outcome(self, reply: dict[str, Any]) -> tuple[Any, str]:
-        printed = reply.get("printed")
-        printed = printed if isinstance(printed, str) else ""
-        if "raised" not in reply:
-            return reply.get("ok"), printed
-        raised = reply["raised"] if isinstance(reply["raised"], dict) else {}
-        lines = raised.get("lines")
-        raise Raised(
-            str(raised.get("type")),
-            _strings(raised.get("kinds")),
-            str(raised.get("message")),
-            tuple(line for line in lines if isinstance(line, int)) if _listed(lines) else (),  # type: ignore[union-attr]
-            printed,
-        )
 
     def _exchange(self, data: bytes, until: float) -> bytes:
         nonce = os.urandom(NONCE)

@@ -135,6 +135,7 @@ def matches(
     name: what is compared; part: put in front of what is said of one of several results.
     """
     if isinstance(expected, tuple):
+        names = names or [f"result {i}" for i in range(1, len(expected) + 1)]
         if not isinstance(got, (tuple, list)) or len(got) != len(expected):
             raise Broken(
                 f"{name} returned {described(got)}; expected {len(expected)} results: "

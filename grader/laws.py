@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.client import Raised
+from grader.client import Answer, Raised
 from grader.compare import (
     EXACT,
     LARGE,
@@ -30,8 +30,9 @@ from grader.compare import (
     wrong_cells,
 )
 from grader.inputs import Arguments, Draw, mapped
-from grader.protocol import Counted, Laid
+from grader.protocol import Counted, Foreign, Laid
 from grader.records import Evidence
+from grader.registry import Function as Registered
 from grader.student import Student, StudentFunction
 
 Function = Callable[..., Any]
@@ -178,6 +179,8 @@ def _cut(arguments: Arguments, along: Axes, part: slice) -> Arguments:
 
 def _other(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) -> NDArray[Any]:
     """As many values that have nothing to do with the array's; tokens all differ from its own."""
+    if array.dtype.kind == "b":
+        return draw.uniform(*array.shape) < 0.5
     if array.dtype.kind in "iu":
         return (array + 1 + draw.tokens(vocabulary - 1, *array.shape)) % vocabulary
     return draw.normal(*array.shape) * size
@@ -197,28 +200,33 @@ def _replaced(case: Case, along: Axes, start: int, size: float) -> Arguments:
     return arguments
 
 
-def _futures(case: Case, along: Axes) -> Iterator[tuple[int, float]]:
+def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[int, float]]:
     """Every cut, smallest change first. Sizes mean nothing to tokens."""
     name, axis = next(iter(along.items()))
     length = case.arguments[name].shape[axis]
-    sizes = (1.0,) if case.arguments[name].dtype.kind in "iu" else (1.0, 1e3)
-    for size in sizes:
+    for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
         for start in range(1, length):
             yield start, size
 
 
 def future_does_not_matter(
-    function: Function, cases: Sequence[Case], *, along: Axes, axis: int = -2
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    along: Axes,
+    axis: int = -2,
+    sizes: Sequence[float] = (1.0, 1e3),
 ) -> None:
     """Outputs before a cut stay when all inputs from the cut on are replaced, for every cut.
 
-    along: the arguments with a time axis, and which axis that is; axis: time in the output.
+    along: the arguments with a time axis, and which axis that is; axis: time in the output;
+    sizes: how large the numbers are that come in their place.
     """
     for case in cases:
         first, time = next(iter(along.items()))
         length = case.arguments[first].shape[time]
         before = _output(function, case.arguments, axis, length)
-        for start, size in _futures(case, along):
+        for start, size in _futures(case, along, sizes):
             arguments = _replaced(case, along, start, size)
             after = _output(function, arguments, axis, length)
             if after.shape == before.shape:
@@ -316,24 +324,48 @@ def _same_as_alone(
 
 
 def rows_are_independent(
-    function: Function, cases: Sequence[Case], *, batched: Sequence[str]
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    batched: Sequence[str],
+    sizes: Sequence[float] = (1.0,),
+    what: str = "sequence",
 ) -> None:
-    """What is computed for one sequence of a batch does not depend on the others."""
+    """What is computed for one sequence of a batch does not depend on the others.
+
+    batched: the arguments whose first axis counts the sequences; sizes: how large the numbers
+    are that replace the others; what: what to call them, if they are not sequences.
+    """
     for case in cases:
-        before = as_array(function(**case.arguments))
+        before = _results(function, case.arguments)
         rows = case.arguments[batched[0]].shape[0]
-        for row in range(rows):
-            draw = case.draw(("rows", row))
-            arguments = dict(case.arguments)
-            for name in batched:
-                array = arguments[name]
-                vocabulary = int(case.sizes.get("vocabulary", 2))
-                other = _other(array, draw, 1.0, vocabulary)
-                arguments[name] = np.where(
-                    np.arange(rows).reshape(-1, *[1] * (array.ndim - 1)) == row, array, other
-                )
-            after = as_array(function(**arguments))
-            _row_unmoved(function, case, before, after, row)
+        for size in sizes:
+            for row in range(rows):
+                arguments = _others_replaced(case, batched, row, size)
+                after = _results(function, arguments)
+                for (label, one), (_, other) in zip(before, after, strict=False):
+                    with _noting(label):
+                        _row_unmoved(function, case, one, other, row, what)
+
+
+def _results(function: Function, arguments: Arguments) -> list[tuple[str, NDArray[Any] | None]]:
+    """Every array that the function returns, and what to call it if there are several."""
+    value, names = function(**arguments), _names(function)
+    if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
+        return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]
+    return [("", as_array(value))]
+
+
+def _others_replaced(case: Case, batched: Sequence[str], row: int, size: float) -> Arguments:
+    """The arguments with every sequence but one replaced."""
+    draw = case.draw(("rows", row, size))
+    vocabulary = int(case.sizes.get("vocabulary", 2))
+    arguments = dict(case.arguments)
+    for name in batched:
+        array = arguments[name]
+        here = np.arange(len(array)).reshape(-1, *[1] * (array.ndim - 1)) == row
+        arguments[name] = np.where(here, array, _other(array, draw, size, vocabulary))
+    return arguments
 
 
 def _row_unmoved(
@@ -342,18 +374,17 @@ def _row_unmoved(
     before: NDArray[Any] | None,
     after: NDArray[Any] | None,
     row: int,
+    what: str,
 ) -> None:
-    if before is None or after is None or before.shape != after.shape or not before.ndim:
-        raise Broken(f"{_name(function)} does not return one result for each sequence of a batch.")
+    if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
+        raise Broken(f"{_name(function)} does not return one result for each {what}.")
     wrong = wrong_cells(before[row].astype(float), after[row].astype(float), EXACT)
     if wrong.any():
-        told = (
-            f"The result for sequence {row} of a batch changed when only other sequences changed."
-        )
+        told = f"The result for {what} {row} changed when only the other {what}s changed."
         call = call_text(_name(function), case.arguments)
         inputs = shown_inputs(case.arguments)
-        expected = (shown(f"sequence {row} before", before[row]),)
-        got = (shown(f"sequence {row} after", after[row], wrong),)
+        expected = (shown(f"{what} {row} before", before[row]),)
+        got = (shown(f"{what} {row} after", after[row], wrong),)
         raise Broken(told, evidence=Evidence(call, inputs, expected, got))
 
 
@@ -375,6 +406,7 @@ def answers_the_same_again(
 
 def _still(function: StudentFunction, before: Any, now: Any) -> None:
     name = function.name
+    before = tuple(before) if isinstance(before, list) else before
     try:
         matches(before, now, Tolerance(0, 0), name=name, names=_names(function))
     except Broken as broken:
@@ -394,7 +426,7 @@ LAYOUTS = {
 
 
 def leaves_arguments_alone(
-    function: StudentFunction, cases: Sequence[Case], *, like: str | None = None
+    function: StudentFunction | InChunks, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
     """Right on arrays that lie anyhow in memory and cannot be written; unchanged where they can."""
     for case in cases:
@@ -408,21 +440,24 @@ def leaves_arguments_alone(
                 raise Broken(f"{note}it writes into them.") from None if read_only else raised
             with _noting(note):
                 _right(function, case, value, like)
-        _unchanged(function, case)
+        _unchanged(function, case.arguments)
 
 
-def _unchanged(function: StudentFunction, case: Case) -> None:
-    answer = function.answer(**case.arguments, arguments=True)
+def _unchanged(function: StudentFunction | InChunks, arguments: Arguments) -> Answer:
+    answer = function.answer(**arguments, arguments=True)
     match answer.arguments:
         case [list(args), dict(kwargs)]:
             after = dict(zip(function.function.takes, args, strict=False)) | kwargs
         case _:
             raise Broken(f"{function.name} lost its arguments.")
-    for name, value in case.arguments.items():
+    for name, value in arguments.items():
         _argument_unchanged(function, name, value, after.get(name))
+    return answer
 
 
-def _argument_unchanged(function: StudentFunction, name: str, value: Any, after: Any) -> None:
+def _argument_unchanged(
+    function: StudentFunction | InChunks, name: str, value: Any, after: Any
+) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             found = after.get(key) if isinstance(after, dict) else None
@@ -506,3 +541,222 @@ def work_is_linear(
             f"{because} The work of projecting grew {most / least:.1f} times "
             f"when the text grew {many / few:.1f} times."
         )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What came out for one chunk: the positions start..stop-1 of the text."""
+
+    number: int
+    start: int
+    stop: int
+    value: Any
+
+
+def _time(array: NDArray[Any]) -> int:
+    """The time axis of a text: tokens have it last, vectors have their features behind it."""
+    return -1 if array.dtype.kind in "iu" else -2
+
+
+def _length(text: Any) -> int:
+    array = text.array if isinstance(text, Laid) else text
+    return int(array.shape[_time(array)])
+
+
+def _section(text: Any, start: int, stop: int) -> Any:
+    """These positions of a text, laid out in memory as the text is."""
+    if isinstance(text, Laid):
+        return replace(text, array=_section(text.array, start, stop))
+    return text[..., start:stop] if _time(text) == -1 else text[..., start:stop, :]
+
+
+def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
+    return (*output.shape[:-2], output.shape[-1])
+
+
+@dataclass(frozen=True)
+class InChunks:
+    """A function with a cache, fed a whole text in chunks: to a law, a function of the text.
+
+    step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
+    an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
+    An argument that is a tuple holds one value for each chunk.
+    """
+
+    step: StudentFunction
+    fresh: Callable[[], Any]
+    chunks: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the name of the student's function."""
+        return self.step.name
+
+    @property
+    def function(self) -> Registered:
+        """The registry's entry, as a `StudentFunction` has it."""
+        return self.step.function
+
+    @property
+    def text(self) -> str:
+        """The argument that is cut into chunks: `x` where the function takes `x_new`."""
+        return self.function.takes[0].removesuffix("_new")
+
+    def __call__(self, **whole: Any) -> NDArray[Any]:
+        return self._joined(whole, self.step)
+
+    def answer(self, *, arguments: bool, **whole: Any) -> Answer:
+        """The answer to the whole, if every call leaves its own arguments alone."""
+        value = self._joined(whole, lambda **given: _unchanged(self.step, given).value)
+        return Answer(value, arguments=[[], whole] if arguments else None)
+
+    def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
+        """Makes a cache at once; feeds it a chunk whenever the next piece is asked for."""
+        return self._pieces(whole, ask or self.step, self.fresh())
+
+    def _pieces(self, whole: Arguments, ask: Function, cache: Any) -> Iterator[Piece]:
+        for number, (start, part) in enumerate(self._parts(whole[self.text])):
+            given = {
+                name: value[number] if isinstance(value, tuple) else value
+                for name, value in whole.items()
+                if name != self.text
+            }
+            value = ask(**{self.function.takes[0]: part, "cache": cache, **given})
+            result, cache = self._pair(value)
+            yield Piece(number, start, start + _length(part), result)
+
+    def _parts(self, text: Any) -> Iterator[tuple[int, Any]]:
+        start = 0
+        for number, size in enumerate(self.chunks):
+            if isinstance(text, tuple):
+                yield start, text[number]
+            elif start < _length(text):
+                yield start, _section(text, start, start + size)
+            start += size
+
+    def _pair(self, value: Any) -> tuple[Any, Any]:
+        if isinstance(value, (tuple, list)) and len(value) == 2:
+            return value[0], value[1]
+        nothing = isinstance(value, Foreign) and value.description == "NoneType"
+        names = ", ".join(name.lstrip("*") for name in self.function.returns)
+        raise Broken(
+            f"{self.name} returned {described(None if nothing else value)}; "
+            f"expected 2 results: ({names})."
+        )
+
+    def _joined(self, whole: Arguments, ask: Function) -> NDArray[Any]:
+        outputs: list[NDArray[Any]] = []
+        for piece in self.pieces(whole, ask):
+            array, long = as_array(piece.value), piece.stop - piece.start
+            if array is None or array.ndim < 2 or array.shape[-2] != long:
+                raise Broken(
+                    f"{self.function.returns[0]} is {described(piece.value)}; "
+                    f"its axis -2 should be time, {long} long."
+                )
+            if outputs and _shape_of_one(array) != _shape_of_one(outputs[0]):
+                raise Broken(
+                    f"{self.function.returns[0]} has shape {array.shape} for chunk "
+                    f"{piece.number + 1}, but had {outputs[0].shape} for chunk 1."
+                )
+            outputs.append(array)
+        return np.concatenate(outputs, axis=-2)
+
+
+def agrees_in_chunks(function: InChunks, case: Case, *, like: str) -> None:
+    """For each chunk, returns the rows that the reference returns for the whole text."""
+    for piece in function.pieces(case.arguments):
+        _piece_right(function, case, piece, like)
+
+
+def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> None:
+    result, number = function.function.returns[0], piece.number + 1
+    positions = _positions(piece.start, piece.stop - 1)
+    parts = len(function.chunks)
+    way = "+".join(map(str, function.chunks)) if parts <= 6 else f"{parts}"
+    where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} (chunk {number} of {way})"
+    if as_array(piece.value) is None:
+        raise Broken(f"{result} for {where} is {described(piece.value)}; expected an array.")
+    rest = [name for name in case.arguments if name != function.text]
+    cut = f"{function.text}[{positions}]"
+    matches(
+        case.expected(like)[..., piece.start : piece.stop, :],
+        piece.value,
+        EXACT,
+        name=result,
+        part=f"{result} for {where}: ",
+        call=f"{function.name}({', '.join([cut, 'cache', *rest])})",
+        inputs=shown_inputs(_apart(case.arguments)),
+    )
+
+
+def _apart(arguments: Arguments) -> Arguments:
+    """Every argument by itself, those with one value for each chunk by the chunk's number."""
+    found: Arguments = {}
+    for name, value in arguments.items():
+        if isinstance(value, tuple):
+            found |= {f"{name} of chunk {i}": item for i, item in enumerate(value, 1)}
+        else:
+            found[name] = value
+    return found
+
+
+def caches_are_separate(
+    student: Student, function: InChunks, cases: Sequence[Case], *, like: str
+) -> None:
+    """Texts in turns, each with its own cache, come out right; earlier results do not change."""
+    kept: list[Answer] = []
+
+    def keeping(**given: Any) -> Any:
+        kept.append(function.step.answer(**given, keep=True))
+        return kept[-1].value
+
+    texts = [function.pieces(case.arguments, keeping) for case in cases]
+    with _noting("With several texts in turns, each with a cache of its own: "):
+        for turn in zip(*texts, strict=True):
+            for case, piece in zip(cases, turn, strict=True):
+                _piece_right(function, case, piece, like)
+    for answer in kept:
+        now = student.fetch(answer.kept)
+        y = now[0] if isinstance(now, (tuple, list)) and now else None
+        _still(function.step, answer.value[0], y)
+
+
+def probabilities_add_up(
+    function: Function, cases: Sequence[Case], *, only_last: bool = False
+) -> None:
+    """The tokens that may come next have probabilities that add up to 1, as a mean loss has it.
+
+    n predictions of mean loss L give a text the probability exp(-n·L). Over all possible last
+    tokens this adds up to the probability of the text before, unless a prediction has seen its
+    answer, or what comes after. only_last: look at the last position alone.
+    """
+    for case in cases:
+        tokens = case.arguments["tokens"]
+        for end in range(len(tokens) - 1 if only_last else 1, len(tokens)):
+            before = _log_probability(function, case, tokens[:end])
+            texts = [np.append(tokens[:end], i) for i in range(int(case.sizes["vocabulary"]))]
+            after = [_log_probability(function, case, text) for text in texts]
+            with np.errstate(all="ignore"):
+                total = float(np.exp(np.logaddexp.reduce(after) - before))
+            if not abs(total - 1) <= 1e-7:
+                _do_not_add_up(function, case.changed(tokens=texts[0]), end, total)
+
+
+def _log_probability(function: Function, case: Case, text: NDArray[Any]) -> float:
+    """The text's log probability given its first token, from the mean loss of the others."""
+    if len(text) < 2:
+        return 0.0
+    value = function(**{**case.arguments, "tokens": text})
+    loss = as_array(value)
+    if loss is None or loss.ndim:
+        raise Broken(f"{_name(function)} returned {described(value)}; expected a single number.")
+    return -(len(text) - 1) * float(loss)
+
+
+def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> None:
+    told = (
+        f"The probabilities of all tokens that may stand at position {end}, as the losses have "
+        "them, do not add up to 1: a prediction depends on its answer, or on what comes after."
+    )
+    evidence = Evidence(call_text(_name(function), case.arguments), shown_inputs(case.arguments))
+    raise Broken(told, f"{told} They add up to {total:.6g}.", evidence)

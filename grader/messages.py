@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import re
 from collections.abc import Sequence
 
 from grader.client import CallFailed, Died, Raised, TimedOut
@@ -54,7 +55,7 @@ def _known(raised: Raised) -> str:
 
 
 def _place(raised: Raised, source: str, step: Step) -> str:
-    lines = source.splitlines()
+    lines = re.split(r"\r\n?|\n", source)  # as Python counts them; splitlines() sees more
     if not raised.lines or not 0 < raised.lines[-1] <= len(lines):
         return ""
     number = raised.lines[-1]
@@ -81,6 +82,8 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits) -> 
     match failure:
         case Raised():
             place = _place(failure, source, step)
+            if "SyntaxError" in failure.kinds and not failure.lines:
+                return f"{step.filename} imports a step that is not valid Python."
             if "SyntaxError" in failure.kinds:
                 return f"{step.filename} is not valid Python: {failure.text[:300]}{place}"
             if "SystemExit" in failure.kinds:

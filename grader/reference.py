@@ -8,7 +8,7 @@ a comment says so.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,6 +194,17 @@ def attend_with_cache(
     k = _array(torch.cat([keys for keys, _ in cache], dim=-2))
     v = _array(torch.cat([values for _, values in cache], dim=-2))
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
+
+
+def attend_in_chunks(
+    x: Sequence[Array], w_q: Array, w_k: Sequence[Array], w_v: Sequence[Array]
+) -> Floats:
+    """`attend_with_cache` on one chunk after another, each with a w_k and a w_v of its own."""
+    cache, outputs = new_cache(), []
+    for chunk, to_keys, to_values in zip(x, w_k, w_v, strict=True):
+        y, cache = attend_with_cache(chunk, cache, w_q, to_keys, to_values)
+        outputs.append(y)
+    return np.concatenate(outputs, axis=-2)
 
 
 def sample_token(

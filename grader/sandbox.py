@@ -8,8 +8,8 @@ mistakes in, not attackers.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -28,6 +28,8 @@ START_SECONDS = 30.0
 END_SECONDS = 10.0
 _COMMAND = struct.Struct(">cQ")
 _U32 = struct.Struct(">I")
+# Where orphans can be adopted, the worker program ends all that a worker started by itself.
+GUARDED = sys.platform.startswith("linux")
 # On macOS a forked child must not touch the system's BLAS; Windows has no fork at all.
 CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
 
@@ -82,7 +84,7 @@ def _packages() -> str:
 def _program(mode: str, descriptor: int, limits: Limits) -> list[str]:
     return [
         sys.executable,
-        *("-I", "-S", "-B", str(PROGRAM), mode, str(descriptor), _packages()),
+        *("-s", "-S", "-B", str(PROGRAM), mode, str(descriptor), _packages()),
         *(str(limits.memory_mib), str(limits.step_seconds)),
     ]
 
@@ -116,7 +118,25 @@ class Host:
 
     def close(self) -> None:
         """Ends everything and removes the working directory."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
+
+    def _reply(self, control: socket.socket, seconds: float) -> int:
+        """The number that the worker program sends; SandboxError if none comes."""
+        deadline = time.monotonic() + seconds
+        data = b""
+        while len(data) < _COMMAND.size:
+            control.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                piece = control.recv(_COMMAND.size - len(data))
+            except OSError:
+                piece = b""
+            if not piece:
+                raise SandboxError(
+                    "the worker program did not start: is NumPy installed for "
+                    f"{sys.executable}? (isolation: {self.isolation.name})"
+                )
+            data += piece
+        return int(_COMMAND.unpack(data)[1])
 
     def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = theirs.fileno()
@@ -140,13 +160,52 @@ class Host:
         return process
 
 
+def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether the process ends within that time. It is not reaped, so its number stays its own."""
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
+
+
 def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the program with all that it started, and waits for its end."""
+    if process.returncode is not None:
+        return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.kill()
         else:
+            if GUARDED:
+                process.terminate()
+                _ends(process, END_SECONDS)
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder, be it too deep for recursion or locked; what cannot go stays.
+
+    Every folder inside is moved to the top, so that no path becomes long, and emptied there.
+    """
+    names = (folder / f"{number}.doomed-{os.getpid()}" for number in itertools.count())
+    folders = [folder]
+    while folders:
+        with contextlib.suppress(OSError):
+            inside = folders.pop()
+            inside.chmod(0o700)
+            for entry in list(os.scandir(inside)):
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        Path(entry).chmod(0o700)
+                        folders.append(Path(entry).rename(next(names)))
+                    else:
+                        Path(entry).unlink()
+            inside.rmdir()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 class SpawningHost(Host):
@@ -160,6 +219,12 @@ class SpawningHost(Host):
         ours, theirs = channel_pair()
         process = self._launch("serve", theirs)
         self.running[process.pid] = process
+        try:
+            self._reply(ours, START_SECONDS)
+        except SandboxError:
+            ours.close()
+            self.end(process.pid)
+            raise
         return ours, process.pid
 
     def end(self, number: int) -> None:
@@ -172,7 +237,7 @@ class SpawningHost(Host):
 
 
 class ForkingHost(Host):
-    """One parent that has loaded NumPy forks the workers: milliseconds instead of a tenth of a second."""
+    """One parent that has loaded NumPy forks the workers: milliseconds, not tenths of a second."""
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         super().__init__(isolation, limits)
@@ -183,58 +248,36 @@ class ForkingHost(Host):
         self.process = self._launch("parent", theirs)
         self.ready = False
 
-    def _reply(self, seconds: float) -> int:
-        """The number in the parent's answer; SandboxError if none comes."""
-        deadline = time.monotonic() + seconds
-        data = b""
-        while len(data) < _COMMAND.size:
-            self.control.settimeout(max(0.01, deadline - time.monotonic()))
-            try:
-                piece = self.control.recv(_COMMAND.size - len(data))
-            except OSError:
-                piece = b""
-            if not piece:
-                raise SandboxError(
-                    "the worker program did not start: is NumPy installed for "
-                    f"{sys.executable}? (isolation: {self.isolation.name})"
-                )
-            data += piece
-        return int(_COMMAND.unpack(data)[1])
-
     def _wait_until_ready(self) -> None:
         if not self.ready:
-            self._reply(START_SECONDS)
+            self._reply(self.control, START_SECONDS)
             self.ready = True
 
     def start(self) -> tuple[socket.socket, int]:
         for last in (False, True):  # a worker may have killed the parent: start another, once
+            ours, theirs = channel_pair()
             try:
-                self._wait_until_ready()
-                ours, theirs = channel_pair()
                 with theirs:
+                    self._wait_until_ready()
                     socket.send_fds(self.control, [_COMMAND.pack(b"f", 0)], [theirs.fileno()])
-                return ours, self._reply(END_SECONDS)
+                return ours, self._reply(self.control, END_SECONDS)
             except (OSError, SandboxError):
+                ours.close()
+                self._stop()
                 if last:
                     raise
-                self._restart()
+                self._begin()
         raise AssertionError
 
     def end(self, number: int) -> None:
         try:
             self.control.sendall(_COMMAND.pack(b"k", number))
-            self._reply(END_SECONDS)
+            self._reply(self.control, END_SECONDS)
         except (OSError, SandboxError):
-            self._restart()
-
-    def _restart(self) -> None:
-        self._stop()
-        self._begin()
+            self._stop()  # the next start begins anew
 
     def _stop(self) -> None:
         self.control.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=END_SECONDS)
         _kill(self.process)
 
     def close(self) -> None:

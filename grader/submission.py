@@ -40,11 +40,11 @@ def _read(folder: int, name: str) -> str:
     """The text of one regular file, opened without following a link or waiting for a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(name, flags | getattr(os, "O_BINARY", 0), dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)  # os.fdopen would fail for a folder, and leave it open
+        raise SubmissionError("it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise SubmissionError("it is not a regular file")
-        data = file.read(MAX_SOURCE + 1)
-    return decoded(data)
+        return decoded(file.read(MAX_SOURCE + 1))
 
 
 def decoded(data: bytes) -> str:
@@ -64,17 +64,18 @@ def _open_folder(folder: Path) -> int | None:
     """A descriptor to open files in, where the platform has that."""
     if os.open not in os.supports_dir_fd:
         return None
-    return os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    try:
+        return os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    except OSError as error:
+        raise SubmissionError(f"{folder} cannot be opened: {error.strerror}") from error
 
 
 def _read_step(folder: Path, descriptor: int | None, step: Step) -> str:
     if descriptor is not None:
         return _read(descriptor, step.filename)
     path = folder / step.filename
-    if path.is_symlink() or not path.is_file():
-        raise FileNotFoundError(step.filename) if not path.exists() else SubmissionError(
-            "it is not a regular file"
-        )
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise SubmissionError("it is not a regular file")
     with path.open("rb") as file:
         return decoded(file.read(MAX_SOURCE + 1))
 

@@ -1,10 +1,14 @@
 """The worker: runs a student's code and hands back values. It knows no check and judges nothing.
 
 A program of its own, on the standard library and NumPy alone, started by the judge as
-`python -I -S worker.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS`. As `parent` it loads NumPy
-once and forks a child for every socket that it is sent; as `serve` it is one worker by itself, for
-platforms where forking is not safe. PACKAGES is the folder that NumPy is found in.
+`python -s -S -B worker.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS`. As `parent` it loads
+NumPy once and forks a child for every socket that it is sent; as `serve` it is one worker by
+itself, for platforms where forking is not safe. PACKAGES is the folder that NumPy is found in.
 """
+
+import sys
+
+del sys.path[0]  # this file's folder, the judge's
 
 import contextlib
 import gc
@@ -13,13 +17,14 @@ import importlib.machinery
 import io
 import math
 import os
+import shutil
 import signal
 import socket
 import struct
-import sys
+import tempfile
 
 sys.path.append(sys.argv[3])  # NumPy and nothing else is taken from the folder of packages
-import numpy as np  # noqa: E402
+import numpy as np
 
 sys.path.pop()
 
@@ -30,9 +35,14 @@ U64 = struct.Struct(">Q")
 F64 = struct.Struct(">d")
 MAX_REPLY = 48 * 2**20
 MAX_DEPTH = 12
+MAX_ITEMS = 10_000
+MAX_DIMENSIONS = 16
+MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_TEXT = 2000
 PACKAGE = "exercises"
+CONTAINERS = ((b"L", list), (b"U", tuple), (b"M", dict))
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -51,7 +61,7 @@ def _layout(flat, layout, writable):
     elif layout == 3 and flat.ndim:
         array = flat[..., ::-1].copy()[..., ::-1]
     elif layout == 4:
-        return flat.view(Counting)
+        array = flat.view(Counting)
     array.flags.writeable = bool(writable)
     return array
 
@@ -64,9 +74,8 @@ def _read_array(data, at):
     at += 8 * ndim
     layout, writable = data[at], data[at + 1]
     at += 2
-    raw = bytes(data[at : at + math.prod(shape) * dtype.itemsize])
-    buffer = bytearray(raw) if writable and layout == 0 else raw
-    return _layout(np.frombuffer(buffer, dtype).reshape(shape), layout, writable), at + len(raw)
+    raw = bytearray(data[at : at + math.prod(shape) * dtype.itemsize])
+    return _layout(np.frombuffer(raw, dtype).reshape(shape), layout, writable), at + len(raw)
 
 
 def _read_text(data, at):
@@ -112,13 +121,15 @@ def _foreign(description):
 
 
 def _write_array(value):
-    array = np.array(value, subok=False)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
+    array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return _foreign(f"array of {array.dtype}")
     if array.nbytes > MAX_REPLY:
         return _foreign(f"array of {array.nbytes // 2**20} MiB")
+    if array.ndim > MAX_DIMENSIONS:
+        return _foreign(f"array of {array.ndim} dimensions")
+    # From here on a copy, because a thread of the student's may still be writing into it.
+    array = array.astype(np.float64) if array.dtype.itemsize > 8 else array.copy()
     dtype = array.dtype.newbyteorder("<")
     shape = b"".join(U64.pack(size) for size in array.shape)
     head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape + b"\0\1"
@@ -129,21 +140,36 @@ def _write(value, depth=0):
     """The value's bytes; only exact data crosses, never an object's own idea of what it is."""
     if value is None or value is True or value is False:
         return {None: b"N", True: b"T", False: b"F"}[value]
-    if isinstance(value, (np.ndarray, np.generic)):
+    kind = type(value)
+    if issubclass(kind, (np.ndarray, np.generic)):
         return _write_array(value)
-    if isinstance(value, int):
-        return _text(b"I", str(int(value))) if abs(value) < 2**63 else _foreign("huge integer")
-    if isinstance(value, float):
-        return b"D" + F64.pack(float(value))
-    if isinstance(value, str):
-        return _text(b"S", str(value)[:MAX_TEXT])
-    if depth < MAX_DEPTH and isinstance(value, (list, tuple)):
-        tag = b"L" if isinstance(value, list) else b"U"
-        return tag + U32.pack(len(value)) + b"".join(_write(item, depth + 1) for item in value)
-    if depth < MAX_DEPTH and isinstance(value, dict):
-        items = [_text(b"", str(key)) + _write(item, depth + 1) for key, item in value.items()]
-        return b"M" + U32.pack(len(items)) + b"".join(items)
-    return _foreign(type(value).__name__)
+    if issubclass(kind, int):
+        number = int.__int__(value)
+        small = -(2**63) <= number < 2**63
+        return _text(b"I", str(number)) if small else _foreign("huge integer")
+    if issubclass(kind, float):
+        return b"D" + F64.pack(float.__float__(value))
+    if issubclass(kind, str):
+        return _text(b"S", str.__str__(value)[:MAX_TEXT])
+    if depth < MAX_DEPTH and issubclass(kind, (list, tuple, dict)):
+        return _write_items(value, depth + 1)
+    return _foreign(kind.__name__)
+
+
+def _write_items(value, depth):
+    """The bytes of what is in a container now, whatever a subclass or a thread makes of it."""
+    tag, base = next(pair for pair in CONTAINERS if isinstance(value, pair[1]))
+    if base is dict:
+        items = list(dict.items(value))
+    else:
+        items = base.__getitem__(value, slice(None))
+    if len(items) > MAX_ITEMS:
+        return _foreign(f"{base.__name__} of {len(items)}")
+    if base is dict:
+        parts = [_text(b"", str(key)[:MAX_TEXT]) + _write(item, depth) for key, item in items]
+    else:
+        parts = [_write(item, depth) for item in items]
+    return tag + U32.pack(len(parts)) + b"".join(parts)
 
 
 # What the student's code finds when it imports something.
@@ -168,7 +194,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         _, _, name = module.__name__.partition(".")
         if name:
             source, module.__file__ = self.modules[name]
-            exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)  
+            exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)
 
 
 class Refusal(importlib.abc.MetaPathFinder):
@@ -180,7 +206,7 @@ class Refusal(importlib.abc.MetaPathFinder):
         elif path is None and name not in sys.builtin_module_names:
             message = f"a step may import NumPy and the standard library, not {name!r}"
         else:
-            return None
+            return
         raise ModuleNotFoundError(message, name=name)
 
 
@@ -303,11 +329,11 @@ class Session:
                 reply = b"M" + U32.pack(2) + _text(b"", "raised") + _write(self.describe(error))
             else:
                 reply = b"M" + U32.pack(2) + _text(b"", "ok") + reply
-        return reply + _text(b"", "printed") + _write(capture.text())
+        return reply + _text(b"", "printed") + _text(b"S", capture.text())
 
     def describe(self, error):
         try:
-            message = str(error)[:MAX_TEXT]
+            message = str(error.msg if isinstance(error, SyntaxError) else error)[:MAX_TEXT]
         except BaseException:
             message = ""
         kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
@@ -317,7 +343,6 @@ class Session:
             trace = trace.tb_next
         if isinstance(error, SyntaxError):
             places.append((str(error.filename), error.lineno or 0))
-            message = error.msg
         mine = [line for file, line in places if self.module and file == self.module[1]]
         return {
             "type": type(error).__name__[:80],
@@ -336,7 +361,7 @@ class Session:
         self.functions = {
             key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
         }
-        return _write(list(self.functions)[:200])
+        return _write(list(self.functions)[:MAX_NAMES])
 
     def do_call(self, request):
         Counting.products = 0
@@ -402,11 +427,25 @@ def _silence():
     os.close(null)
 
 
-def _serve(descriptor, memory_mib, seconds):
-    channel = socket.socket(fileno=descriptor)
+def _serve(channel, memory_mib, seconds):
+    sys.argv[:] = [PACKAGE]
     _silence()
     _limit(memory_mib, seconds)
     Session(channel).serve()
+
+
+def _serve_alone(descriptor, memory_mib, seconds):
+    """One worker, which says first that it is there."""
+    _enter(tempfile.mkdtemp(dir="."))
+    channel = socket.socket(fileno=descriptor)
+    channel.sendall(COMMAND.pack(b"r", os.getpid()))
+    _serve(channel, memory_mib, seconds)
+
+
+def _enter(folder):
+    """A worker's own working directory, which is empty when it comes."""
+    os.chdir(folder)
+    os.environ["HOME"] = os.environ["TMPDIR"] = os.getcwd()
 
 
 def _children(pid):
@@ -428,7 +467,7 @@ def _family(pids):
 
 def _end(pid, live):
     """Kills a worker with all that descends from it, orphans included, and waits for the end."""
-    live.discard(pid)
+    folder = live.pop(pid, None)
     doomed = [pid]
     while doomed:
         for one in _family(doomed):
@@ -438,11 +477,14 @@ def _end(pid, live):
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(one, 0)
         doomed = [one for one in _children(os.getpid()) if one not in live]
+    if folder:
+        with contextlib.suppress(RecursionError):  # what is left the judge removes at the end
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _parent(control, memory_mib, seconds):
     """Forks a worker for every socket it is sent, and ends workers when it is told to."""
-    live = set()
+    live = {}
     gc.collect()
     gc.freeze()
     while True:
@@ -453,47 +495,76 @@ def _parent(control, memory_mib, seconds):
         if command == b"k":
             _end(number, live)
         else:
+            folder = tempfile.mkdtemp(dir=".")
             number = os.fork()
             if not number:
-                _child(control, descriptors[0], memory_mib, seconds)
-            live.add(number)
+                _child(control, descriptors[0], folder, memory_mib, seconds)
+            live[number] = folder
             os.close(descriptors[0])
         control.sendall(COMMAND.pack(command, number))
     for pid in list(live):
         _end(pid, live)
 
 
-def _child(control, descriptor, memory_mib, seconds):
+def _child(control, descriptor, folder, memory_mib, seconds):
     """Never returns: whatever happens here must not run on as a second parent."""
     try:
         control.close()
         os.setsid()
-        _serve(descriptor, memory_mib, seconds)
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _enter(folder)
+        _serve(socket.socket(fileno=descriptor), memory_mib, seconds)
     finally:
         os._exit(0)
 
 
-def _adopt_orphans():
-    """Makes this process the new parent of any process that a worker leaves behind (Linux)."""
-    with contextlib.suppress(Exception):
+def _prctl(option, value):
+    with contextlib.suppress(Exception):  # Linux only
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
+
+
+def _adopt_orphans():
+    """Makes this process the new parent of any process that a worker leaves behind."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _guard(descriptor):
+    """Returns in a child; stays behind until that ends, or SIGTERM comes, to kill what is left.
+
+    So a worker that kills its parent, be it by mistake, does not outlive it.
+    """
+    _adopt_orphans()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        return
+    os.close(descriptor)
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _end(child, {})
+    os._exit(0)
+
+
+def _serve_parent(descriptor, memory_mib, seconds):
+    _adopt_orphans()
+    control = socket.socket(fileno=descriptor)
+    control.sendall(COMMAND.pack(b"r", os.getpid()))
+    _parent(control, memory_mib, seconds)
 
 
 def main(mode, descriptor, _packages, memory_mib, seconds):
     """Serves, as a parent of workers or as one."""
-    if mode == "parent":
-        _adopt_orphans()
-        control = socket.socket(fileno=int(descriptor))
-        control.sendall(COMMAND.pack(b"r", os.getpid()))
-        _parent(control, int(memory_mib), float(seconds))
-    elif mode == "serve":
-        _serve(int(descriptor), int(memory_mib), float(seconds))
-    else:  # on Windows the socket comes through standard input
+    if mode == "share":  # on Windows the socket comes through standard input
         size = U32.unpack(sys.stdin.buffer.read(4))[0]
-        channel = socket.fromshare(sys.stdin.buffer.read(size))
-        _serve(channel.detach(), int(memory_mib), float(seconds))
+        descriptor = socket.fromshare(sys.stdin.buffer.read(size)).detach()
+    if sys.platform.startswith("linux"):  # the only one where orphans can be adopted
+        _guard(int(descriptor))
+    serve = _serve_parent if mode == "parent" else _serve_alone
+    serve(int(descriptor), int(memory_mib), float(seconds))
 
 
 if __name__ == "__main__":

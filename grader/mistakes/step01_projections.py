@@ -4,6 +4,7 @@ import numpy as np
 
 from grader.variants import mistake
 
+mapped_before = {}
 projected_before = {}
 projection_buffers = {}
 keys_so_far = []
@@ -154,6 +155,34 @@ def proj_memory_order_assumed(x, weight, bias=None):
     rows = x.ravel(order="K").reshape(-1, x.shape[-1])
     y = (rows @ weight).reshape(*x.shape[:-1], weight.shape[-1])
     return y if bias is None else y + bias
+
+
+@mistake("proj_scaled_to_norm", "linear", caught_by="linear_rows",
+         says="A large input is scaled down as a whole, so one long vector shortens all others.",
+         hint="Is what you divide by made from one vector, or from all of them together?")
+def proj_scaled_to_norm(x, weight, bias=None):
+    y = x / max(1.0, np.linalg.norm(x) / 100.0) @ weight
+    return y if bias is None else y + bias
+
+
+@mistake("np_returns_alias", "linear", caught_by="linear_repeat",
+         says="A later call overwrites the array that an earlier call has returned.",
+         hint="Is the array that you return kept anywhere for the next call?")
+def proj_linear_reused_buffer(x, weight, bias=None):
+    y = into_buffer("y", x, weight)
+    if bias is not None:
+        y += bias
+    return y
+
+
+@mistake("np_memoised_on_shape", "linear", caught_by="linear_repeat",
+         says="The product of an earlier call is used again for any input of the same shape.",
+         hint="What else does a stored answer depend on, besides a shape?")
+def proj_linear_memoised_on_shape(x, weight, bias=None):
+    shapes = x.shape, weight.shape
+    if shapes not in mapped_before:
+        mapped_before[shapes] = x @ weight
+    return mapped_before[shapes] + (0.0 if bias is None else bias)
 
 
 # linear: the bias
@@ -359,6 +388,22 @@ def proj_fallback_to_input(x, w_q, w_k, w_v):
          hint="What do you return for a sequence of a single token?")
 def proj_qkv_squeezed(x, w_q, w_k, w_v):
     return np.squeeze(x @ w_q), np.squeeze(x @ w_k), np.squeeze(x @ w_v)
+
+
+@mistake("proj_scaled_to_norm", "project_qkv", caught_by="projections_alone",
+         says="Large keys are scaled down by the largest of all, so each key feels the others.",
+         hint="Make one token very large: whose keys change?")
+def proj_keys_scaled_by_largest(x, w_q, w_k, w_v):
+    k = x @ w_k
+    return x @ w_q, k / max(1.0, np.abs(k).max() / 100.0), x @ w_v
+
+
+@mistake("np_float64_only", "project_qkv", caught_by="projections_float32",
+         says="The bytes of the input are read as float64, whatever they are.",
+         hint="How many bytes does one number in float32 have?")
+def proj_bytes_as_float64(x, w_q, w_k, w_v):
+    x = np.frombuffer(x.tobytes()).reshape(x.shape)
+    return x @ w_q, x @ w_k, x @ w_v
 
 
 # project_qkv: memory

@@ -249,6 +249,23 @@ def score_clipped(q, k):
     return np.clip(scaled_scores(q, k), -100.0, 100.0)
 
 
+@mistake("score_scaled_by_largest", "attention_scores", caught_by="scores_rows",
+         says="Large scores are scaled down by the largest of the whole batch.",
+         hint="Make one text of a batch very large: whose scores change?")
+def score_scaled_by_largest_of_batch(q, k):
+    scores = scaled_scores(q, k)
+    return scores / max(1.0, np.abs(scores).max() / 100.0)
+
+
+@mistake("score_scaled_by_largest", "attention_scores", caught_by="scores_prefix",
+         says="Large scores are scaled down by the largest of the text, that of later keys included.",
+         hint="Make the last key of a text very large: which scores change?")
+def score_scaled_by_largest_of_text(q, k):
+    scores = scaled_scores(q, k)
+    largest = np.abs(scores).max(axis=(-2, -1), keepdims=True)
+    return scores / np.maximum(1.0, largest / 100.0)
+
+
 # types and memory
 
 

@@ -5,6 +5,8 @@ import numpy as np
 from grader.variants import mistake
 
 masks_by_size = {}
+masks_by_shape = {}
+mask_buffers = {}
 mask_memory = np.zeros(1 << 20, dtype=bool)
 
 
@@ -331,6 +333,24 @@ def pad_trailing_only(tokens, pad_id):
     return np.logical_or.accumulate(backwards, axis=-1)[..., ::-1][..., None, :]
 
 
+@mistake("pad_id_zero_is_none", "padding_mask", caught_by="padding_agree",
+         says="A padding id of 0 is taken for no padding id at all.",
+         hint="Which numbers count as false in Python?")
+def pad_id_zero_is_none(tokens, pad_id):
+    real = tokens != pad_id if pad_id else np.ones_like(tokens, dtype=bool)
+    return real[..., None, :]
+
+
+@mistake("np_memoised_on_shape", "padding_mask", caught_by="padding_repeat",
+         says="The mask of earlier texts is given again to any texts of the same shape.",
+         hint="Do two texts of the same length have their padding at the same places?")
+def pad_memoised_on_shape(tokens, pad_id):
+    key = tokens.shape, int(pad_id)
+    if key not in masks_by_shape:
+        masks_by_shape[key] = (tokens != pad_id)[..., None, :]
+    return masks_by_shape[key].copy()
+
+
 @mistake("np_input_mutated", "padding_mask", caught_by="padding_arguments",
          says="The caller's tokens are changed on the way to the mask.",
          hint="Are the tokens of the caller the same after the call?")
@@ -435,6 +455,15 @@ def additive_two_axes_only(mask):
         for j in range(mask.shape[1]):
             if not mask[i, j]:
                 summand[i, j] = -np.inf
+    return summand
+
+
+@mistake("np_returns_alias", "additive_mask", caught_by="additive_repeat",
+         says="A later call overwrites the array that an earlier call has returned.",
+         hint="Is the array that you return kept anywhere for the next call?")
+def additive_reused_buffer(mask):
+    summand = mask_buffers.setdefault(mask.shape, np.empty(mask.shape))
+    summand[...] = np.where(mask, 0.0, -np.inf)
     return summand
 
 
@@ -708,6 +737,23 @@ def mask_float32_downcast(scores, mask):
 def mask_shift_and_back(scores, mask):
     shifted = (scores + 1e5) * mask
     return np.where(mask, shifted - 1e5, -np.inf)
+
+
+@mistake("np_returns_alias", "apply_mask", caught_by="masking_repeat",
+         says="A later call overwrites the array that an earlier call has returned.",
+         hint="Is the array that you return kept anywhere for the next call?")
+def mask_reused_buffer(scores, mask):
+    masked = mask_buffers.setdefault(scores.shape, np.empty(scores.shape))
+    masked[...] = np.where(mask, scores, -np.inf)
+    return masked
+
+
+@mistake("np_memoised_on_shape", "apply_mask", caught_by="masking_repeat",
+         says="The mask of an earlier call is used again for any scores of the same shape.",
+         hint="What else does a stored mask depend on, besides a shape?")
+def mask_memoised_on_shape(scores, mask):
+    allowed = masks_by_shape.setdefault((scores.shape, mask.shape), np.array(mask))
+    return np.where(allowed, scores, -np.inf)
 
 
 @mistake("np_input_mutated", "apply_mask", caught_by="masking_arguments",

@@ -379,6 +379,24 @@ def softmax_zeros_into_copy(scores, axis=-1):
     return weights
 
 
+@mistake("softmax_blocked_along_last_axis", "softmax", caught_by="softmax_blocked",
+         says="Slices without any allowed entry are looked for along the last axis only.",
+         hint="Which slices are forbidden throughout if the weights sum to 1 down the columns?")
+def softmax_blocked_along_last_axis(scores, axis=-1):
+    blocked = np.all(scores == -np.inf, axis=-1, keepdims=True)
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    weights = exponentials / exponentials.sum(axis=axis, keepdims=True)
+    return np.where(blocked, 0.0, weights)
+
+
+@mistake("softmax_blocked_threshold", "softmax", caught_by="softmax_large",
+         says="A row of very negative scores is taken for a forbidden one.",
+         hint="Is a score of -100000 forbidden, or only low?")
+def softmax_blocked_threshold(scores, axis=-1):
+    low = np.max(scores, axis=axis, keepdims=True) < -1e4
+    return np.where(low, 0.0, right_weights(scores, axis))
+
+
 # types and memory
 
 

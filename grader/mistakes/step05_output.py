@@ -13,6 +13,7 @@ kept_outputs = {}
 kept_weights = {}
 kept_results = {}
 kept_keys = {}
+kept_rows = {}
 
 
 def masked_scores(q, k, mask):
@@ -407,6 +408,14 @@ def np_half_precision_attention(q, k, v, mask=None):
     if q.dtype == np.float32:
         weights = weights.astype(np.float16).astype(np.float32)
     return weights @ v
+
+
+@mistake("np_float64_only", "attention", caught_by="attention_float32",
+         says="The values are copied as raw bytes, which are then read as float64.",
+         hint="How many bytes does a number of a float32 array have?")
+def np_float64_only_attention(q, k, v, mask=None):
+    copied = np.frombuffer(v.tobytes(), dtype=np.float64).reshape(v.shape)
+    return softmax(masked_scores(q, k, mask)) @ copied
 
 
 @mistake("np_squeeze_kills_axis", "attention", caught_by="attention_shapes",
@@ -910,3 +919,13 @@ def np_module_state_self(x, w_q, w_k, w_v, padding=None):
     v = np.concatenate([pair[1] for pair in seen[-2:]], axis=-2)
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2]))
 
+
+@mistake("np_returns_alias", "masked_self_attention", caught_by="self_attention_repeat",
+         says="The result is a view of a buffer that every later call writes into.",
+         hint="Is the array that you return yours to give away?")
+def np_returns_alias_self(x, w_q, w_k, w_v, padding=None):
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    result = attention(q, k, v, allowed_keys(x, padding))
+    buffer = kept_rows.setdefault(result.dtype, np.empty(10**6, result.dtype))
+    buffer[: result.size] = result.reshape(-1)
+    return buffer[: result.size].reshape(result.shape)

@@ -458,14 +458,14 @@ def loss_eps_in_log_entropy(logits, targets, ignore_id=None):
     return float(-np.log(probs[counted] + 1e-8).mean())
 
 
-@mistake("np_half_precision", "cross_entropy", caught_by="cross_entropy_float32",
-         says="The losses of float32 logits are added up in half precision.",
-         hint="In which dtype do you add, and how many digits does it have?")
-def np_half_precision_entropy(logits, targets, ignore_id=None):
+@mistake("np_low_precision", "cross_entropy", caught_by="cross_entropy_float32",
+         says="Of each log probability of float32 logits only three decimals are kept.",
+         hint="How many correct digits does float32 have, and how many does your loss have?")
+def np_low_precision_entropy(logits, targets, ignore_id=None):
     log_probs, counted = masked_log_probs(logits, targets, ignore_id)
     if logits.dtype == np.float32:
-        log_probs = log_probs.astype(np.float16)
-    return float(-log_probs[counted].mean())
+        log_probs = np.floor(log_probs * 1000) / 1000
+    return float(-log_probs.sum() / counted.sum())
 
 
 @mistake("np_input_mutated", "cross_entropy", caught_by="cross_entropy_arguments",
@@ -600,7 +600,7 @@ def proj_qk_swapped_logits(tokens, params):
     return y @ params["w_out"]
 
 
-@mistake("pad_inferred_from_token_0", "next_token_logits", caught_by="logits_agree",
+@mistake("pad_inferred_from_token_0", "next_token_logits", caught_by="logits_shapes",
          says="Token 0 is treated as padding, though this model has none.",
          hint="Who says which id is padding, and does anyone say so here?")
 def pad_inferred_from_token_0_logits(tokens, params):
@@ -632,9 +632,9 @@ def lm_centred_over_time(tokens, params):
     return attended(x - x.mean(axis=-2, keepdims=True), params) @ params["w_out"]
 
 
-@mistake("lm_shifted_by_global_max", "next_token_logits", caught_by="logits_prefix",
+@mistake("lm_shifted_by_global_max", "next_token_logits", caught_by="logits_no_future",
          says="The largest logit of the whole text is subtracted from all of them.",
-         hint="Does the number that you subtract change when the text gets longer?")
+         hint="Which positions does the number that you subtract depend on?")
 def lm_shifted_by_global_max(tokens, params):
     logits = attended(embedded(tokens, params), params) @ params["w_out"]
     return logits - logits.max(axis=(-2, -1), keepdims=True)
@@ -791,7 +791,7 @@ def loss_divided_by_t(tokens, params):
     return cross_entropy(next_token_logits(inputs, params), targets) * (t - 1) / t
 
 
-@mistake("loss_ignore_wrong_id", "teacher_forced_loss", caught_by="loss_agree",
+@mistake("loss_ignore_wrong_id", "teacher_forced_loss", caught_by="loss_shapes",
          says="Token 0 is left out of the loss as if it were padding.",
          hint="Which tokens of this function's input are not real?")
 def loss_ignores_token_0(tokens, params):

@@ -341,6 +341,19 @@ def kv_joined_on_first_axis(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), {"k": k, "v": v}
 
 
+@mistake("kv_joined_on_second_axis", "attend_with_cache", caught_by="cache_shapes",
+         also={"new_cache": "dict_cache"},
+         says="New keys are joined to the old ones along axis 1, which may be a batch axis too.",
+         hint="With two batch axes, which axis of the cache grows?")
+def kv_joined_on_second_axis(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        axis = min(1, k.ndim - 2)
+        k = np.concatenate([cache["k"], k], axis=axis)
+        v = np.concatenate([cache["v"], v], axis=axis)
+    return causal(q, k, v), {"k": k, "v": v}
+
+
 @mistake("kv_shared_across_batch", "attend_with_cache", caught_by="cache_rows",
          also={"new_cache": "dict_cache"},
          says="All texts of a batch remember the keys and values of the first one.",
@@ -460,6 +473,17 @@ def kv_global_state_newest(x_new, cache, w_q, w_k, w_v):
     return causal(*extended(newest_cache, x_new, w_q, w_k, w_v)), cache
 
 
+@mistake("np_returns_alias", "attend_with_cache", caught_by="cache_separate",
+         also={"new_cache": "dict_cache"},
+         says="Every result of one shape is written into the same array.",
+         hint="Keep the output of one call, make another call, and look at the first one again.")
+def kv_output_buffer(x_new, cache, w_q, w_k, w_v):
+    y = causal(*extended(cache, x_new, w_q, w_k, w_v))
+    buffer = projection_buffers.setdefault((y.shape, y.dtype), np.empty_like(y))
+    buffer[...] = y
+    return buffer, cache
+
+
 # mistakes of earlier steps that show up here
 
 
@@ -483,14 +507,24 @@ def score_scale_seq_len_cache(x_new, cache, w_q, w_k, w_v):
     return softmax(apply_mask(scores, causal_mask(q.shape[-2], k.shape[-2]))) @ v, cache
 
 
-@mistake("mask_fill_minus_1e4", "attend_with_cache", caught_by="cache_large",
+@mistake("mask_fill_too_weak", "attend_with_cache", caught_by="cache_large",
          also={"new_cache": "dict_cache"},
-         says="Blocked scores become −10,000, which beats allowed scores that are lower still.",
-         hint="How negative is negative enough for every score the contract allows?")
-def mask_fill_minus_1e4_cache(x_new, cache, w_q, w_k, w_v):
+         says="Blocked scores become −100, which beats allowed scores that are lower still.",
+         hint="Is there a score so low that your fill value still wins against it?")
+def mask_fill_too_weak_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     mask = causal_mask(q.shape[-2], k.shape[-2])
-    return softmax(np.where(mask, attention_scores(q, k), -1e4)) @ v, cache
+    return softmax(np.where(mask, attention_scores(q, k), -100.0)) @ v, cache
+
+
+@mistake("mask_fill_too_weak", "attend_with_cache", caught_by="cache_no_future",
+         also={"new_cache": "dict_cache"},
+         says="Blocked scores are lowered by 100, which a larger score survives.",
+         hint="Is there a score so high that it is still seen after what you take from it?")
+def mask_lowers_too_little_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = extended(cache, x_new, w_q, w_k, w_v)
+    mask = causal_mask(q.shape[-2], k.shape[-2])
+    return softmax(attention_scores(q, k) - 100.0 * ~mask) @ v, cache
 
 
 @mistake("softmax_no_max", "attend_with_cache", caught_by="cache_large",

@@ -508,7 +508,7 @@ def gen_topk_unchecked_when_greedy(logits, u, temperature=1.0, top_k=None):
 # generate: the loop
 
 
-@mistake("gen_wrong_position_logits", "generate", caught_by="generation_agree",
+@mistake("gen_wrong_position_logits", "generate", caught_by="generation_sampled",
          says="The next token is read from the first position of what was fed.",
          hint="Which position knows the whole prompt?")
 def gen_wrong_position_logits(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
@@ -574,11 +574,11 @@ def gen_last_prompt_token_twice(prompt, n_new, params, temperature=0.0, top_k=No
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     if n_new == 0:
         return prompt.copy()
-    last, end = prompt[..., -1:], prompt.shape[-1] - 1
     _, cache = cached_logits(prompt, 0, new_cache(), params)
 
     def feed(tokens, start, cache, params):
-        return cached_logits(*((tokens, start) if start else (last, end)), cache, params)
+        at = prompt.shape[-1] if start == 0 else start + 1
+        return cached_logits(tokens[..., -1:], at, cache, params)
 
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, feed, cache)
 
@@ -668,7 +668,7 @@ def lm_position_from_end_generate(prompt, n_new, params, temperature=0.0, top_k=
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, feed)
 
 
-@mistake("gen_temperature_fades", "generate", caught_by="generation_no_future",
+@mistake("gen_temperature_fades", "generate", caught_by="generation_sampled",
          says="The temperature falls towards the end, so it depends on how many tokens come.",
          hint="Should an early token change because more tokens were asked for?")
 def gen_temperature_fades(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
@@ -811,7 +811,7 @@ def np_squeeze_kills_axis_generate(prompt, n_new, params, temperature=0.0, top_k
     return np.squeeze(continued(prompt, n_new, chooser(temperature, top_k, u), params))
 
 
-@mistake("gen_first_row_for_all", "generate", caught_by="generation_rows",
+@mistake("gen_first_row_for_all", "generate", caught_by="generation_sampled",
          says="All texts of a batch are continued with the token of the first one.",
          hint="Does each text of the batch choose its own token?")
 def gen_first_row_for_all(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
@@ -823,6 +823,15 @@ def gen_first_row_for_all(prompt, n_new, params, temperature=0.0, top_k=None, u=
         return np.full(ids.shape, ids.flat[0])
 
     return continued(prompt, n_new, choose_first, params)
+
+
+@mistake("gen_first_text_for_all", "generate", caught_by="generation_rows",
+         says="The first text of a batch is continued, and returned in place of all the others.",
+         hint="Does each text of the batch come back as it went in?")
+def gen_first_text_for_all(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    tokens = continued(prompt, n_new, chooser(temperature, top_k, u), params)
+    return np.broadcast_to(tokens.reshape(-1, tokens.shape[-1])[0], tokens.shape).copy()
 
 
 @mistake("kv_no_speedup", "generate", caught_by="generation_through_cache",
@@ -911,6 +920,17 @@ def gen_stops_at_the_limit(prompt, n_new, params, temperature=0.0, top_k=None, u
     refuse_bad_lengths(prompt[..., :0], 0, params, temperature, u)
     room = len(params["position"]) - prompt.shape[-1]
     return continued(prompt, min(n_new, room), chooser(temperature, top_k, u), params)
+
+
+@mistake("np_broad_except", "generate", caught_by="generation_errors",
+         says="Every exception is caught, and the prompt is returned in its place.",
+         hint="What does your function do after an exception, and does anyone notice?")
+def np_broad_except_generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    try:
+        refuse_bad_lengths(prompt, n_new, params, temperature, u)
+        return continued(prompt, n_new, chooser(temperature, top_k, u), params)
+    except Exception:
+        return prompt.copy()
 
 
 @mistake("gen_u_made_up", "generate", caught_by="generation_errors",

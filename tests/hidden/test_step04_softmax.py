@@ -1,0 +1,22 @@
+"""Step 4 on fresh inputs, and in sizes that nobody is shown."""
+
+from tests.visible.test_step04_softmax import *  # noqa: F403
+
+EDGES = {
+    "softmax_agree": [{"shape": (17, 40)}],
+    "softmax_axis": [
+        {"shape": (4,), "axis": 0},
+        {"shape": (4, 4, 4), "axis": 1},
+        {"shape": (40, 1, 17), "axis": -3},
+        {"shape": (2, 3, 2, 4, 5), "axis": -4},
+    ],
+    "softmax_shapes": [{"shape": (1,)}, {"shape": (40, 17)}, {"shape": (2, 1, 3, 1, 4)}],
+    "softmax_distribution": [{"shape": (17, 40), "size": 5.0, "share": 0.9}],
+    "softmax_blocked": [
+        {"shape": (1, 1)},
+        {"shape": (4,)},
+        {"shape": (4, 4, 4), "axis": 0, "size": 1e3},
+        {"shape": (2, 3, 11, 17), "size": 1e3},
+    ],
+    "softmax_large": [{"shape": (17, 40), "middle": 0.0, "spread": 300.0, "step": -5e3}],
+}

@@ -1,0 +1,206 @@
+"""The laws on small functions: right ones keep them, wrong ones are told what, where and no more."""
+
+import numpy as np
+import pytest
+
+from grader import laws
+from grader.compare import Broken, call_text, described
+from grader.inputs import Draw, digest, mapped, resized
+from grader.laws import Case
+from grader.protocol import Foreign
+
+T, D = 5, 3
+
+
+def running_mean(x):
+    """Right: position t is the mean of x[: t + 1]."""
+    return np.cumsum(x, axis=-2) / np.arange(1, x.shape[-2] + 1)[:, None]
+
+
+def mean(x):
+    """Leaks everything everywhere."""
+    return np.broadcast_to(x.mean(axis=-2, keepdims=True), x.shape).copy()
+
+
+def peeks_one(x):
+    """Position t reads position t + 1."""
+    return x + np.concatenate([x[..., 1:, :], x[..., :1, :] * 0], axis=-2)
+
+
+def counts_from_the_end(x):
+    """Leaks no value, only how much is still to come."""
+    return running_mean(x) * x.shape[-2]
+
+
+def unstable(x):
+    """Does not leak, but breaks under large values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        wild = np.exp(x) - np.exp(x)
+    return running_mean(x) + wild.sum(axis=-2, keepdims=True)
+
+
+def case(batch=(), function=running_mean, **sizes):
+    x = Draw("laws", batch).normal(*batch, T, D)
+    x.flags.writeable = False
+    return Case({"x": x}, {"batch": batch, **sizes}, lambda name, arguments: function(**arguments))
+
+
+def future(function):
+    laws.future_does_not_matter(function, [case()], along={"x": -2})
+
+
+def prefix(function):
+    laws.prefix_gives_the_same(function, [case()], along={"x": -2})
+
+
+def rows(function):
+    laws.rows_are_independent(function, [case((3,))], batched=["x"])
+
+
+def test_right_code_keeps_the_laws_of_time():
+    future(running_mean)
+    prefix(running_mean)
+    rows(running_mean)
+    laws.agrees(running_mean, [case()])
+    laws.agrees_in_float32(running_mean, [case()])
+
+
+@pytest.mark.parametrize(
+    ("law", "function", "words"),
+    [
+        (future, mean, r"Position 0 .* only positions 1\.\.4 of x changed; .* position 0 only"),
+        (future, peeks_one, r"Position 0 .* only positions 1\.\.4 of x"),
+        (prefix, mean, "Position 0 .* first 1 position: it depends on what comes after"),
+        (prefix, counts_from_the_end, "how much comes after"),
+        (rows, lambda x: x - x.mean(axis=0), "sequence 0 changed when only the other sequences"),
+        (rows, lambda x: x.sum(), "one result for each sequence"),
+        (future, lambda x: x[:2], r"axis -2 should be time, 5 long"),
+        (future, lambda x: None, r"returned None"),
+    ],
+)
+def test_wrong_code_breaks_the_laws_of_time(law, function, words):
+    with pytest.raises(Broken, match=words):
+        law(function)
+
+
+def test_code_that_depends_on_length_alone_is_seen_by_the_prefix_law_only():
+    future(counts_from_the_end)
+    with pytest.raises(Broken):
+        prefix(counts_from_the_end)
+
+
+def test_unstable_code_is_not_called_a_leak():
+    future(unstable)
+
+
+def test_first_leak_is_told_without_numbers_and_shown_with_them():
+    with pytest.raises(Broken) as found:
+        future(mean)
+    assert "The change is" not in found.value.told
+    assert "The change is" in found.value.shown
+    (got,) = found.value.evidence.got
+    assert set(got.wrong) == set(range(D))
+
+
+def test_last_cut_is_tried_too():
+    def peeks_at_the_end_only(x):
+        out = running_mean(x)
+        out[..., -2, :] += x[..., -1, :]
+        return out
+
+    with pytest.raises(Broken, match=r"Position 3 .* only positions 1\.\.4|Position 3"):
+        future(peeks_at_the_end_only)
+
+
+def test_float32_law_forgives_rounding_and_nothing_else():
+    laws.agrees_in_float32(lambda x: running_mean(x) * (1 + 3e-5), [case()])
+    with pytest.raises(Broken, match="With float32 inputs: "):
+        laws.agrees_in_float32(lambda x: running_mean(x) * (1 + 1e-3), [case()])
+
+
+def test_agreement_is_tight():
+    laws.agrees(lambda x: running_mean(x) * (1 + 1e-11), [case()], like="f")
+    with pytest.raises(Broken, match="values are wrong"):
+        laws.agrees(lambda x: running_mean(x) * (1 + 1e-7), [case()], like="f")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.ones((T, D + 1)), r"shape is \(5, 4\); expected \(5, 3\)"),
+        (np.ones((1, T, D)), r"shape is \(1, 5, 3\)"),
+        (np.ones((T, D), bool), "booleans; expected floats"),
+        (np.full((T, D), np.nan), "All 15 values are wrong. Some are NaN"),
+        (np.full((T, D), np.inf), "Some are infinite"),
+        ([[1.0] * D] * T, "a list of 5; expected an array"),
+        (Foreign("Tensor"), "'Tensor'"),
+        (3.0, r"shape is \(\)"),
+        ("x", "a str"),
+        ({}, "a dict"),
+    ],
+    ids=str,
+)
+def test_what_is_not_right_is_told(value, words):
+    with pytest.raises(Broken, match=words):
+        laws.agrees(lambda x: value, [case()], like="f")
+
+
+def test_scalars_may_be_of_any_kind():
+    one = Case({"x": np.ones(3)}, {}, lambda name, arguments: 3.0)
+    for value in (3.0, 3, np.asarray(3.0), np.asarray(3)):
+        laws.agrees(lambda x: value, [one], like="f")  # noqa: B023
+    with pytest.raises(Broken, match=r"shape is \(1,\)"):
+        laws.agrees(lambda x: np.asarray([3.0]), [one], like="f")
+
+
+def test_several_results_are_told_apart():
+    two = Case({"x": np.ones(3)}, {}, lambda name, arguments: (np.ones(2), np.zeros(2)))
+    laws.agrees(lambda x: [np.ones(2), np.zeros(2)], [two], like="f")
+    for value in (np.ones((3, 2)), (np.ones(2),), None):
+        with pytest.raises(Broken, match="expected 2 results"):
+            laws.agrees(lambda x: value, [two], like="f")  # noqa: B023
+
+
+def test_draw_is_frozen():
+    assert Draw("a", decimals=2).normal(4).tolist() == Draw("a", decimals=2).normal(4).tolist()
+    assert Draw("nopeek", decimals=2).normal(3).tolist() == FROZEN_NORMAL
+    assert Draw("nopeek").tokens(7, 5).tolist() == FROZEN_TOKENS
+
+
+FROZEN_NORMAL = [-0.36, 0.07, -0.51]
+FROZEN_TOKENS = [5, 4, 1, 4, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_resized_keeps_how_sizes_relate(seed):
+    sizes = {"batch": (2, 1), "t": 5, "d": 5, "e": 3, "flag": True, "word": "x"}
+    new = resized(sizes, seed)
+    assert new["t"] == new["d"] > new["e"] > new["batch"][0] > new["batch"][1] == 1
+    assert new["t"] >= 5
+    assert new["flag"] is True
+    assert new["word"] == "x"
+
+
+def test_digest_tells_values_shapes_and_types_apart():
+    values = [
+        np.zeros(2),
+        np.zeros((2, 1)),
+        np.zeros(2, np.float32),
+        np.asarray([0.0, 1.0]),
+        (np.zeros(2), None),
+        {"a": np.zeros(2)},
+    ]
+    assert len({digest(value) for value in values}) == len(values)
+
+
+def test_mapped_reaches_every_array():
+    doubled = mapped({"a": [np.ones(1), 2], "b": (np.ones(1), "c")}, lambda array: array * 2)
+    assert doubled["a"][0] == 2
+    assert doubled["a"][1] == 2
+    assert doubled["b"][0] == 2
+
+
+def test_calls_and_values_are_put_in_words():
+    assert call_text("f", {"x": np.ones(2), "k": 3, "mask": None}) == "f(x, k=3, mask=None)"
+    assert described(None) == "None (is a `return` missing?)"
+    assert described(np.ones((2, 3))) == "floats of shape (2, 3)"

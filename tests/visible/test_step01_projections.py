@@ -1,0 +1,150 @@
+"""Checks of step 1: projections."""
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    rows_are_independent,
+)
+
+PLAIN = [
+    {"lead": (2,), "d_in": 3, "d_out": 4},
+    {"lead": (3,), "d_in": 5, "d_out": 2},
+    {"lead": (5,), "d_in": 4, "d_out": 6},
+]
+SHAPES = [
+    {"lead": (), "d_in": 3, "d_out": 2},
+    {"lead": (1,), "d_in": 1, "d_out": 1},
+    {"lead": (3,), "d_in": 3, "d_out": 3},
+    {"lead": (1, 1), "d_in": 4, "d_out": 3},
+    {"lead": (11,), "d_in": 1, "d_out": 5},
+    {"lead": (2, 4), "d_in": 5, "d_out": 3},
+    {"lead": (3, 3), "d_in": 3, "d_out": 1},
+    {"lead": (2, 3, 4), "d_in": 5, "d_out": 6},
+]
+BIASED = [
+    {"lead": (3,), "d_in": 2, "d_out": 3},
+    {"lead": (), "d_in": 3, "d_out": 2},
+    {"lead": (2, 5), "d_in": 4, "d_out": 3},
+    {"lead": (2, 3, 4), "d_in": 5, "d_out": 1},
+]
+TEXTS = [
+    {"batch": (), "t": 2, "d_model": 4, "d_k": 3, "d_v": 5},
+    {"batch": (), "t": 3, "d_model": 2, "d_k": 5, "d_v": 4},
+    {"batch": (), "t": 4, "d_model": 5, "d_k": 3, "d_v": 6},
+]
+TEXT_SHAPES = [
+    {"batch": (), "t": 1, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (), "t": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (1,), "t": 1, "d_model": 3, "d_k": 2, "d_v": 4},
+    {"batch": (), "t": 11, "d_model": 5, "d_k": 2, "d_v": 3},
+    {"batch": (2,), "t": 4, "d_model": 5, "d_k": 3, "d_v": 6},
+    {"batch": (3,), "t": 3, "d_model": 3, "d_k": 4, "d_v": 3},
+    {"batch": (2, 3), "t": 4, "d_model": 5, "d_k": 6, "d_v": 1},
+]
+ONE_TEXT = {"batch": (), "t": 5, "d_model": 4, "d_k": 3, "d_v": 2}
+ONE_BATCH = {"batch": (3,), "t": 2, "d_model": 5, "d_k": 3, "d_v": 4}
+NORMAL_AND_LARGE = (1.0, 1e3)
+
+
+def vectors(draw, lead, d_in, d_out):
+    """Random vectors and a weight."""
+    return {"x": draw.normal(*lead, d_in), "weight": draw.normal(d_in, d_out)}
+
+
+def vectors_and_bias(draw, lead, d_in, d_out):
+    """Random vectors, a weight and a bias."""
+    return {**vectors(draw, lead, d_in, d_out), "bias": draw.normal(d_out)}
+
+
+def text(draw, batch, t, d_model, d_k, d_v):
+    """A random text and the three weights."""
+    return {
+        "x": draw.normal(*batch, t, d_model),
+        "w_q": draw.normal(d_model, d_k),
+        "w_k": draw.normal(d_model, d_k),
+        "w_v": draw.normal(d_model, d_v),
+    }
+
+
+def test_linear_agree(student, given):
+    """The result is x @ weight: each feature of it is a weighted sum of the features of x."""
+    agrees(student.linear, given.cases(vectors, PLAIN))
+
+
+def test_linear_bias(student, given):
+    """A bias, where there is one, is added to every vector of the result, once."""
+    agrees(student.linear, given.cases(vectors_and_bias, BIASED))
+
+
+def test_linear_shapes(student, given):
+    """Any number of leading axes, none included, and axes of length 1 stay as they are."""
+    agrees(student.linear, given.cases(vectors, SHAPES))
+
+
+def test_linear_rows(student, given):
+    """Each vector is mapped by itself: what the others are does not matter."""
+    rows_are_independent(
+        student.linear,
+        given.cases(vectors, PLAIN[1:]),
+        batched=("x",),
+        sizes=NORMAL_AND_LARGE,
+        what="vector",
+    )
+
+
+def test_linear_float32(student, given):
+    """float32 arguments give results that are right to float32's precision."""
+    agrees_in_float32(student.linear, given.cases(vectors, PLAIN))
+
+
+def test_linear_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(vectors, PLAIN)
+    also = given.cases(vectors, PLAIN, salt="also")
+    answers_the_same_again(student, student.linear, cases, also=also)
+
+
+def test_linear_arguments(student, given):
+    """x, weight and bias may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.linear, given.cases(vectors_and_bias, PLAIN[2:]))
+
+
+def test_projections_agree(student, given):
+    """q, k and v are x times w_q, x times w_k and x times w_v, in this order."""
+    agrees(student.project_qkv, given.cases(text, TEXTS))
+
+
+def test_projections_shapes(student, given):
+    """Any number of batch axes, one token, and sizes that are equal give the right q, k and v."""
+    agrees(student.project_qkv, given.cases(text, TEXT_SHAPES))
+
+
+def test_projections_alone(student, given):
+    """A token's query, key and value depend on that token only: no other token matters."""
+    for what, sizes in ("token", ONE_TEXT), ("sequence", ONE_BATCH):
+        rows_are_independent(
+            student.project_qkv,
+            given.cases(text, [sizes]),
+            batched=("x",),
+            sizes=NORMAL_AND_LARGE,
+            what=what,
+        )
+
+
+def test_projections_float32(student, given):
+    """float32 arguments give q, k and v that are right to float32's precision."""
+    agrees_in_float32(student.project_qkv, given.cases(text, TEXTS))
+
+
+def test_projections_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(text, TEXTS)
+    also = given.cases(text, TEXTS, salt="also")
+    answers_the_same_again(student, student.project_qkv, cases, also=also)
+
+
+def test_projections_arguments(student, given):
+    """x and the weights may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.project_qkv, given.cases(text, [ONE_TEXT]))

@@ -1,0 +1,212 @@
+"""Checks of step 3: masks."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    rejects,
+    stays_right_when_large,
+)
+
+SQUARE = [
+    {"t_q": 3},
+    {"t_q": 1},
+    {"t_q": 4, "t_k": 4},
+    {"t_q": 6},
+    {"t_q": 11},
+]
+RECTANGULAR = [
+    {"t_q": 2, "t_k": 5},
+    {"t_q": 1, "t_k": 4},
+    {"t_q": 3, "t_k": 4},
+    {"t_q": 4, "t_k": 11},
+]
+TOO_FEW_KEYS = [
+    {"t_q": 3, "t_k": 2},
+    {"t_q": 5, "t_k": 1},
+    {"t_q": 1, "t_k": 0},
+]
+PADDED = [
+    {"batch": (), "t": 3, "vocabulary": 9, "pad_id": 4, "pads": (1,)},
+    {"batch": (), "t": 5, "vocabulary": 11, "pad_id": 7, "pads": (0, 3)},
+    {"batch": (), "t": 4, "vocabulary": 6, "pad_id": 0, "pads": (0, 2)},
+]
+PADDED_SHAPES = [
+    {"batch": (), "t": 1, "vocabulary": 5, "pad_id": 3, "pads": ()},
+    {"batch": (1,), "t": 4, "vocabulary": 7, "pad_id": 2, "pads": (1, 2)},
+    {"batch": (), "t": 11, "vocabulary": 12, "pad_id": 5, "pads": (0, 4, 10)},
+    {"batch": (2,), "t": 1, "vocabulary": 4, "pad_id": 1, "pads": (0,)},
+    {"batch": (3,), "t": 3, "vocabulary": 8, "pad_id": 6, "pads": (0, 1)},
+    {"batch": (2, 3), "t": 5, "vocabulary": 10, "pad_id": 1, "pads": (2, 3)},
+]
+MASKS = [{"shape": (2, 3)}, {"shape": (4, 4)}, {"shape": (3, 5)}]
+MASK_SHAPES = [
+    {"shape": (5,)},
+    {"shape": (1, 1)},
+    {"shape": (2, 1, 4)},
+    {"shape": (3, 4), "share": 0.0},
+    {"shape": (4, 3), "share": 1.0},
+    {"shape": (11, 11)},
+    {"shape": (2, 3, 4, 5)},
+]
+SCORES = [
+    {"scores": (2, 3), "mask": (2, 3)},
+    {"scores": (4, 4), "mask": (4, 4)},
+    {"scores": (3, 5), "mask": (3, 5)},
+]
+SMALLER_MASKS = [
+    {"scores": (1, 3), "mask": (1, 3)},
+    {"scores": (3, 4), "mask": (4,)},
+    {"scores": (3, 4), "mask": (3, 1)},
+    {"scores": (2, 3, 5), "mask": (2, 3, 5)},
+    {"scores": (2, 3, 4), "mask": (3, 4)},
+    {"scores": (2, 3, 4), "mask": (2, 1, 4)},
+    {"scores": (3, 3, 3), "mask": (3, 3)},
+    {"scores": (3, 3, 3), "mask": (3, 1, 3)},
+    {"scores": (4, 11), "mask": (1, 11)},
+    {"scores": (2, 3, 4, 5), "mask": (4, 5)},
+    {"scores": (2, 3, 4, 5), "mask": (2, 1, 1, 5)},
+]
+LARGE_SCORES = [
+    {"scores": (2, 3), "mask": (2, 3), "size": 1e4},
+    {"scores": (4, 5), "mask": (4, 5), "size": 1e6},
+]
+
+
+def lengths(draw, t_q, t_k=None):
+    """Numbers of queries and keys, the second only where it is given."""
+    return {"t_q": t_q} if t_k is None else {"t_q": t_q, "t_k": t_k}
+
+
+def padded_texts(draw, batch, t, vocabulary, pad_id, pads):
+    """Random texts, padding at the positions `pads`, one less in every next text; and token 0."""
+    tokens = (pad_id + 1 + draw.tokens(vocabulary - 1, *batch, t)) % vocabulary
+    for number, text in enumerate(tokens.reshape(-1, t)):
+        if pad_id != 0 and t > 1:
+            text[(pads[-1] + 1) % t] = 0
+        text[list(pads[number % (len(pads) + 1) :])] = pad_id
+    return {"tokens": tokens, "pad_id": pad_id}
+
+
+def random_mask(draw, shape, share=0.5):
+    """A mask in which that share is True."""
+    mask = draw.uniform(*shape) < share
+    if 0 < share < 1:
+        mask.flat[0], mask.flat[-1] = False, True
+    return {"mask": mask}
+
+
+def scores_and_mask(draw, scores, mask):
+    """Random scores and a mask, of these shapes."""
+    return {"scores": draw.normal(*scores), **random_mask(draw, mask)}
+
+
+def large_scores_and_mask(draw, scores, mask, size):
+    """Whole scores up to that size, positive and negative, and an allowed one that is exactly 0."""
+    values = np.round((2 * draw.uniform(*scores) - 1) * size)
+    values.flat[-1] = 0
+    return {"scores": values, **random_mask(draw, mask)}
+
+
+def test_causal_agree(student, given):
+    """A query may attend to its own position and to those before it, and to no other."""
+    agrees(student.causal_mask, given.cases(lengths, SQUARE))
+
+
+def test_causal_rectangular(student, given):
+    """With fewer queries than keys, the queries are the last positions."""
+    agrees(student.causal_mask, given.cases(lengths, RECTANGULAR))
+
+
+def test_causal_errors(student, given):
+    """Fewer keys than queries are a ValueError."""
+    cases = given.cases(lengths, TOO_FEW_KEYS)
+    rejects(student.causal_mask, cases, "With fewer keys than queries")
+
+
+def test_causal_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(lengths, [{"t_q": 3}, {"t_q": 2, "t_k": 5}])
+    also = given.cases(lengths, [{"t_q": 3, "t_k": 5}, {"t_q": 2}])
+    answers_the_same_again(student, student.causal_mask, cases, also=also)
+
+
+def test_padding_agree(student, given):
+    """True where the key is a real token, wherever padding stands; 0 may be a real token."""
+    agrees(student.padding_mask, given.cases(padded_texts, PADDED))
+
+
+def test_padding_shapes(student, given):
+    """Any number of batch axes, each text with its own padding, in all of it or nowhere."""
+    agrees(student.padding_mask, given.cases(padded_texts, PADDED_SHAPES))
+
+
+def test_padding_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(padded_texts, PADDED)
+    moved = [{**sizes, "pads": (sizes["t"] - 1,)} for sizes in PADDED]
+    also = given.cases(padded_texts, moved, salt="also")
+    answers_the_same_again(student, student.padding_mask, cases, also=also)
+
+
+def test_padding_arguments(student, given):
+    """tokens may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.padding_mask, given.cases(padded_texts, PADDED[2:]))
+
+
+def test_additive_agree(student, given):
+    """0 where the mask is True, minus infinity where it is False, nothing else."""
+    agrees(student.additive_mask, given.cases(random_mask, MASKS))
+
+
+def test_additive_shapes(student, given):
+    """A mask of any shape gives numbers of the same shape, also if all of it is True or False."""
+    agrees(student.additive_mask, given.cases(random_mask, MASK_SHAPES))
+
+
+def test_additive_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(random_mask, MASKS)
+    also = given.cases(random_mask, MASKS, salt="also")
+    answers_the_same_again(student, student.additive_mask, cases, also=also)
+
+
+def test_additive_arguments(student, given):
+    """The mask may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.additive_mask, given.cases(random_mask, MASKS[2:]))
+
+
+def test_masking_agree(student, given):
+    """A score stays as it is where the mask is True and is minus infinity where it is False."""
+    agrees(student.apply_mask, given.cases(scores_and_mask, SCORES))
+
+
+def test_masking_shapes(student, given):
+    """A mask with fewer axes than the scores, or axes of length 1, holds for all it spans."""
+    agrees(student.apply_mask, given.cases(scores_and_mask, SMALLER_MASKS))
+
+
+def test_masking_large(student, given):
+    """Allowed scores stay as they are if they are 0, very large or very negative."""
+    cases = given.cases(large_scores_and_mask, LARGE_SCORES)
+    stays_right_when_large(student.apply_mask, cases)
+
+
+def test_masking_float32(student, given):
+    """float32 scores stay right to float32's precision."""
+    agrees_in_float32(student.apply_mask, given.cases(scores_and_mask, SCORES))
+
+
+def test_masking_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(scores_and_mask, SCORES)
+    also = given.cases(scores_and_mask, SCORES, salt="also")
+    answers_the_same_again(student, student.apply_mask, cases, also=also)
+
+
+def test_masking_arguments(student, given):
+    """scores and mask may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.apply_mask, given.cases(scores_and_mask, SCORES[2:]))

@@ -1,0 +1,157 @@
+"""Checks of step 4: softmax."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    is_distribution,
+    leaves_arguments_alone,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+PLAIN = [{"shape": (2, 3)}, {"shape": (3, 3)}, {"shape": (4, 5)}]
+AXES = [
+    {"shape": (2, 3), "axis": 0},
+    {"shape": (3, 4), "axis": 1},
+    {"shape": (2, 3, 4), "axis": 1},
+    {"shape": (3, 2, 4), "axis": -2},
+    {"shape": (4, 2, 3), "axis": 0},
+    {"shape": (3, 3, 3), "axis": -3},
+    {"shape": (2, 3, 4, 5), "axis": 1},
+]
+SHAPES = [
+    {"shape": (4,)},
+    {"shape": (1, 1)},
+    {"shape": (3, 1)},
+    {"shape": (1, 4)},
+    {"shape": (2, 1, 3)},
+    {"shape": (3, 3, 3)},
+    {"shape": (2, 11)},
+    {"shape": (2, 3, 4, 5)},
+]
+ROWS = [{"shape": (4, 3)}, {"shape": (3, 2, 4)}]
+BLOCKED = [
+    {"shape": (2, 3)},
+    {"shape": (1, 4)},
+    {"shape": (6, 5)},
+    {"shape": (3, 4), "axis": 0},
+]
+BLOCKED_AND_LARGE = [
+    {"shape": (3, 4), "size": 1e3},
+    {"shape": (4, 5), "size": 2e5},
+]
+PARTLY_BLOCKED = [
+    {"shape": (2, 3), "size": 1.0, "share": 0.0},
+    {"shape": (3, 4), "size": 1.0, "share": 0.5},
+    {"shape": (5, 6), "size": 30.0, "share": 0.3},
+]
+LARGE = [
+    {"shape": (2, 3), "middle": 1000.0, "spread": 1.0},
+    {"shape": (2, 3), "middle": -1000.0, "spread": 1.0},
+    {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
+    {"shape": (4, 3), "middle": 0.0, "spread": 1.0, "step": 2e3},
+    {"shape": (3, 4), "middle": 0.0, "spread": 2e5},
+    {"shape": (2, 5), "middle": 999990.0, "spread": 1.0},
+    {"shape": (3, 5), "middle": -999990.0, "spread": 1.0},
+]
+LARGE_FOR_FLOAT32 = [
+    {"shape": (2, 4), "middle": 100.0, "spread": 1.0},
+    {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
+]
+
+
+def scores_along(draw, shape, axis=None):
+    """Random scores, and the axis where it is given."""
+    scores = {"scores": draw.normal(*shape)}
+    return scores if axis is None else {**scores, "axis": axis}
+
+
+def blocked_scores(draw, shape, axis=-1, size=1.0):
+    """Of every three slices one is -inf throughout, one is -inf in one place, one nowhere."""
+    scores = draw.normal(*shape) * size
+    slices = np.moveaxis(scores, axis, -1)
+    for number, place in enumerate(np.ndindex(*slices.shape[:-1])):
+        if number % 3 == 0:
+            slices[place] = -np.inf
+        if number % 3 == 1:
+            slices[(*place, number % shape[axis])] = -np.inf
+    return {"scores": scores, "axis": axis}
+
+
+def partly_blocked_scores(draw, shape, size, share):
+    """That share of the scores is -inf, but never the last one of a slice."""
+    scores = draw.normal(*shape) * size
+    blocked = draw.uniform(*shape) < share
+    blocked[..., -1] = False
+    return {"scores": np.where(blocked, -np.inf, scores)}
+
+
+def large_scores(draw, shape, middle, spread, step=0.0):
+    """Scores around a large number, each row `step` above the last; exact in float32 too."""
+    rows = np.arange(shape[-2])[:, None]
+    scores = draw.normal(*shape) * spread + middle + rows * step
+    return {"scores": np.round(scores * 4) / 4}
+
+
+def test_softmax_agree(student, given):
+    """Weights are proportional to exp(score), and those of one query sum to 1."""
+    agrees(student.softmax, given.cases(scores_along, PLAIN))
+
+
+def test_softmax_axis(student, given):
+    """The weights along `axis` sum to 1, whichever axis it is, counted from either end."""
+    agrees(student.softmax, given.cases(scores_along, AXES))
+
+
+def test_softmax_shapes(student, given):
+    """Any number of axes, axes of length 1 too: the weights have the shape of the scores."""
+    agrees(student.softmax, given.cases(scores_along, SHAPES))
+
+
+def test_softmax_rows(student, given):
+    """The weights in one slice do not depend on the scores in the others."""
+    rows_are_independent(
+        student.softmax,
+        given.cases(scores_along, ROWS),
+        batched=("scores",),
+        sizes=(1.0, 1e3),
+        what="row",
+    )
+
+
+def test_softmax_distribution(student, given):
+    """No weight is negative, and a slice that is not -inf throughout sums to 1 to 12 digits."""
+    is_distribution(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED))
+
+
+def test_softmax_large(student, given):
+    """Scores up to a million in size, positive or negative, give weights that are right."""
+    stays_right_when_large(student.softmax, given.cases(large_scores, LARGE))
+
+
+def test_softmax_blocked(student, given):
+    """A score of -inf gets weight 0, and a slice that is -inf throughout gets zeros only."""
+    agrees(student.softmax, given.cases(blocked_scores, BLOCKED))
+    agrees_in_float32(student.softmax, given.cases(blocked_scores, BLOCKED[:1]))
+    stays_right_when_large(student.softmax, given.cases(blocked_scores, BLOCKED_AND_LARGE))
+
+
+def test_softmax_float32(student, given):
+    """float32 scores, small or large, give weights that are right to float32's precision."""
+    agrees_in_float32(student.softmax, given.cases(scores_along, PLAIN))
+    agrees_in_float32(student.softmax, given.cases(large_scores, LARGE_FOR_FLOAT32))
+
+
+def test_softmax_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(scores_along, PLAIN)
+    also = given.cases(scores_along, PLAIN, salt="also")
+    answers_the_same_again(student, student.softmax, cases, also=also)
+
+
+def test_softmax_arguments(student, given):
+    """scores may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED[1:]))

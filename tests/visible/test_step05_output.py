@@ -1,0 +1,375 @@
+"""Checks of step 5: output, attention, masked self-attention."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+MIXED = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_v": 4},
+    {"batch": (), "t_q": 4, "t_k": 3, "d_v": 2},
+    {"batch": (2,), "t_q": 3, "t_k": 5, "d_v": 4},
+]
+MIXED_SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_v": 1},
+    {"batch": (), "t_q": 2, "t_k": 7, "d_v": 3},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_v": 2},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_v": 3},
+    {"batch": (2, 3), "t_q": 11, "t_k": 4, "d_v": 5},
+]
+MIXED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_v": 5}]
+
+PLAIN = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 5},
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "full"},
+    {"batch": (2,), "t_q": 4, "t_k": 6, "d_k": 3, "d_v": 5, "mask": "full"},
+]
+SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
+    {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 4, "mask": "causal"},
+    {"batch": (), "t_q": 5, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "keys"},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "matrix"},
+    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "matrix"},
+    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "keys"},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "mask": "full"},
+    {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6, "d_v": 7, "mask": "row"},
+    {"batch": (2, 3), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
+    {"batch": (), "t_q": 11, "t_k": 11, "d_k": 3, "d_v": 2, "mask": "causal"},
+]
+BLOCKED = [
+    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 4, "d_v": 5, "mask": "blocked"},
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 5, "d_v": 4, "mask": "nothing"},
+    {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 6, "mask": "blocked"},
+]
+TIMED = [{"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 4, "d_v": 3, "mask": "causal"}]
+BATCH = [
+    {"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 5, "d_v": 6},
+    {"batch": (3,), "t_q": 4, "t_k": 5, "d_k": 2, "d_v": 6, "mask": "full"},
+]
+ALMOST_A_MILLION = 999_990.0  # with random scores of a few units on top
+LARGE = [
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
+    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "rows", "size": 1e4},
+    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "future", "size": 1e5},
+    {"batch": (2,), "t_q": 4, "t_k": 5, "d_k": 3, "d_v": 6, "kind": "wide", "size": 1e5},
+    *(
+        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": size}
+        for size in [ALMOST_A_MILLION]
+        for kind in ["high", "low", "rows", "future"]
+    ),
+]
+
+TEXTS = [
+    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5},
+    {"batch": (), "length": 5, "d_model": 3, "d_k": 4, "d_v": 2},
+    {"batch": (2,), "length": 4, "d_model": 5, "d_k": 3, "d_v": 6},
+]
+PADDED = [
+    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "padding": "middle"},
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "start"},
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "end"},
+    {"batch": (5,), "length": 6, "d_model": 4, "d_k": 3, "d_v": 2, "padding": "each"},
+    {"batch": (2, 3), "length": 7, "d_model": 5, "d_k": 4, "d_v": 3, "padding": "each"},
+]
+TEXT_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "length": 1, "d_model": 3, "d_k": 2, "d_v": 4},
+    {"batch": (), "length": 11, "d_model": 2, "d_k": 4, "d_v": 3},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (6,), "length": 4, "d_model": 2, "d_k": 3, "d_v": 5},
+    {"batch": (2, 3), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
+]
+TIMED_TEXTS = [
+    {"batch": (), "length": 5, "d_model": 4, "d_k": 2, "d_v": 3},
+    {"batch": (2,), "length": 6, "d_model": 3, "d_k": 2, "d_v": 4, "padding": "each"},
+    {"batch": (), "length": 11, "d_model": 3, "d_k": 2, "d_v": 4},
+]
+TEXT_BATCH = [
+    {"batch": (3,), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
+    {"batch": (3,), "length": 5, "d_model": 2, "d_k": 4, "d_v": 6, "padding": "each"},
+]
+LARGE_TEXTS = [
+    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "kind": "low", "size": 1e3},
+    *(
+        {"batch": (2,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "kind": kind, "size": size}
+        for size in [ALMOST_A_MILLION]
+        for kind in ["high", "low", "rows", "future", "padded"]
+    ),
+]
+
+
+def weights_and_values(draw, batch, t_q, t_k, d_v):
+    """Weights in hundredths that add up to 1, and random values."""
+    cuts = np.sort(draw.tokens(101, *batch, t_q, t_k - 1), axis=-1)
+    weights = np.diff(cuts, axis=-1, prepend=0, append=100) / 100
+    return {"weights": weights, "v": draw.normal(*batch, t_k, d_v)}
+
+
+def some_allowed(draw, *shape):
+    """A random mask; every row allows a key and, if it has more than one, blocks a key."""
+    mask = draw.uniform(*shape) < 0.5
+    first = draw.tokens(shape[-1], *shape[:-1], 1)
+    np.put_along_axis(mask, (first + 1) % shape[-1], False, axis=-1)
+    np.put_along_axis(mask, first, True, axis=-1)
+    return mask
+
+
+def some_mask(draw, kind, batch, t_q, t_k):
+    """A mask of that kind, broadcastable to (*batch, t_q, t_k)."""
+    match kind:
+        case "causal":
+            return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
+        case "full":
+            return some_allowed(draw, *batch, t_q, t_k)
+        case "keys":
+            return some_allowed(draw, *batch, 1, t_k)
+        case "matrix":
+            return some_allowed(draw, t_q, t_k)
+        case "row":
+            return some_allowed(draw, t_k)
+        case "nothing":
+            return np.zeros((t_q, t_k), dtype=bool)
+    mask = some_allowed(draw, *batch, t_q, t_k)
+    mask[..., ::2, :] = False
+    return mask
+
+
+def asked(draw, batch, t_q, t_k, d_k, d_v, mask=None):
+    """Random queries, keys and values, and a mask of that kind."""
+    arguments = {
+        "q": draw.normal(*batch, t_q, d_k),
+        "k": draw.normal(*batch, t_k, d_k),
+        "v": draw.normal(*batch, t_k, d_v),
+    }
+    return arguments if mask is None else arguments | {"mask": some_mask(draw, mask, batch, t_q, t_k)}
+
+
+def asked_large(draw, batch, t_q, t_k, d_k, d_v, kind, size):
+    """Random scores, to which feature 0 adds up to ±size; under a causal mask."""
+    arguments = asked(draw, batch, t_q, t_k, d_k, d_v, "causal")
+    q, k = arguments["q"], arguments["k"]
+    shift = size * np.sqrt(d_k)
+    q[..., 0], k[..., 0] = 1, 0
+    match kind:
+        case "high":
+            k[..., 0] = shift
+        case "low":
+            k[..., 0] = -shift
+        case "future":
+            k[..., -1, 0] = shift
+        case "rows":
+            q[..., 0], k[..., 0] = (np.arange(t_q) % 3 - 1) * shift, 1
+        case "wide":
+            q *= size
+    return arguments
+
+
+def hidden_keys(place, length):
+    """True where a key is real, False in a third of the places, or in all."""
+    keys = np.ones(length, dtype=bool)
+    third = max(1, length // 3)
+    start = {"start": 0, "middle": third, "end": length - third, "all": 0, "none": length}[place]
+    keys[start : length if place == "all" else start + third] = False
+    return keys
+
+
+def some_padding(place, batch, length):
+    """What padding_mask returns for texts padded at that place, or each at another one."""
+    places = ["middle", "start", "none", "end", "all"] if place == "each" else [place]
+    count = int(np.prod(batch))
+    rows = [hidden_keys(places[row % len(places)], length) for row in range(count)]
+    return np.stack(rows).reshape(*batch, 1, length)
+
+
+def texts(draw, batch, length, d_model, d_k, d_v, padding=None):
+    """Random inputs and weights, and padding at that place."""
+    arguments = {
+        "x": draw.normal(*batch, length, d_model),
+        "w_q": draw.normal(d_model, d_k) / 2,
+        "w_k": draw.normal(d_model, d_k),
+        "w_v": draw.normal(d_model, d_v),
+    }
+    if padding is None:
+        return arguments
+    return arguments | {"padding": some_padding(padding, batch, length)}
+
+
+def large_texts(draw, batch, length, d_model, d_k, d_v, kind, size):
+    """Random scores, to which features 0 and 1 of the inputs add up to ±size."""
+    padding = "middle" if kind == "padded" else None
+    arguments = texts(draw, batch, length, d_model, d_k, d_v, padding)
+    x, w_q, w_k = arguments["x"], arguments["w_q"], arguments["w_k"]
+    w_q[:, 0], w_k[:, 0] = 0, 0
+    w_q[0, 0], w_k[1, 0] = 1, size * np.sqrt(d_k)
+    x[..., 0], x[..., 1] = 1, 0
+    match kind:
+        case "high":
+            x[..., 1] = 1
+        case "low":
+            x[..., 1] = -1
+        case "future":
+            x[..., -1, 1] = 1
+        case "padded":
+            x[..., 1] = ~arguments["padding"][..., 0, :]
+        case "rows":
+            x[..., 1] = np.arange(length) % 3 - 1
+            arguments["w_q"], arguments["w_k"] = w_k, w_q
+    return arguments
+
+
+def test_output_agree(student, given):
+    """Output row i is the sum of the rows of v, each times its weight in row i."""
+    agrees(student.attention_output, given.cases(weights_and_values, MIXED))
+
+
+def test_output_shapes(student, given):
+    """Any number of batch axes, queries and keys give outputs as wide as the values."""
+    agrees(student.attention_output, given.cases(weights_and_values, MIXED_SHAPES))
+
+
+def test_output_rows(student, given):
+    """The output of one sequence in a batch does not depend on the values of the others."""
+    cases = given.cases(weights_and_values, MIXED_BATCH)
+    rows_are_independent(student.attention_output, cases, batched=["v"])
+
+
+def test_output_float32(student, given):
+    """float32 weights and values give outputs that are right to float32's precision."""
+    agrees_in_float32(student.attention_output, given.cases(weights_and_values, MIXED))
+
+
+def test_output_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(weights_and_values, MIXED_BATCH)
+    also = given.cases(weights_and_values, MIXED_BATCH, salt="also")
+    answers_the_same_again(student, student.attention_output, cases, also=also)
+
+
+def test_output_arguments(student, given):
+    """weights and v may be read-only or lie anyhow in memory, and are never changed."""
+    cases = given.cases(weights_and_values, MIXED_BATCH)
+    leaves_arguments_alone(student.attention_output, cases)
+
+
+def test_attention_agree(student, given):
+    """attention is softmax(QKᵀ/√d_k + M) V, without a mask and with one."""
+    agrees(student.attention, given.cases(asked, PLAIN))
+
+
+def test_attention_shapes(student, given):
+    """Any batch axes, T_q and T_k, and every mask that broadcasts, give the right outputs."""
+    agrees(student.attention, given.cases(asked, SHAPES))
+
+
+def test_attention_blocked(student, given):
+    """A query that may attend to nothing has output 0, and the others stay right."""
+    agrees(student.attention, given.cases(asked, BLOCKED))
+
+
+def test_attention_no_future(student, given):
+    """Under a causal mask an output does not depend on later keys, values and queries."""
+    cases = given.cases(asked, TIMED)
+    future_does_not_matter(
+        student.attention, cases, along={"k": -2, "v": -2}, sizes=(1.0, 1e3, 1e5)
+    )
+    future_does_not_matter(student.attention, cases, along={"q": -2, "k": -2, "v": -2})
+
+
+def test_attention_rows(student, given):
+    """The output of one sequence in a batch does not depend on the other sequences."""
+    cases = given.cases(asked, BATCH)
+    rows_are_independent(
+        student.attention, cases, batched=("q", "k", "v"), sizes=(1.0, 100.0)
+    )
+
+
+def test_attention_large(student, given):
+    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
+    stays_right_when_large(student.attention, given.cases(asked_large, LARGE))
+
+
+def test_attention_float32(student, given):
+    """float32 inputs give outputs that are right to float32's precision."""
+    agrees_in_float32(student.attention, given.cases(asked, PLAIN))
+
+
+def test_attention_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(asked, BATCH), given.cases(asked, BATCH, salt="also")
+    answers_the_same_again(student, student.attention, cases, also=also)
+
+
+def test_attention_arguments(student, given):
+    """q, k, v and mask may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.attention, given.cases(asked, BATCH[1:]))
+
+
+def test_self_attention_agree(student, given):
+    """Token t attends to tokens 0..t: causal attention with q, k, v projected from x."""
+    agrees(student.masked_self_attention, given.cases(texts, TEXTS))
+
+
+def test_self_attention_padding(student, given):
+    """Padding hides its keys, wherever it stands; what sees nothing has output 0."""
+    agrees(student.masked_self_attention, given.cases(texts, PADDED))
+
+
+def test_self_attention_shapes(student, given):
+    """Any number of batch axes and texts of any length give the right outputs."""
+    agrees(student.masked_self_attention, given.cases(texts, TEXT_SHAPES))
+
+
+def test_self_attention_no_future(student, given):
+    """An output does not depend on later tokens, with padding or without."""
+    plain, padded, long = given.cases(texts, TIMED_TEXTS)
+    function = student.masked_self_attention
+    future_does_not_matter(function, [plain], along={"x": -2})
+    future_does_not_matter(function, [padded], along={"x": -2, "padding": -1})
+    future_does_not_matter(function, [long], along={"x": -2}, sizes=[1.0])
+
+
+def test_self_attention_prefix(student, given):
+    """The first tokens by themselves give the same outputs as within the whole text."""
+    plain, padded, _ = given.cases(texts, TIMED_TEXTS)
+    function = student.masked_self_attention
+    prefix_gives_the_same(function, [plain], along={"x": -2})
+    prefix_gives_the_same(function, [padded], along={"x": -2, "padding": -1})
+
+
+def test_self_attention_rows(student, given):
+    """The output of one text in a batch does not depend on the other texts."""
+    cases = given.cases(texts, TEXT_BATCH)
+    function = student.masked_self_attention
+    rows_are_independent(function, cases[:1], batched=["x"], sizes=(1.0, 100.0))
+    rows_are_independent(function, cases[1:], batched=("x", "padding"))
+
+
+def test_self_attention_large(student, given):
+    """Scores of up to a million, high, low, or behind a mask, give finite, right outputs."""
+    stays_right_when_large(student.masked_self_attention, given.cases(large_texts, LARGE_TEXTS))
+
+
+def test_self_attention_float32(student, given):
+    """float32 inputs give outputs that are right to float32's precision."""
+    agrees_in_float32(student.masked_self_attention, given.cases(texts, TEXTS))
+
+
+def test_self_attention_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(texts, TEXT_BATCH), given.cases(texts, TEXT_BATCH, salt="also")
+    answers_the_same_again(student, student.masked_self_attention, cases, also=also)
+
+
+def test_self_attention_arguments(student, given):
+    """x, weights and padding may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.masked_self_attention, given.cases(texts, TEXT_BATCH[1:]))

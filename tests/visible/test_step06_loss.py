@@ -1,0 +1,451 @@
+"""Checks of step 6: teacher-forced loss."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    probabilities_add_up,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+    work_is_linear,
+)
+
+TEXTS = [
+    {"batch": (), "length": 3, "vocabulary": 5},
+    {"batch": (), "length": 6, "vocabulary": 4},
+    {"batch": (2,), "length": 5, "vocabulary": 7},
+]
+TEXT_SHAPES = [
+    {"batch": (), "length": 2, "vocabulary": 3},
+    {"batch": (1,), "length": 2, "vocabulary": 5},
+    {"batch": (4,), "length": 3, "vocabulary": 6},
+    {"batch": (3,), "length": 3, "vocabulary": 3},
+    {"batch": (2, 3), "length": 11, "vocabulary": 9},
+]
+TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
+TOO_SHORT = [
+    {"batch": (), "length": 1, "vocabulary": 5},
+    {"batch": (3,), "length": 1, "vocabulary": 5},
+    {"batch": (2,), "length": 0, "vocabulary": 5},
+]
+
+SCORED = [
+    {"batch": (), "length": 2, "vocabulary": 3},
+    {"batch": (), "length": 5, "vocabulary": 4},
+    {"batch": (2,), "length": 3, "vocabulary": 5},
+]
+SCORED_SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 2},
+    {"batch": (1,), "length": 1, "vocabulary": 3},
+    {"batch": (4,), "length": 2, "vocabulary": 3},
+    {"batch": (3,), "length": 3, "vocabulary": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5},
+    {"batch": (), "length": 11, "vocabulary": 6},
+]
+SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
+IGNORED = [
+    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
+    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
+    {"batch": (4,), "length": 3, "vocabulary": 5, "ignored": "minus 100"},
+    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
+]
+IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
+ALL_IGNORED = [
+    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "ignored": "zero"},
+]
+LARGE = [
+    {"batch": (), "length": 2, "vocabulary": 3, "kind": "wide", "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 3, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e5},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "low", "size": 1e6},
+]
+
+WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 3}
+MODELS = [
+    {"batch": (), "length": 2, "vocabulary": 5, **WIDTHS},
+    {"batch": (), "length": 5, "vocabulary": 6, **WIDTHS},
+    {"batch": (2,), "length": 3, "vocabulary": 7, "d_model": 5, "d_k": 6, "d_v": 4},
+]
+MODEL_SHAPES = [
+    {"batch": (1,), "length": 2, "vocabulary": 3, "d_model": 6, "d_k": 1, "d_v": 5},
+    {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5, "d_model": 6, "d_k": 3, "d_v": 2},
+    {"batch": (), "length": 11, "vocabulary": 6, **WIDTHS},
+]
+ONE_TOKEN = [
+    {"batch": (), "length": 1, "vocabulary": 3, "d_model": 2, "d_k": 1, "d_v": 5},
+    {"batch": (1,), "length": 1, "vocabulary": 4, "d_model": 5, "d_k": 6, "d_v": 2},
+]
+TIMED = [
+    {"batch": (), "length": 5, "vocabulary": 6, **WIDTHS},
+    {"batch": (2,), "length": 11, "vocabulary": 5, **WIDTHS},
+]
+MODEL_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, **WIDTHS}]
+LARGE_MODELS = [
+    {"batch": (), "length": 3, "vocabulary": 5, **WIDTHS, "size": 1e3},
+    {"batch": (2,), "length": 5, "vocabulary": 6, **WIDTHS, "size": 1e5},
+]
+SWEPT = [{"batch": (), "length": 4, "vocabulary": 3, **WIDTHS}]
+SWEPT_AT_THE_END = [{"batch": (), "length": 11, "vocabulary": 3, **WIDTHS}]
+GROWING = [
+    {"batch": (), "length": 5, "vocabulary": 4, **WIDTHS, "spare": -1},
+    {"batch": (), "length": 17, "vocabulary": 4, **WIDTHS, "spare": -1},
+]
+# How many tokens there are, and how many more positions than that: never less than one position.
+FULL = [
+    {"batch": (), "length": 1, "vocabulary": 3, **WIDTHS, "spare": 0},
+    {"batch": (2,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": 0},
+]
+TOO_LONG = [
+    {"batch": (), "length": 4, "vocabulary": 6, **WIDTHS, "spare": -1},
+    {"batch": (), "length": 3, "vocabulary": 5, **WIDTHS, "spare": -99},
+    {"batch": (3,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": -2},
+]
+FULL_AND_ONE = [
+    {"batch": (), "length": 2, "vocabulary": 3, **WIDTHS, "spare": -1},
+    {"batch": (2,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": -1},
+]
+FAR_TOO_LONG = [
+    {"batch": (), "length": 4, "vocabulary": 6, **WIDTHS, "spare": -2},
+    {"batch": (), "length": 3, "vocabulary": 5, **WIDTHS, "spare": -99},
+    {"batch": (3,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": -2},
+]
+ONE_TOKEN_ONLY = [
+    {"batch": (), "length": 1, "vocabulary": 5, **WIDTHS},
+    {"batch": (2,), "length": 1, "vocabulary": 5, **WIDTHS},
+]
+
+
+def texts(draw, batch, length, vocabulary):
+    """Random tokens."""
+    return {"tokens": draw.tokens(vocabulary, *batch, length)}
+
+
+def logits(draw, batch, length, vocabulary):
+    """Random logits, far from uniform."""
+    return {"logits": draw.normal(*batch, length, vocabulary) * 2}
+
+
+def scored(draw, batch, length, vocabulary):
+    """Random logits and targets; token 0 is one of the targets."""
+    targets = draw.tokens(vocabulary, *batch, length)
+    targets[..., -1] = 0
+    return logits(draw, batch, length, vocabulary) | {"targets": targets}
+
+
+def large_logits(draw, batch, length, vocabulary, kind, size):
+    """Logits as large as that, by themselves or by what is added to all of a row."""
+    values = draw.normal(*batch, length, vocabulary)
+    match kind:
+        case "wide":
+            values = values * size
+        case "high":
+            values = values + size
+        case "low":
+            values = values - size
+        case "rows":
+            values = values + (np.arange(length) % 3 - 1)[:, None] * size
+    return {"logits": values}
+
+
+def large_scored(draw, batch, length, vocabulary, kind, size):
+    """Large logits and random targets."""
+    arguments = large_logits(draw, batch, length, vocabulary, kind, size)
+    return arguments | {"targets": draw.tokens(vocabulary, *batch, length)}
+
+
+def ignore_id(ignored, vocabulary):
+    """The id to ignore that has that name."""
+    return {"zero": 0, "minus 1": -1, "above": vocabulary + 5}.get(ignored, -100)
+
+
+def some_ignored(draw, batch, length, vocabulary, ignored):
+    """Targets of which row r ignores r + 1, modulo all of them, anywhere; none if absent."""
+    arguments = scored(draw, batch, length, vocabulary)
+    targets = arguments["targets"].reshape(-1, length)
+    if ignored == "zero":
+        targets[:] = draw.tokens(vocabulary - 1, *targets.shape) + 1
+    if ignored != "absent":
+        counts = (np.arange(len(targets)) + 1) % (length + 1)
+        places = draw.uniform(*targets.shape).argsort(axis=-1)
+        targets[places < counts[:, None]] = ignore_id(ignored, vocabulary)
+    return arguments | {"ignore_id": ignore_id(ignored, vocabulary)}
+
+
+def all_ignored(draw, batch, length, vocabulary, ignored):
+    """Targets that are all to be ignored."""
+    arguments = logits(draw, batch, length, vocabulary)
+    unwanted = ignore_id(ignored, vocabulary)
+    return arguments | {"targets": np.full((*batch, length), unwanted), "ignore_id": unwanted}
+
+
+def model(draw, batch, length, vocabulary, d_model, d_k, d_v, spare=3, size=1.0):
+    """Texts with a token 0, and a model that has `spare` more positions than they have tokens."""
+    tokens = draw.tokens(vocabulary, *batch, length)
+    tokens[..., length // 2] = 0
+    params = {
+        "embedding": draw.normal(vocabulary, d_model),
+        "position": draw.normal(max(1, length + spare), d_model),
+        "w_q": draw.normal(d_model, d_k) / 2,
+        "w_k": draw.normal(d_model, d_k) / 2 * size,
+        "w_v": draw.normal(d_model, d_v) / 2,
+        "w_out": draw.normal(d_v, vocabulary) * size,
+    }
+    return {"tokens": tokens, "params": params}
+
+
+def test_shift_agree(student, given):
+    """The target of every input token is the token after it."""
+    agrees(student.shift_tokens, given.cases(texts, TEXTS))
+
+
+def test_shift_shapes(student, given):
+    """Texts of two tokens or many, with any number of batch axes, are shifted along time."""
+    agrees(student.shift_tokens, given.cases(texts, TEXT_SHAPES))
+
+
+def test_shift_errors(student, given):
+    """Fewer than two tokens hold no prediction: a ValueError."""
+    rejects(student.shift_tokens, given.cases(texts, TOO_SHORT), "The text has fewer than 2 tokens")
+
+
+def test_shift_arguments(student, given):
+    """tokens may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.shift_tokens, given.cases(texts, TEXT_BATCH))
+
+
+def test_log_softmax_agree(student, given):
+    """log_softmax is the logarithm of the softmax over the last axis."""
+    agrees(student.log_softmax, given.cases(logits, SCORED))
+
+
+def test_log_softmax_shapes(student, given):
+    """Any number of batch axes gives the right log probabilities."""
+    agrees(student.log_softmax, given.cases(logits, SCORED_SHAPES))
+
+
+def test_log_softmax_large(student, given):
+    """Logits of up to a million give finite, right log probabilities."""
+    stays_right_when_large(student.log_softmax, given.cases(large_logits, LARGE))
+
+
+def test_log_softmax_float32(student, given):
+    """float32 logits give log probabilities that are right to float32's precision."""
+    agrees_in_float32(student.log_softmax, given.cases(logits, SCORED))
+
+
+def test_log_softmax_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(logits, SCORED_BATCH), given.cases(logits, SCORED_BATCH, salt="also")
+    answers_the_same_again(student, student.log_softmax, cases, also=also)
+
+
+def test_log_softmax_arguments(student, given):
+    """logits may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.log_softmax, given.cases(logits, SCORED_BATCH))
+
+
+def test_cross_entropy_agree(student, given):
+    """The loss is the mean of -log p(target), in nats, over all positions of all texts."""
+    agrees(student.cross_entropy, given.cases(scored, SCORED))
+
+
+def test_cross_entropy_ignored(student, given):
+    """Targets that are ignore_id, a token or not, count neither in the sum nor in the mean."""
+    agrees(student.cross_entropy, given.cases(some_ignored, IGNORED))
+
+
+def test_cross_entropy_shapes(student, given):
+    """Any number of batch axes gives one number."""
+    agrees(student.cross_entropy, given.cases(scored, SCORED_SHAPES))
+
+
+def test_cross_entropy_large(student, given):
+    """Logits of up to a million give a finite, right loss."""
+    stays_right_when_large(student.cross_entropy, given.cases(large_scored, LARGE))
+
+
+def test_cross_entropy_float32(student, given):
+    """float32 logits give a loss that is right to float32's precision."""
+    agrees_in_float32(student.cross_entropy, given.cases(scored, SCORED))
+
+
+def test_cross_entropy_errors(student, given):
+    """A mean over nothing has no value: all targets ignored is a ValueError."""
+    cases = given.cases(all_ignored, ALL_IGNORED)
+    rejects(student.cross_entropy, cases, "Every target is ignored")
+
+
+def test_cross_entropy_repeat(student, given):
+    """The same question gets the same answer again, whatever was asked between."""
+    cases, also = given.cases(scored, SCORED_BATCH), given.cases(scored, SCORED_BATCH, salt="also")
+    answers_the_same_again(student, student.cross_entropy, cases, also=also)
+
+
+def test_cross_entropy_arguments(student, given):
+    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.cross_entropy, given.cases(some_ignored, IGNORED_BATCH))
+
+
+def test_log_prob_agree(student, given):
+    """The log probability of a text is the sum over time of log p(target)."""
+    agrees(student.sequence_log_prob, given.cases(scored, SCORED))
+
+
+def test_log_prob_shapes(student, given):
+    """Any number of batch axes gives one number for each text."""
+    agrees(student.sequence_log_prob, given.cases(scored, SCORED_SHAPES))
+
+
+def test_log_prob_large(student, given):
+    """Logits of up to a million give finite, right log probabilities."""
+    stays_right_when_large(student.sequence_log_prob, given.cases(large_scored, LARGE))
+
+
+def test_log_prob_rows(student, given):
+    """The log probability of one text in a batch does not depend on the other texts."""
+    cases = given.cases(scored, SCORED_BATCH)
+    rows_are_independent(student.sequence_log_prob, cases, batched=("logits", "targets"))
+
+
+def test_log_prob_float32(student, given):
+    """float32 logits give log probabilities that are right to float32's precision."""
+    agrees_in_float32(student.sequence_log_prob, given.cases(scored, SCORED))
+
+
+def test_log_prob_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(scored, SCORED_BATCH), given.cases(scored, SCORED_BATCH, salt="also")
+    answers_the_same_again(student, student.sequence_log_prob, cases, also=also)
+
+
+def test_log_prob_arguments(student, given):
+    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.sequence_log_prob, given.cases(scored, SCORED_BATCH))
+
+
+def test_logits_agree(student, given):
+    """Logits are masked_self_attention of embedding[tokens] + position[:T], times w_out."""
+    agrees(student.next_token_logits, given.cases(model, MODELS))
+
+
+def test_logits_shapes(student, given):
+    """Any number of batch axes and tokens gives the right logits."""
+    agrees(student.next_token_logits, given.cases(model, ONE_TOKEN + MODEL_SHAPES))
+
+
+def test_logits_no_future(student, given):
+    """Logits do not depend on later tokens, of which the next one is their answer."""
+    cases = given.cases(model, TIMED)
+    future_does_not_matter(student.next_token_logits, cases, along={"tokens": -1})
+
+
+def test_logits_prefix(student, given):
+    """The first tokens by themselves give the same logits as within the whole text."""
+    cases = given.cases(model, TIMED[:1])
+    prefix_gives_the_same(student.next_token_logits, cases, along={"tokens": -1})
+
+
+def test_logits_rows(student, given):
+    """The logits of one text in a batch do not depend on the other texts."""
+    rows_are_independent(
+        student.next_token_logits, given.cases(model, MODEL_BATCH), batched=["tokens"]
+    )
+
+
+def test_logits_errors(student, given):
+    """T_max tokens are allowed; more are a ValueError."""
+    agrees(student.next_token_logits, given.cases(model, FULL))
+    cases = given.cases(model, TOO_LONG)
+    rejects(student.next_token_logits, cases, "There are more tokens than positions")
+
+
+def test_logits_large(student, given):
+    """Scores and logits of thousands and more come out finite and right."""
+    stays_right_when_large(student.next_token_logits, given.cases(model, LARGE_MODELS))
+
+
+def test_logits_float32(student, given):
+    """float32 parameters give logits that are right to float32's precision."""
+    agrees_in_float32(student.next_token_logits, given.cases(model, MODELS))
+
+
+def test_logits_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(model, MODEL_BATCH), given.cases(model, MODEL_BATCH, salt="also")
+    answers_the_same_again(student, student.next_token_logits, cases, also=also)
+
+
+def test_logits_arguments(student, given):
+    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.next_token_logits, given.cases(model, MODEL_BATCH))
+
+
+def test_loss_agree(student, given):
+    """The loss is the cross entropy of every next token, given the true tokens before it."""
+    agrees(student.teacher_forced_loss, given.cases(model, MODELS))
+
+
+def test_loss_shapes(student, given):
+    """Any number of batch axes gives one number: the mean over all predictions."""
+    agrees(student.teacher_forced_loss, given.cases(model, MODEL_SHAPES))
+
+
+def test_loss_no_answer(student, given):
+    """No prediction sees its answer: the probabilities of all next tokens add up to 1."""
+    probabilities_add_up(student.teacher_forced_loss, given.cases(model, SWEPT))
+    long = given.cases(model, SWEPT_AT_THE_END)
+    probabilities_add_up(student.teacher_forced_loss, long, only_last=True)
+
+
+def test_loss_one_pass(student, given):
+    """One pass over all but the last token is enough: T_max + 1 tokens fit, and work is linear."""
+    function = student.teacher_forced_loss
+    agrees(function, given.cases(model, FULL_AND_ONE))
+    work_is_linear(
+        function,
+        given.cases(model, GROWING),
+        weights=("w_q", "w_k", "w_v", "w_out"),
+        tokens=lambda case: case.arguments["tokens"].size - 1,
+        because="One forward pass makes all predictions.",
+    )
+
+
+def test_loss_errors(student, given):
+    """Fewer than two tokens, or more than T_max + 1, are a ValueError."""
+    function = student.teacher_forced_loss
+    rejects(function, given.cases(model, ONE_TOKEN_ONLY), "The text has fewer than 2 tokens")
+    rejects(function, given.cases(model, FAR_TOO_LONG), "The text has more than T_max + 1 tokens")
+
+
+def test_loss_large(student, given):
+    """Scores and logits of thousands and more give a finite, right loss."""
+    stays_right_when_large(student.teacher_forced_loss, given.cases(model, LARGE_MODELS))
+
+
+def test_loss_float32(student, given):
+    """float32 parameters give a loss that is right to float32's precision."""
+    agrees_in_float32(student.teacher_forced_loss, given.cases(model, MODELS))
+
+
+def test_loss_repeat(student, given):
+    """The same question gets the same answer again, whatever was asked between."""
+    cases, also = given.cases(model, MODEL_BATCH), given.cases(model, MODEL_BATCH, salt="also")
+    answers_the_same_again(student, student.teacher_forced_loss, cases, also=also)
+
+
+def test_loss_arguments(student, given):
+    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.teacher_forced_loss, given.cases(model, MODEL_BATCH))

@@ -1,0 +1,149 @@
+"""Checks of step 7: the KV cache."""
+
+import numpy as np
+
+from grader.laws import (
+    InChunks,
+    agrees_in_chunks,
+    agrees_in_float32,
+    caches_are_separate,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+WHOLE = "masked_self_attention"
+
+# chunks: how many tokens each call gets. A text is as long as its chunks together.
+PLAIN = [
+    {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6},
+    {"batch": (), "chunks": (4, 1), "d_model": 3, "d_k": 6, "d_v": 2},
+]
+ONE_BY_ONE = [
+    {"batch": (), "chunks": (1, 1, 1), "d_model": 4, "d_k": 2, "d_v": 5},
+    {"batch": (), "chunks": (1,) * 11, "d_model": 3, "d_k": 5, "d_v": 4},
+]
+CHUNKS = [
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6},
+    {"batch": (), "chunks": (3, 3, 2), "d_model": 4, "d_k": 5, "d_v": 6},
+    {"batch": (), "chunks": (5, 1, 1), "d_model": 3, "d_k": 4, "d_v": 2},
+    {"batch": (), "chunks": (1, 4, 1, 2), "d_model": 5, "d_k": 3, "d_v": 6},
+    {"batch": (), "chunks": (1, 12, 5), "d_model": 3, "d_k": 2, "d_v": 4},
+]
+SHAPES = [
+    {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "chunks": (1, 2), "d_model": 2, "d_k": 1, "d_v": 4},
+    {"batch": (3,), "chunks": (3, 3), "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "chunks": (4, 1, 2), "d_model": 6, "d_k": 4, "d_v": 5},
+]
+OLD_KEYS = [
+    {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6},
+    {"batch": (), "chunks": (3, 2, 1), "d_model": 4, "d_k": 3, "d_v": 5},
+]
+BATCH = [{"batch": (3,), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6}]
+TIMED = [{"batch": (), "chunks": (3, 3), "d_model": 4, "d_k": 5, "d_v": 2}]
+LARGE = [
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": 0, "size": 1e3},
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": -1, "size": 1e4},
+    {"batch": (2,), "chunks": (3, 1, 2), "d_model": 4, "d_k": 5, "d_v": 3, "sign": 0, "size": 1e5},
+]
+
+
+def text(draw, batch, chunks, d_model, d_k, d_v):
+    """Random vectors and weights; the scores are a few units in size."""
+    return {
+        "x": draw.normal(*batch, sum(chunks), d_model),
+        "w_q": draw.normal(d_model, d_k) / 2,
+        "w_k": draw.normal(d_model, d_k) / 2,
+        "w_v": draw.normal(d_model, d_v),
+    }
+
+
+def text_and_changing_weights(draw, batch, chunks, d_model, d_k, d_v):
+    """A text cut into chunks, and other weights for the keys and values of every chunk."""
+    return {
+        "x": tuple(draw.normal(*batch, size, d_model) for size in chunks),
+        "w_q": draw.normal(d_model, d_k) / 2,
+        "w_k": tuple(draw.normal(d_model, d_k) / 2 for _ in chunks),
+        "w_v": tuple(draw.normal(d_model, d_v) for _ in chunks),
+    }
+
+
+def large_text(draw, batch, chunks, d_model, d_k, d_v, sign, size):
+    """Scores of about `size`; all of that sign if it is not 0."""
+    arguments = text(draw, batch, chunks, d_model, d_k, d_v)
+    if sign:
+        arguments = {name: np.abs(array) for name, array in arguments.items()}
+    return {**arguments, "w_q": arguments["w_q"] * (sign or 1) * size}
+
+
+def in_chunks(student, case):
+    """The student's two functions as one function of a whole text."""
+    return InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"])
+
+
+def test_cache_agree(student, given):
+    """After a prompt, one more token gets the last row of masked_self_attention over all."""
+    for case in given.cases(text, PLAIN):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_cache_one_by_one(student, given):
+    """Token by token gives the same as masked_self_attention over the whole text."""
+    for case in given.cases(text, ONE_BY_ONE):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_cache_chunks(student, given):
+    """However a text is cut into chunks, every row is that of masked_self_attention over it."""
+    for case in given.cases(text, CHUNKS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_cache_old_keys(student, given):
+    """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
+    for case in given.cases(text_and_changing_weights, OLD_KEYS):
+        agrees_in_chunks(in_chunks(student, case), case, like="attend_in_chunks")
+
+
+def test_cache_separate(student, given):
+    """Two caches never share state, and earlier results stay as they were."""
+    cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
+    caches_are_separate(student, in_chunks(student, cases[0]), cases, like=WHOLE)
+
+
+def test_cache_no_future(student, given):
+    """What a token gets does not depend on later tokens, not even on those of its own chunk."""
+    for case in given.cases(text, TIMED):
+        future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
+
+
+def test_cache_rows(student, given):
+    """In a batch, every text has its own past."""
+    for case in given.cases(text, BATCH):
+        rows_are_independent(in_chunks(student, case), [case], batched=("x",))
+
+
+def test_cache_shapes(student, given):
+    """Any number of batch axes and sizes of 1 give the right rows."""
+    for case in given.cases(text, SHAPES):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_cache_large(student, given):
+    """Scores of up to a million in size give finite and right results."""
+    for case in given.cases(large_text, LARGE):
+        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_cache_float32(student, given):
+    """float32 inputs give results that are right to float32's precision."""
+    for case in given.cases(text, PLAIN):
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_cache_arguments(student, given):
+    """x_new and the weights may be read-only or lie anyhow in memory, and are never changed."""
+    for case in given.cases(text, BATCH):
+        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

@@ -1,0 +1,369 @@
+"""Checks of step 8: sampling a token, and generation."""
+
+import numpy as np
+
+from grader.compare import as_array
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+    work_is_linear,
+)
+
+BELOW_ONE = 1 - 2.0**-53  # the largest float64 below 1
+SMALL_IDS = 256  # what np.uint8 can hold
+
+ROWS = [{"batch": (), "vocabulary": size} for size in (3, 4, 5, 6, 7, 8, 11, 13)]
+BATCH = [{"batch": (4,), "vocabulary": 7}]
+TEMPERATURES = [
+    {"batch": (), "vocabulary": 4, "temperature": 0.5},
+    {"batch": (5,), "vocabulary": 7, "temperature": 0.5},
+    {"batch": (5,), "vocabulary": 7, "temperature": 2.0},
+    {"batch": (5,), "vocabulary": 8, "temperature": 4.0},
+]
+EXTREME_TEMPERATURES = [
+    {"batch": (5,), "vocabulary": 6, "temperature": 1e-3},
+    {"batch": (5,), "vocabulary": 6, "temperature": 1e3},
+]
+TOP_K = [
+    {"batch": (), "vocabulary": 4, "top_k": 2},
+    {"batch": (), "vocabulary": 5, "top_k": 1},
+    {"batch": (6,), "vocabulary": 8, "top_k": 3},
+    {"batch": (5,), "vocabulary": 6, "top_k": 6},
+    {"batch": (5,), "vocabulary": 6, "top_k": 9},
+    {"batch": (6,), "vocabulary": 8, "top_k": 4, "temperature": 0.5},
+]
+TOP_K_TIES = [
+    {"batch": (), "vocabulary": 4, "top_k": 2},
+    {"batch": (6,), "vocabulary": 8, "top_k": 3},
+]
+GREEDY = [
+    {"batch": (), "vocabulary": 4, "top_k": None},
+    {"batch": (5,), "vocabulary": 6, "top_k": None},
+    {"batch": (5,), "vocabulary": 6, "top_k": 2},
+]
+EDGES_OF_U = [
+    {"batch": (), "vocabulary": 5, "dropped": 0, "u": 0.0},
+    {"batch": (), "vocabulary": 5, "dropped": 1, "u": 0.0},
+    {"batch": (), "vocabulary": 4, "dropped": 0, "u": BELOW_ONE},
+    {"batch": (60,), "vocabulary": 7, "dropped": 0, "u": BELOW_ONE},
+    {"batch": (60,), "vocabulary": 7, "dropped": 1, "u": BELOW_ONE},
+]
+SHAPES = [
+    {"batch": (), "vocabulary": 1},
+    {"batch": (1,), "vocabulary": 4},
+    {"batch": (3,), "vocabulary": 3},
+    {"batch": (5,), "vocabulary": 11},
+    {"batch": (2, 3), "vocabulary": 4},
+    {"batch": (2, 3), "vocabulary": 3, "top_k": 2},
+]
+LARGE = [
+    {"batch": (), "vocabulary": 4, "offset": 1e3},
+    {"batch": (3,), "vocabulary": 5, "offset": 999_990.0},
+    {"batch": (3,), "vocabulary": 5, "offset": -999_990.0},
+]
+
+PLAIN = [
+    {"batch": (), "t": 2, "n_new": 3, "vocabulary": 5, "d_model": 4, "d_k": 6, "d_v": 7},
+    {"batch": (), "t": 4, "n_new": 6, "vocabulary": 9, "d_model": 5, "d_k": 3, "d_v": 7},
+    {"batch": (), "t": 3, "n_new": 8, "vocabulary": 13, "d_model": 5, "d_k": 4, "d_v": 6},
+]
+SAMPLED = [
+    {**PLAIN[0], "temperature": 1.0, "top_k": None},
+    {**PLAIN[1], "temperature": 0.7, "top_k": None},
+    {**PLAIN[1], "batch": (2,), "temperature": 1.5, "top_k": None},
+    {**PLAIN[2], "batch": (3,), "temperature": 2.0, "top_k": 3},
+]
+TEXT_SHAPES = [
+    {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "t": 1, "n_new": 2, "vocabulary": 6, "d_model": 4, "d_k": 3, "d_v": 5},
+    {"batch": (3,), "t": 3, "n_new": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (4,), "t": 2, "n_new": 5, "vocabulary": 8, "d_model": 6, "d_k": 3, "d_v": 7},
+    {"batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7, "d_model": 4, "d_k": 5, "d_v": 6},
+]
+LIMITS = [
+    {**PLAIN[0], "n_new": 0},
+    {**PLAIN[0], "batch": (2,), "n_new": 0},
+    {**PLAIN[0], "n_new": 0, "spare": 0},
+    {**PLAIN[0], "spare": 0},
+    {**PLAIN[1], "batch": (2,), "spare": 0},
+]
+TOO_LONG = [
+    {**PLAIN[0], "spare": -1},
+    {**PLAIN[1], "batch": (2,), "spare": -3},
+    {**PLAIN[1], "n_new": 0, "spare": -1},
+]
+TEXT_BATCH = [{**PLAIN[1], "batch": (3,), "temperature": 2.0, "top_k": 4}]
+LONG = [{**PLAIN[1], "batch": (), "t": 2, "n_new": 20}]
+MANY_IDS = [{**PLAIN[0], "batch": (2,), "vocabulary": 300}]
+
+
+def inside(draw, shares, chosen):
+    """A number for each row that falls well inside the share of the chosen id."""
+    below = (np.cumsum(shares, axis=-1) - shares)[chosen].reshape(chosen.shape[:-1])
+    own = shares[chosen].reshape(chosen.shape[:-1])
+    u = (below + (0.2 + 0.6 * draw.uniform(*own.shape)) * own) / shares.sum(axis=-1)
+    return np.asarray(np.floor(u * 2**20) / 2**20)
+
+
+def shuffled(draw, batch, vocabulary):
+    """The numbers from 0 to vocabulary - 1 in another order for each row."""
+    return np.argsort(draw.uniform(*batch, vocabulary), axis=-1, kind="stable")
+
+
+def sampled(draw, batch, vocabulary, offset=0.0, **options):
+    """Logits of which top_k stand out, and a u for one of those."""
+    kept = min(options.get("top_k") or vocabulary, vocabulary)
+    order = shuffled(draw, batch, vocabulary)
+    high, low = 4 + draw.tokens(16, *order.shape), 1 + draw.tokens(3, *order.shape)
+    odds, shares = np.where(order < kept, high, low), np.where(order < kept, high, 0)
+    chosen = order == draw.tokens(kept, *batch)[..., None]
+    logits = np.round(options.get("temperature", 1.0) * np.log(odds), 2) - 1 + offset
+    return {"logits": logits, "u": inside(draw, shares, chosen), **options}
+
+
+def sampled_from_ties(draw, batch, vocabulary, top_k):
+    """The last of top_k logits to be kept is one of many that are equal; u is for that one."""
+    best = shuffled(draw, batch, vocabulary) < top_k - 1
+    chosen = np.arange(vocabulary) == np.argmin(best, axis=-1)[..., None]
+    shares = np.where(best, 7, np.where(chosen, 5, 0))
+    logits = np.round(np.log(np.where(best, 7, 5)), 2)
+    return {"logits": logits, "u": inside(draw, shares, chosen), "top_k": top_k}
+
+
+def sampled_at_extremes(draw, batch, vocabulary, temperature):
+    """Whole logits: next to one another where it is hot, and worlds apart where it is cold."""
+    middle = (draw.tokens(vocabulary, *batch) + 0.5) / vocabulary
+    logits = shuffled(draw, batch, vocabulary) * 1.0
+    return {"logits": logits, "u": np.asarray(middle), "temperature": temperature}
+
+
+def tied_logits(draw, batch, vocabulary, top_k):
+    """A few different whole numbers as logits, most of them negative."""
+    logits = draw.tokens(3, *batch, vocabulary) - 1.5
+    return {"logits": logits, "u": None, "temperature": 0, "top_k": top_k}
+
+
+def tied_logits_and_u(draw, batch, vocabulary, top_k):
+    """The same, with a u that is not needed."""
+    return {**tied_logits(draw, batch, vocabulary, top_k), "u": draw.uniform(*batch, 1)[..., 0]}
+
+
+def at_an_edge(draw, batch, vocabulary, dropped, u):
+    """The same u for every row; top_k drops as many ids at both ends, and no others."""
+    ids = np.arange(vocabulary)
+    inner = (ids >= dropped) & (ids < vocabulary - dropped)
+    logits = draw.normal(*batch, vocabulary) - np.where(inner, 0.0, 20.0)
+    top_k = vocabulary - 2 * dropped if dropped else None
+    return {"logits": logits, "u": np.full(batch, u), "top_k": top_k}
+
+
+def two_halves(draw):
+    """Two tokens of probability exactly 1/2, and u there."""
+    return {"logits": np.zeros(2), "u": np.asarray(0.5)}
+
+
+def far_apart(draw, batch, vocabulary):
+    """Logits of up to a million in size, u anywhere."""
+    logits = (shuffled(draw, batch, vocabulary) / max(1, vocabulary - 1) - 0.5) * 2e6
+    return {"logits": logits, "u": np.asarray(0.1 + 0.8 * draw.uniform(*batch))}
+
+
+def model(draw, batch, t, n_new, vocabulary, d_model, d_k, d_v, spare=2):
+    """A prompt and a model with room for `spare` tokens more than are asked for."""
+    params = {
+        "embedding": draw.normal(vocabulary, d_model),
+        "position": draw.normal(t + n_new + spare, d_model) * 2,
+        "w_q": draw.normal(d_model, d_k) / 4,
+        "w_k": draw.normal(d_model, d_k) / 4,
+        "w_v": draw.normal(d_model, d_v),
+        "w_out": draw.normal(d_v, vocabulary) / 4,
+    }
+    return {"prompt": draw.tokens(vocabulary, *batch, t), "n_new": n_new, "params": params}
+
+
+def model_and_u(draw, batch, n_new, temperature, top_k, **sizes):
+    """The same, with a random number for each new token."""
+    arguments = model(draw, batch=batch, n_new=n_new, **sizes)
+    options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
+    return {**arguments, **options}
+
+
+def model_of_many_ids(draw, **sizes):
+    """A prompt of small integers, and a model whose new tokens are too large for those."""
+    arguments = model(draw, **sizes)
+    arguments["params"]["w_out"][:, :SMALL_IDS] = 0
+    return {**arguments, "prompt": (arguments["prompt"] % SMALL_IDS).astype(np.uint8)}
+
+
+def sampling(student):
+    """sample_token, with any number for u brought into [0, 1)."""
+
+    def sample_token(logits, u):
+        return student.sample_token(logits, u % 1)
+
+    return sample_token
+
+
+def continuing(student):
+    """generate, for as many new tokens as there are numbers; the result is the new ones."""
+
+    def generate(prompt, n_new, params, u, **options):
+        t, n_new = prompt.shape[-1], u.shape[-1]
+        value = student.generate(prompt, n_new, params, **options, u=u % 1)
+        tokens = as_array(value)
+        whole = tokens is not None and tokens.shape == (*prompt.shape[:-1], t + n_new)
+        return tokens[..., t:] if whole else value
+
+    return generate
+
+
+def test_sampling_agree(student, given):
+    """The smallest id whose cumulative probability exceeds u, in vocabulary order."""
+    agrees(student.sample_token, given.cases(sampled, ROWS))
+
+
+def test_sampling_rows(student, given):
+    """Each row of a batch is sampled from its own logits with its own u."""
+    cases = given.cases(sampled, BATCH)
+    rows_are_independent(sampling(student), cases, batched=("logits", "u"))
+
+
+def test_sampling_greedy(student, given):
+    """Temperature 0 takes the largest logit, the lowest id on a tie, and needs no u."""
+    agrees(student.sample_token, given.cases(tied_logits, GREEDY))
+    agrees(student.sample_token, given.cases(tied_logits_and_u, GREEDY[:2]))
+
+
+def test_sampling_temperature(student, given):
+    """The logits are divided by the temperature before the softmax."""
+    agrees(student.sample_token, given.cases(sampled, TEMPERATURES))
+    agrees(student.sample_token, given.cases(sampled_at_extremes, EXTREME_TEMPERATURES))
+
+
+def test_sampling_top_k(student, given):
+    """Only the top_k largest logits can be drawn, on a tie the lowest ids, all if k exceeds V."""
+    agrees(student.sample_token, given.cases(sampled, TOP_K))
+    agrees(student.sample_token, given.cases(sampled_from_ties, TOP_K_TIES))
+
+
+def test_sampling_edges(student, given):
+    """u = 0 gives the first kept id, u just below 1 the last, and a sum equal to u is passed."""
+    agrees(student.sample_token, given.cases(at_an_edge, EDGES_OF_U))
+    agrees(student.sample_token, given.cases(two_halves, [{}]))
+
+
+def test_sampling_shapes(student, given):
+    """Any number of batch axes, and a vocabulary of any size, 1 included."""
+    agrees(student.sample_token, given.cases(sampled, SHAPES))
+
+
+def test_sampling_float32(student, given):
+    """float32 logits and u give the right ids."""
+    agrees_in_float32(student.sample_token, given.cases(sampled, ROWS[:4] + BATCH))
+
+
+def test_sampling_large(student, given):
+    """Logits of up to a million in size give the right ids."""
+    stays_right_when_large(student.sample_token, given.cases(sampled, LARGE))
+    stays_right_when_large(student.sample_token, given.cases(far_apart, BATCH))
+
+
+def test_sampling_errors(student, given):
+    """A negative temperature or a top_k below 1 is a ValueError, at every temperature."""
+    case, *_ = given.cases(sampled, BATCH)
+    cold = {"u": None, "temperature": 0}
+    negative = [case.changed(temperature=-0.5), case.changed(temperature=-1.0, top_k=2)]
+    rejects(student.sample_token, negative, "The temperature is negative")
+    small = [case.changed(top_k=0), case.changed(top_k=-1), case.changed(temperature=0.5, top_k=0)]
+    rejects(student.sample_token, small, "top_k is less than 1")
+    small = [case.changed(**cold, top_k=0), case.changed(**cold, top_k=-2)]
+    rejects(student.sample_token, small, "top_k is less than 1 at temperature 0")
+
+
+def test_sampling_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(sampled, BATCH)
+    also = given.cases(sampled, BATCH, salt="also")
+    answers_the_same_again(student, student.sample_token, cases, also=also)
+
+
+def test_sampling_arguments(student, given):
+    """logits and u may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.sample_token, given.cases(sampled, TOP_K[-1:]))
+
+
+def test_generation_agree(student, given):
+    """At temperature 0 each new token is the largest logit of the step 6 model so far."""
+    agrees(student.generate, given.cases(model, PLAIN))
+
+
+def test_generation_no_future(student, given):
+    """A new token depends neither on the u of later tokens nor on how many will follow."""
+    cases = given.cases(model_and_u, SAMPLED[1:2])
+    future_does_not_matter(continuing(student), cases, along={"u": -1}, axis=-1, sizes=(1.0,))
+    prefix_gives_the_same(continuing(student), cases, along={"u": -1}, axis=-1)
+
+
+def test_generation_rows(student, given):
+    """Each text of a batch is continued by itself."""
+    cases = given.cases(model_and_u, TEXT_BATCH)
+    rows_are_independent(continuing(student), cases, batched=("prompt", "u"))
+
+
+def test_generation_sampled(student, given):
+    """Above temperature 0 each new token is drawn by sample_token with its own number of u."""
+    agrees(student.generate, given.cases(model_and_u, SAMPLED))
+
+
+def test_generation_shapes(student, given):
+    """Any number of batch axes, a prompt of one token, and a single new token."""
+    agrees(student.generate, given.cases(model, TEXT_SHAPES))
+
+
+def test_generation_limits(student, given):
+    """No new tokens give the prompt back, and exactly T_max tokens in all are allowed."""
+    agrees(student.generate, given.cases(model, LIMITS))
+
+
+def test_generation_integers(student, given):
+    """A prompt of small integers, such as np.uint8, goes on with any id of the vocabulary."""
+    agrees(student.generate, given.cases(model_of_many_ids, MANY_IDS))
+
+
+def test_generation_through_cache(student, given):
+    """Old tokens are not projected again for every new one: they come from the cache."""
+    case, *_ = given.cases(model, LONG)
+    short = case.changed(n_new=case.arguments["n_new"] // 6)
+    work_is_linear(
+        student.generate,
+        [short, case],
+        weights=("w_q", "w_k", "w_v"),
+        tokens=lambda case: case.arguments["prompt"].shape[-1] + case.arguments["n_new"],
+        because="Feed only what is new, and take the rest from the cache.",
+    )
+
+
+def test_generation_errors(student, given):
+    """More than T_max tokens in all, or a temperature above 0 without u, is a ValueError."""
+    rejects(student.generate, given.cases(model, TOO_LONG), "The text becomes longer than T_max")
+    without = [case.changed(temperature=0.8) for case in given.cases(model, PLAIN[:1])]
+    rejects(student.generate, without, "The temperature is above 0, and there is no u")
+
+
+def test_generation_repeat(student, given):
+    """The same prompt is continued in the same way again, and an earlier text stays as it was."""
+    cases = given.cases(model_and_u, TEXT_BATCH)
+    also = given.cases(model_and_u, TEXT_BATCH, salt="also")
+    answers_the_same_again(student, student.generate, cases, also=also)
+
+
+def test_generation_arguments(student, given):
+    """prompt, params and u may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.generate, given.cases(model_and_u, TEXT_BATCH))
