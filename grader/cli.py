@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -102,10 +103,9 @@ def _heading(printer: Any, suite: str, folder: Path) -> None:
 
 def _shown(path: Path) -> str:
     """A path as short as it can be said from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve())) + os.sep * path.is_dir()
-    except ValueError:
-        return str(path)
+    with contextlib.suppress(ValueError):
+        path = path.resolve().relative_to(Path.cwd().resolve())
+    return f"{path}{os.sep if path.is_dir() else ''}"
 
 
 def _report(

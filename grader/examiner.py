@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from _pytest.runner import runtestprotocol
 from grader import messages
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
+from grader.diagnosis import Call, Log
 from grader.given import Given
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
@@ -59,6 +60,7 @@ class Bench:
         self.givens: dict[str, Given] = {}
         self.worker: Worker | None = None
         self.failure: BaseException | None = None
+        self.log = Log()
         self.faults: list[tuple[str, BaseException]] = []
 
     # What the checks use.
@@ -87,9 +89,17 @@ class Bench:
             answer = self._working().call(function, *args, **options)
         except Raised as raised:
             self.printed = raised.printed
+            self._note(function, args, options, raised)
             raise
         self.printed = answer.printed
+        self._note(function, args, options, answer.value)
         return answer
+
+    def _note(
+        self, function: str, args: Sequence[Any], options: Mapping[str, Any], outcome: Any
+    ) -> None:
+        """Keeps a call for the diagnosis."""
+        self.log.calls.append(Call(function, args[0], args[1], all(options["opaque"]), outcome))
 
     def _fetch(self, handle: Any) -> Any:
         return self._working().fetch(handle)
@@ -97,6 +107,7 @@ class Bench:
     def _working(self) -> Worker:
         """The worker, a fresh one if the last has ended."""
         if self.worker is None or not self.worker.alive:
+            self.log = Log()  # what was called in the process that has ended explains nothing here
             self.worker = Worker(self.host, self.deadline)
             self.worker.load(self.attempt.program)
         return self.worker
@@ -107,6 +118,7 @@ class Bench:
     def on(self, attempt: Attempt) -> Iterator[None]:
         """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
         self.attempt = attempt
+        self.log = Log()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
         self.worker = Worker(self.host, self.deadline)
         try:
@@ -119,13 +131,13 @@ class Bench:
     def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
         """Puts the attempt on the bench through these checks, in order."""
         verdicts: dict[str, CheckVerdict] = {}
-        items = [self.items.get((self.attempt.step.id, check.id)) for check in checks]
-        for check, item, following in zip(checks, items, [*items[1:], None], strict=True):
+        for check in checks:
+            item = self.items.get((self.attempt.step.id, check.id))
             needed = verdicts.get(check.needs or "")
             if needed and needed.status in HOPELESS:
                 verdict = self._verdict(check, item, needed.status, needed.message)
             else:
-                verdict = self._judged(check, item, following)
+                verdict = self._judged(check, item)
             if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
                 message = messages.not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
@@ -135,20 +147,22 @@ class Bench:
     def _verdict(
         self, check: Check, item: pytest.Item | None, status: Status, message: str, **more: Any
     ) -> CheckVerdict:
-        title = str(getattr(item, "obj", None).__doc__ or check.id).split("\n")[0]
+        sentence = (item.obj.__doc__ if isinstance(item, pytest.Function) else None) or check.id
+        title = " ".join(sentence.split("\n\n")[0].split())
         points = check.points if status is Status.PASSED else 0.0
         return CheckVerdict(
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
-    def _judged(
-        self, check: Check, item: pytest.Item | None, following: pytest.Item | None
-    ) -> CheckVerdict:
+    def _judged(self, check: Check, item: pytest.Item | None) -> CheckVerdict:
         if item is None:
             return self._verdict(check, item, Status.FAILED, messages.NEVER_REPORTED)
         self.failure = None
         self.printed = ""
-        reports = runtestprotocol(item, log=False, nextitem=following)
+        start = len(self.log.calls)
+        # nextitem=None: whatever runs next, if anything does, finds nothing left set up.
+        reports = runtestprotocol(item, log=False, nextitem=None)
+        self.log.spans[check.id] = (start, len(self.log.calls))
         outcomes = [report.outcome for report in reports]
         if outcomes == ["passed"] * 3 and self.failure is None:
             return self._verdict(check, item, Status.PASSED, "")

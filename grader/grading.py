@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from grader import messages
 from grader.client import CallFailed, Program
+from grader.diagnosis import Library, Log, diagnose
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
-from grader.records import CheckVerdict, Report, Status, StepVerdict
+from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict
 from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import Submission
@@ -32,13 +34,20 @@ def fresh_seed() -> int:
 
 
 class Grader:
-    """Grades submissions, one after the other, on one bench."""
+    """Grades submissions, one after the other, on one bench.
 
-    def __init__(self, registry: Registry, bench: Bench, seed: int) -> None:
+    thorough: also looks for the causes, and tries each step on the student's own earlier ones.
+    """
+
+    def __init__(
+        self, registry: Registry, bench: Bench, seed: int, *, thorough: bool = True
+    ) -> None:
         self.registry = registry
         self.bench = bench
         self.seed = seed
+        self.thorough = thorough
         self.right = solutions(registry)
+        self.library = Library(bench.host, registry, self.right)
 
     def grade(
         self,
@@ -72,11 +81,33 @@ class Grader:
         try:
             with self.bench.on(attempt):
                 verdicts = self.bench.run(step.checks)
+                log = self.bench.log
         except CallFailed as failure:
             message = messages.not_loaded(failure, attempt.source, step, self.bench.host.limits)
             return self._unjudged(step, Status.ERROR, message)
+        if not self.thorough:
+            return _verdict(step, verdicts, None, "")
+        verdicts = self._diagnosed(step, verdicts, log)
         own, message = self._on_own_steps(submission, step, verdicts)
         return _verdict(step, verdicts, own, message)
+
+    def _diagnosed(
+        self, step: Step, verdicts: Sequence[CheckVerdict], log: Log
+    ) -> list[CheckVerdict]:
+        """The verdicts with the known mistake, where there is one, at each function's failures."""
+        causes: dict[str, Diagnosis | None] = {}
+        for verdict in verdicts:
+            wrong = verdict.status in (Status.FAILED, Status.ERROR)
+            if wrong and verdict.function not in causes:
+                causes[verdict.function] = diagnose(
+                    self.library, step, verdict.function, log, verdict.check
+                )
+        return [
+            replace(verdict, diagnosis=causes.get(verdict.function))
+            if verdict.status in (Status.FAILED, Status.ERROR)
+            else verdict
+            for verdict in verdicts
+        ]
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """The step's code among earlier steps that are right, where `right` has them."""
@@ -152,9 +183,15 @@ def with_grader(
     seed: int,
     steps: Sequence[Step],
     work: Callable[[Grader], Any],
+    *,
+    thorough: bool = True,
 ) -> Any:
     """Collects the suite's checks of these steps and calls `work` with a grader; its result."""
     results: list[Any] = []
     bench = Bench(host, suite_given(suite, seed), suite)
-    examine(bench, steps, lambda bench: results.append(work(Grader(registry, bench, seed))))
+
+    def start(bench: Bench) -> None:
+        results.append(work(Grader(registry, bench, seed, thorough=thorough)))
+
+    examine(bench, steps, start)
     return results[0]

@@ -436,8 +436,9 @@ def leaves_arguments_alone(
             try:
                 value = function(**laid)
             except Raised as raised:
-                read_only = "read-only" in raised.text or "writeable" in raised.text
-                raise Broken(f"{note}it writes into them.") from None if read_only else raised
+                if "read-only" in raised.text or "writeable" in raised.text:
+                    raise Broken(f"{note}it writes into them.") from None
+                raise
             with _noting(note):
                 _right(function, case, value, like)
         _unchanged(function, case.arguments)
@@ -470,7 +471,10 @@ def _argument_unchanged(
         if changed:
             wrong = np.asarray(value != after)
             evidence = Evidence(
-                function.name, (), (shown(f"{name} before", value),), (shown("after", after, wrong),)
+                function.name,
+                (),
+                (shown(f"{name} before", value),),
+                (shown("after", after, wrong),),
             )
         raise Broken(f"{function.name} changed its argument {name}.", evidence=evidence)
 

@@ -83,7 +83,7 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits) -> 
         case Raised():
             place = _place(failure, source, step)
             if "SyntaxError" in failure.kinds and not failure.lines:
-                return f"{step.filename} imports a step that is not valid Python."
+                return f"{step.filename} imports what is not valid Python: {failure.text[:300]}"
             if "SyntaxError" in failure.kinds:
                 return f"{step.filename} is not valid Python: {failure.text[:300]}{place}"
             if "SystemExit" in failure.kinds:

@@ -36,6 +36,18 @@ class Array:
 
 
 @dataclass(frozen=True)
+class Influence:
+    """Which output position moved, and by how much, when a single input position was changed.
+
+    moved[i][j] is the largest change of output i when only input j changed. Output i may depend on
+    inputs 0..i; where every one of those should matter, `all_matter` is set.
+    """
+
+    moved: tuple[tuple[float, ...], ...]
+    all_matter: bool = False
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The smallest failing case: what went in, what should have come out, what came out."""
 
@@ -43,6 +55,7 @@ class Evidence:
     inputs: tuple[Array, ...] = ()
     expected: tuple[Array, ...] = ()
     got: tuple[Array, ...] = ()
+    influence: Influence | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,7 @@ class Diagnosis:
 
     misconception: str
     hint: str
+    says: str = ""
 
 
 @dataclass(frozen=True)

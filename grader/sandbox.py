@@ -179,7 +179,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             process.kill()
         else:
             if GUARDED:
-                process.terminate()
+                os.kill(process.pid, signal.SIGTERM)  # not terminate(), which may reap it
                 _ends(process, END_SECONDS)
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -228,7 +228,8 @@ class SpawningHost(Host):
         return ours, process.pid
 
     def end(self, number: int) -> None:
-        _kill(self.running.pop(number))
+        if number in self.running:
+            _kill(self.running.pop(number))
 
     def close(self) -> None:
         for number in list(self.running):

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from grader.records import Array, CheckVerdict, Evidence, Report, Status, StepVerdict
+from grader.records import Array, CheckVerdict, Evidence, Influence, Report, Status, StepVerdict
 
 WIDTH = 80
 MAX_ROWS = 8
@@ -141,6 +141,22 @@ class Printer:
         self._blocks(results or [block(array) for array in evidence.got])
         if any(array.wrong for array in evidence.got):
             self.line("* marks what is wrong", "dim", indent=5)
+        if evidence.influence is not None:
+            self.influence(evidence.influence)
+
+    def influence(self, influence: Influence) -> None:
+        """The map of which output depends on which input."""
+        self.line()
+        self.line("which output (row) moves when one input (column) changes:", indent=5)
+        size = len(influence.moved)
+        width = len(str(size - 1)) + 1
+        self.row(" " * (5 + width) + "".join(str(j).rjust(width) for j in range(size)))
+        for i in range(size):
+            signs = "".join(sign.rjust(width) for sign in _signs(influence, i))
+            self.row(" " * 5 + str(i).rjust(width) + signs)
+        self.line("# may, and does   ! must not, but does   . does not", "dim", indent=5)
+        if any("?" in _signs(influence, i) for i in range(size)):
+            self.line("? should, but does not", "dim", indent=5)
 
     def printed(self, text: str) -> None:
         """What the student's code printed in the call that failed."""
@@ -189,6 +205,18 @@ def _by_function(checks: Sequence[CheckVerdict]) -> str:
 
 
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
+
+
+def influence_sign(output: int, source: int, moved: float, influence: Influence) -> str:
+    """One cell of the map."""
+    if moved:
+        return "#" if source <= output else "!"
+    return "?" if influence.all_matter and source <= output else "."
+
+
+def _signs(influence: Influence, output: int) -> str:
+    row = enumerate(influence.moved[output])
+    return "".join(influence_sign(output, j, moved, influence) for j, moved in row)
 
 
 def number_text(value: Any, decimals: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -41,17 +42,33 @@ def fair(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Ca
 
 @dataclass(frozen=True)
 class Variant:
-    """A right solution with one function replaced. A fair one has no caught_by, says or hint."""
+    """A right solution with one function replaced. A fair one has no caught_by, says or hint.
+
+    places: the function that it replaces, by the name of the one that does; further ones after it.
+    """
 
     kind: str
     id: str
     name: str
     step: str
-    replaces: str
-    source: str = field(repr=False)
+    places: Mapping[str, str]
+    prelude: str = field(repr=False)
+    body: str = field(repr=False)
     caught_by: str = ""
     says: str = ""
     hint: str = ""
+
+    @property
+    def replaces(self) -> str:
+        """The function that it is a version of."""
+        return next(iter(self.places))
+
+    @property
+    def source(self) -> str:
+        """The step's file with the variant in it."""
+        solution = (ROOT / "solutions" / f"{self.step}.py").read_text(encoding="utf-8")
+        puts = "\n".join(f"{function} = {name}" for function, name in self.places.items())
+        return "\n\n".join([solution, self.prelude, self.body, puts]) + "\n"
 
     @property
     def submission(self) -> Submission:
@@ -84,30 +101,27 @@ def _prelude(text: str, tree: ast.Module) -> str:
     return "\n\n".join(kept)
 
 
-def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, base: str) -> Variant:
+def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, prelude: str) -> Variant:
     assert isinstance(mark.func, ast.Name)
     first, replaces = (ast.literal_eval(item) for item in mark.args)
     options = {item.arg: ast.literal_eval(item.value) for item in mark.keywords if item.arg}
-    others = options.pop("also", None) or {}
+    places = {replaces: node.name, **(options.pop("also", None) or {})}
     body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
-    places = {replaces: node.name, **others}
-    puts = "\n".join(f"{function} = {name}" for function, name in places.items())
-    source = f"{base}\n\n{body}\n\n{puts}\n"
-    return Variant(mark.func.id, first, node.name, step.id, replaces, source, **options)
+    return Variant(mark.func.id, first, node.name, step.id, places, prelude, body, **options)
 
 
-def read(folder: Path, step: Step) -> list[Variant]:
+@cache
+def read(folder: Path, step: Step) -> tuple[Variant, ...]:
     """The variants of a step in that folder, in the order in which they stand in its file."""
     path = folder / step.filename
     if not path.exists():
-        return []
+        return ()
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    base = f"{solution}\n\n{_prelude(text, tree)}"
+    prelude = _prelude(text, tree)
     found = []
     for node in tree.body:
         mark = _mark(node)
         if mark is not None and isinstance(node, ast.FunctionDef):
-            found.append(_variant(node, mark, step, text, base))
-    return found
+            found.append(_variant(node, mark, step, text, prelude))
+    return tuple(found)

@@ -247,6 +247,9 @@ class Counting(np.ndarray):
         if plain and np.size(result) and self.ndim >= 2:
             Counting.products += max(plain) * self.shape[-1]
 
+    def dot(self, other, out=None):
+        return np.dot(self, other, out)  # ndarray's own would neither count nor give a plain array
+
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         plain = [np.asarray(item) if isinstance(item, Counting) else item for item in inputs]
         if out is not None:
@@ -342,8 +345,10 @@ class Session:
             places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
             trace = trace.tb_next
         if isinstance(error, SyntaxError):
-            places.append((str(error.filename), error.lineno or 0))
+            places = [(str(error.filename), error.lineno or 0)]
         mine = [line for file, line in places if self.module and file == self.module[1]]
+        if isinstance(error, SyntaxError) and not mine:
+            message = f"{error.filename}, line {error.lineno}: {message}"
         return {
             "type": type(error).__name__[:80],
             "kinds": kinds,

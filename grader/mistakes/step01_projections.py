@@ -185,6 +185,15 @@ def proj_linear_memoised_on_shape(x, weight, bias=None):
     return mapped_before[shapes] + (0.0 if bias is None else bias)
 
 
+@mistake("np_input_mutated", "linear", caught_by="linear_arguments",
+         says="The result is written over the caller's input where both have the same shape.",
+         hint="Where does your function get the array for its result from?")
+def proj_square_weight_overwrites_x(x, weight, bias=None):
+    same = x.flags.writeable and weight.shape[0] == weight.shape[1]
+    y = np.matmul(x, weight, out=x if same else None)
+    return y if bias is None else y + bias
+
+
 # linear: the bias
 
 

@@ -258,7 +258,7 @@ def score_scaled_by_largest_of_batch(q, k):
 
 
 @mistake("score_scaled_by_largest", "attention_scores", caught_by="scores_prefix",
-         says="Large scores are scaled down by the largest of the text, that of later keys included.",
+         says="Large scores are scaled down by the largest of the text, later keys included.",
          hint="Make the last key of a text very large: which scores change?")
 def score_scaled_by_largest_of_text(q, k):
     scores = scaled_scores(q, k)

@@ -397,6 +397,14 @@ def softmax_blocked_threshold(scores, axis=-1):
     return np.where(low, 0.0, right_weights(scores, axis))
 
 
+@mistake("softmax_no_max", "softmax", caught_by="softmax_float32",
+         says="The logarithm of the sum is subtracted from the scores, not from their differences.",
+         hint="How many digits after the point has a float32 near a million?")
+def softmax_unshifted_log_sum(scores, axis=-1):
+    log_total = np.logaddexp.reduce(scores, axis=axis, keepdims=True)
+    return np.exp(scores - np.where(log_total == -np.inf, 0.0, log_total))
+
+
 # types and memory
 
 

@@ -1,5 +1,4 @@
 """Known wrong versions of step 5: each is right but for one thing."""
-# ruff: noqa: F821 - a variant may use every name of the step's solution.
 
 import numpy as np
 
@@ -86,6 +85,39 @@ def out_one_value_for_all_rows(weights, v):
          hint="What does the product you use do with the axes in front of the last two?")
 def out_two_axes_only(weights, v):
     return np.dot(weights, v)
+
+
+@mistake("out_weights_renormalised", "attention_output", caught_by="output_agree",
+         says="The weights are divided by their sum before they are used.",
+         hint="Whose task is it to make weights add up to one, and was it done before?")
+def out_weights_renormalised(weights, v):
+    return divided_by_total(weights) @ v
+
+
+@mistake("np_squeeze_kills_axis", "attention_output", caught_by="output_shapes",
+         says="Axes of size one disappear from the result.",
+         hint="Try one query, or a batch of one: does the result still have all its axes?")
+def np_squeeze_kills_axis_output(weights, v):
+    return np.squeeze(weights @ v)
+
+
+@mistake("np_half_precision", "attention_output", caught_by="output_float32",
+         says="float32 values are rounded to half precision.",
+         hint="In which dtype are the values kept, and how many digits does it have?")
+def np_half_precision_output(weights, v):
+    if v.dtype == np.float32:
+        v = v.astype(np.float16).astype(np.float32)
+    return weights @ v
+
+
+@mistake("out_returns_view", "attention_output", caught_by="output_repeat",
+         says="The result lives in a buffer that the next call of the same shape overwrites.",
+         hint="Keep an answer, ask for another one, and look at the first again.")
+def out_returns_view_output(weights, v):
+    result = weights @ v
+    buffer = kept_outputs.setdefault((result.shape, result.dtype), np.empty_like(result))
+    buffer[...] = result
+    return buffer
 
 
 @mistake("np_input_mutated", "attention_output", caught_by="output_arguments",
@@ -393,6 +425,28 @@ def softmax_global_max_attention(q, k, v, mask=None):
     return divided_by_total(np.exp(scores - (0.0 if np.isneginf(top) else top))) @ v
 
 
+@mistake("softmax_max_over_batch", "attention", caught_by="attention_rows",
+         says="The largest score is looked up over the batch, so a text far below it vanishes.",
+         hint="Whose maximum should each row subtract?")
+def softmax_max_over_batch_attention(q, k, v, mask=None):
+    scores = masked_scores(q, k, mask)
+    top = scores.max(axis=-1, keepdims=True)
+    if scores.ndim > 2:
+        top = top.max(axis=0, keepdims=True)
+    return divided_by_total(np.exp(scores - np.where(np.isneginf(top), 0.0, top))) @ v
+
+
+@mistake("mask_fill_minus_1e6", "attention", caught_by="attention_large",
+         says="Blocked scores become −1,000,000, which allowed scores may reach.",
+         hint="How negative is negative enough for every score the contract allows?")
+def mask_fill_minus_1e6_attention(q, k, v, mask=None):
+    scores = attention_scores(q, k)
+    if mask is None:
+        return softmax(scores) @ v
+    weights = softmax(np.where(mask, scores, -1e6))
+    return np.where(np.any(mask, axis=-1, keepdims=True), weights, 0.0) @ v
+
+
 @mistake("np_float32_downcast", "attention", caught_by="attention_agree",
          says="The scores are rounded to float32 before the softmax.",
          hint="How many correct digits do you expect from float64, and how many do you get?")
@@ -558,7 +612,7 @@ def mask_sees_only_self_self(x, w_q, w_k, w_v, padding=None):
 
 
 @mistake("mask_window_off_by_k", "masked_self_attention", caught_by="self_attention_agree",
-         says="A token sees no further back than three tokens.",
+         says="A token sees only itself and the two tokens before it.",
          hint="How far back may a token look?")
 def mask_window_off_by_k_self(x, w_q, w_k, w_v, padding=None):
     q, k, v = project_qkv(x, w_q, w_k, w_v)
@@ -863,6 +917,18 @@ def softmax_no_max_self(x, w_q, w_k, w_v, padding=None):
     q, k, v = project_qkv(x, w_q, w_k, w_v)
     scores = apply_mask(attention_scores(q, k), allowed_keys(x, padding))
     return divided_by_total(np.exp(scores)) @ v
+
+
+@mistake("softmax_max_over_batch", "masked_self_attention", caught_by="self_attention_rows",
+         says="The largest score is looked up over the batch, so a text far below it vanishes.",
+         hint="Whose maximum should each row subtract?")
+def softmax_max_over_batch_self(x, w_q, w_k, w_v, padding=None):
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    scores = apply_mask(attention_scores(q, k), allowed_keys(x, padding))
+    top = scores.max(axis=-1, keepdims=True)
+    if scores.ndim > 2:
+        top = top.max(axis=0, keepdims=True)
+    return divided_by_total(np.exp(scores - np.where(np.isneginf(top), 0.0, top))) @ v
 
 
 @mistake("np_half_precision", "masked_self_attention", caught_by="self_attention_float32",

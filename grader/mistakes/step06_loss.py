@@ -1,5 +1,4 @@
 """Known wrong versions of step 6: each is right but for one thing."""
-# ruff: noqa: F821 - a variant may use every name of the step's solution.
 
 import numpy as np
 
@@ -8,6 +7,18 @@ from exercises.step03_mask import padding_mask
 from exercises.step04_softmax import softmax
 from exercises.step05_output import attention, masked_self_attention
 from grader.variants import mistake
+
+kept_arrays = {}
+kept_targets = {}
+kept_losses = {}
+kept_inputs = {}
+
+
+def in_the_same_array(result):
+    """The result in an array that is used again for every result of that shape."""
+    buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
+    buffer[...] = result
+    return buffer
 
 
 def shiftable(tokens):
@@ -213,6 +224,21 @@ def np_half_precision_log(logits):
          hint="How many correct digits do you expect from float64, and how many do you get?")
 def np_float32_downcast_log(logits):
     return stable_log_softmax(logits.astype(np.float32))
+
+
+@mistake("log_softmax_unshifted_logits", "log_softmax", caught_by="log_softmax_float32",
+         says="The logarithm of the sum is added to a large maximum and loses its digits.",
+         hint="How many digits after the point has a float32 near 100,000?")
+def log_softmax_unshifted_logits(logits):
+    top = logits.max(axis=-1, keepdims=True)
+    return logits - (top + np.log(np.exp(logits - top).sum(axis=-1, keepdims=True)))
+
+
+@mistake("out_returns_view", "log_softmax", caught_by="log_softmax_repeat",
+         says="The result lives in a buffer that the next call of the same shape overwrites.",
+         hint="Keep an answer, ask for another one, and look at the first again.")
+def out_returns_view_log(logits):
+    return in_the_same_array(stable_log_softmax(logits))
 
 
 @mistake("np_input_mutated", "log_softmax", caught_by="log_softmax_arguments",
@@ -468,6 +494,17 @@ def np_low_precision_entropy(logits, targets, ignore_id=None):
     return float(-log_probs.sum() / counted.sum())
 
 
+@mistake("np_memoised_on_shape", "cross_entropy", caught_by="cross_entropy_repeat",
+         says="The one-hot rows of the targets are kept and used for all targets of that shape.",
+         hint="What do the one-hot rows depend on besides the shapes?")
+def np_memoised_on_shape_entropy(logits, targets, ignore_id=None):
+    if ignore_id is not None:
+        log_probs, counted = masked_log_probs(logits, targets, ignore_id)
+        return float(-log_probs.sum() / counted.sum())
+    hot = kept_targets.setdefault(logits.shape, np.eye(logits.shape[-1])[targets])
+    return float(-(stable_log_softmax(logits) * hot).sum() / targets.size)
+
+
 @mistake("np_input_mutated", "cross_entropy", caught_by="cross_entropy_arguments",
          says="Ignored targets are replaced inside the caller's array.",
          hint="Look for an assignment that changes an array which your function was only lent.")
@@ -529,6 +566,30 @@ def log_prob_wrong_axis(logits, targets):
 def log_prob_first_targets(logits, targets):
     first = targets.reshape(-1, targets.shape[-1])[0]
     return log_probs_of(logits, np.broadcast_to(first, targets.shape)).sum(axis=-1)
+
+
+@mistake("np_squeeze_kills_axis", "sequence_log_prob", caught_by="log_prob_shapes",
+         says="Axes of size one disappear from the result.",
+         hint="Try a batch of one text: how many numbers come back, and in which shape?")
+def np_squeeze_kills_axis_log_prob(logits, targets):
+    return np.squeeze(log_probs_of(logits, targets).sum(axis=-1))
+
+
+@mistake("np_low_precision", "sequence_log_prob", caught_by="log_prob_float32",
+         says="Of each log probability of float32 logits only two decimals are kept.",
+         hint="How many correct digits does float32 have, and how many does your sum have?")
+def np_low_precision_log_prob(logits, targets):
+    log_probs = log_probs_of(logits, targets)
+    if logits.dtype == np.float32:
+        log_probs = np.floor(log_probs * 100) / 100
+    return log_probs.sum(axis=-1)
+
+
+@mistake("out_returns_view", "sequence_log_prob", caught_by="log_prob_repeat",
+         says="The result lives in a buffer that the next call of the same shape overwrites.",
+         hint="Keep an answer, ask for another one, and look at the first again.")
+def out_returns_view_log_prob(logits, targets):
+    return in_the_same_array(log_probs_of(logits, targets).sum(axis=-1))
 
 
 @mistake("np_input_mutated", "sequence_log_prob", caught_by="log_prob_arguments",
@@ -679,6 +740,26 @@ def lm_full_table_refused(tokens, params):
          hint="Try a text of one token, or a batch of one: are all axes still there?")
 def np_squeeze_kills_axis_logits(tokens, params):
     return np.squeeze(attended(embedded(tokens, params), params) @ params["w_out"])
+
+
+@mistake("softmax_no_max", "next_token_logits", caught_by="logits_large",
+         says="The attention is written out anew, and the exponential of a large score overflows.",
+         hint="Which step already has an attention that survives large scores?")
+def softmax_no_max_logits(tokens, params):
+    q, k, v = project_qkv(embedded(tokens, params), params["w_q"], params["w_k"], params["w_v"])
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    likely = np.exp(scores) * np.tri(scores.shape[-1])
+    return likely / likely.sum(axis=-1, keepdims=True) @ v @ params["w_out"]
+
+
+@mistake("np_memoised_on_shape", "next_token_logits", caught_by="logits_repeat",
+         says="The embedded text is kept and used for every later text of the same shape.",
+         hint="What does the input of the attention depend on besides the shape of the text?")
+def np_memoised_on_shape_logits(tokens, params):
+    key = (tokens.shape, params["position"].shape)
+    if key not in kept_inputs:
+        kept_inputs[key] = embedded(tokens, params)
+    return attended(kept_inputs[key], params) @ params["w_out"]
 
 
 @mistake("np_half_precision", "next_token_logits", caught_by="logits_float32",
@@ -849,6 +930,37 @@ def loss_short_text_is_zero(tokens, params):
 def loss_crops_long_text(tokens, params):
     inputs, targets = shift_tokens(tokens[..., : len(params["position"]) + 1])
     return cross_entropy(next_token_logits(inputs, params), targets)
+
+
+@mistake("loss_unstable_log", "teacher_forced_loss", caught_by="loss_large",
+         says="The logarithm is taken of a softmax that can be zero.",
+         hint="Which function of this step has the logarithm of a probability without the zero?")
+def loss_unstable_log_loss(tokens, params):
+    inputs, targets = shift_tokens(tokens)
+    probs = softmax(next_token_logits(inputs, params))
+    return float(-np.log(np.take_along_axis(probs, targets[..., None], axis=-1)).mean())
+
+
+@mistake("np_low_precision", "teacher_forced_loss", caught_by="loss_float32",
+         says="Of each log probability of a float32 model only two decimals are kept.",
+         hint="How many correct digits does float32 have, and how many does your loss have?")
+def np_low_precision_loss(tokens, params):
+    inputs, targets = shift_tokens(tokens)
+    log_probs = log_probs_of(next_token_logits(inputs, params), targets)
+    if params["w_out"].dtype == np.float32:
+        log_probs = np.floor(log_probs * 100) / 100
+    return float(-log_probs.mean())
+
+
+@mistake("np_memoised_on_shape", "teacher_forced_loss", caught_by="loss_repeat",
+         says="A loss is kept and given again for every later text of the same shape.",
+         hint="What does the loss depend on besides the shape of the text?")
+def np_memoised_on_shape_loss(tokens, params):
+    inputs, targets = shift_tokens(tokens)
+    key = (tokens.shape, params["position"].shape, params["w_out"].dtype)
+    if key not in kept_losses:
+        kept_losses[key] = cross_entropy(next_token_logits(inputs, params), targets)
+    return kept_losses[key]
 
 
 @mistake("np_input_mutated", "teacher_forced_loss", caught_by="loss_arguments",

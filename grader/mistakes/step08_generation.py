@@ -1,5 +1,4 @@
 """Known wrong versions of step 8: each is right but for one thing."""
-# ruff: noqa: F821 - a variant may use every name of the step's solution.
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from exercises.step07_kv_cache import attend_with_cache, new_cache
 from grader.variants import mistake
 
 kept_cache = {"cache": new_cache()}
+kept_results = {}
 
 
 def refuse_bad_settings(temperature, top_k):
@@ -464,6 +464,30 @@ def softmax_no_max_sample(logits, u, temperature=1.0, top_k=None):
     return drawn(likely / likely.sum(axis=-1, keepdims=True), u)
 
 
+@mistake("softmax_fixed_shift", "sample_token", caught_by="sampling_float32",
+         says="200 is taken from every logit instead of the largest logit.",
+         hint="What is left of exp(-200) in float32, and which number suits every row?")
+def softmax_fixed_shift_sample(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    likely = np.where(kept_ids(logits, top_k), np.exp(logits / temperature - 200), 0.0)
+    return drawn(likely / likely.sum(axis=-1, keepdims=True), u)
+
+
+@mistake("np_returns_alias", "sample_token", caught_by="sampling_repeat",
+         says="The ids of every batch of one shape are written into the same array.",
+         hint="Keep the ids of one call, make another call, and look at the first ones again.")
+def np_returns_alias_sample(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    shape = logits.shape[:-1]
+    ids = kept_results.setdefault(shape, np.zeros(shape, dtype=int))
+    ids[...] = drawn(distribution(logits, temperature, top_k), u)
+    return ids
+
+
 @mistake("gen_negative_temperature", "sample_token", caught_by="sampling_errors",
          says="A negative temperature is accepted, and turns the order of the tokens around.",
          hint="Which values of `temperature` make no sense, and where do you refuse them?")
@@ -870,7 +894,28 @@ def np_module_state_generate(prompt, n_new, params, temperature=0.0, top_k=None,
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, feed)
 
 
+@mistake("np_returns_alias", "generate", caught_by="generation_repeat",
+         says="Texts of one shape are all written into the same array.",
+         hint="Keep the text of one call, make another call, and look at the first one again.")
+def np_returns_alias_generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    shape = (*prompt.shape[:-1], prompt.shape[-1] + n_new)
+    tokens = kept_results.setdefault(shape, np.zeros(shape, dtype=int))
+    tokens[...] = continued(prompt, n_new, chooser(temperature, top_k, u), params)
+    return tokens
+
+
 # generate: limits and arguments
+
+
+@mistake("np_dtype_from_prompt", "generate", caught_by="generation_integers",
+         says="The text keeps the integer type of the prompt, where a large id wraps around.",
+         hint="What happens to the id 300 in an array of uint8?")
+def np_dtype_from_prompt(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    choose = chooser(temperature, top_k, u)
+    small = lambda logits, i: np.asarray(choose(logits, i)).astype(prompt.dtype)
+    return continued(prompt, n_new, small, params)
 
 
 @mistake("gen_full_table_refused", "generate", caught_by="generation_limits",
@@ -948,6 +993,15 @@ def gen_u_made_up(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 def gen_u_always_required(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, 1.0, u)
     return continued(prompt, n_new, chooser(temperature, top_k, u), params)
+
+
+@mistake("np_input_mutated", "generate", caught_by="generation_arguments",
+         says="The output weights are taken out of the caller's dict.",
+         hint="What is left in `params` after your function has returned?")
+def np_params_popped(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    own = {**params, "w_out": params.pop("w_out")}
+    return continued(prompt, n_new, chooser(temperature, top_k, u), own)
 
 
 @mistake("gen_mutates_prompt", "generate", caught_by="generation_arguments",

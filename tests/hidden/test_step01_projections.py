@@ -4,7 +4,10 @@ from tests.visible.test_step01_projections import *  # noqa: F403
 
 EDGES = {
     "linear_agree": [{"lead": (17,), "d_in": 40, "d_out": 11}],
-    "linear_bias": [{"lead": (4, 4), "d_in": 4, "d_out": 4}, {"lead": (40,), "d_in": 2, "d_out": 1}],
+    "linear_bias": [
+        {"lead": (4, 4), "d_in": 4, "d_out": 4},
+        {"lead": (40,), "d_in": 2, "d_out": 1},
+    ],
     "linear_shapes": [
         {"lead": (), "d_in": 1, "d_out": 17},
         {"lead": (4, 4), "d_in": 4, "d_out": 4},

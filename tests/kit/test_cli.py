@@ -39,7 +39,9 @@ def mine(tmp_path):
     shutil.copytree(ROOT / "exercises", folder)
     shutil.copy(ROOT / "solutions" / "step02_scores.py", folder)
     text = (ROOT / "solutions" / "step03_mask.py").read_text(encoding="utf-8")
-    end = "\ndef causal_mask(t_q, t_k=None):\n    return np.tril(np.ones((t_q, t_k or t_q), bool))\n"
+    end = (
+        "\ndef causal_mask(t_q, t_k=None):\n    return np.tril(np.ones((t_q, t_k or t_q), bool))\n"
+    )
     (folder / "step03_mask.py").write_text(text + end, encoding="utf-8")
     return folder
 
@@ -126,7 +128,8 @@ WRONG_USE = {
     "seed without hidden": (["check", "--seed", "3"], "--seed goes with --suite hidden"),
     "isolation not there": (["check", "--isolation", "bubblewrap"], "not available"),
     "report in no folder": (
-        ["check", "2", "--json", "no/such/report.json"], "cannot write no/such/report.json"
+        ["check", "2", "--json", "no/such/report.json"],
+        "cannot write no/such/report.json",
     ),
     "unknown command": (["chek"], "No such command 'chek'"),
     "reset of nothing": (["reset"], "Missing argument 'STEP'"),

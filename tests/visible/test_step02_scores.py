@@ -20,6 +20,7 @@ SHAPES = [
     {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1},
     {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3},
     {"batch": (), "t_q": 11, "t_k": 4, "d_k": 5},
+    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 3},
     {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2},
     {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3},
     {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3},
@@ -89,4 +90,5 @@ def test_scores_repeat(student, given):
 
 def test_scores_arguments(student, given):
     """q and k may be read-only or lie anyhow in memory, and are never changed."""
-    leaves_arguments_alone(student.attention_scores, given.cases(queries_and_keys, PLAIN[2:]))
+    cases = given.cases(queries_and_keys, [PLAIN[2], SHAPES[3]])
+    leaves_arguments_alone(student.attention_scores, cases)

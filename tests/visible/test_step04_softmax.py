@@ -60,6 +60,7 @@ LARGE = [
 LARGE_FOR_FLOAT32 = [
     {"shape": (2, 4), "middle": 100.0, "spread": 1.0},
     {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
+    {"shape": (2, 3), "middle": 999990.0, "spread": 1.0},
 ]
 
 

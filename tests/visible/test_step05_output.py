@@ -17,6 +17,8 @@ MIXED = [
     {"batch": (), "t_q": 2, "t_k": 3, "d_v": 4},
     {"batch": (), "t_q": 4, "t_k": 3, "d_v": 2},
     {"batch": (2,), "t_q": 3, "t_k": 5, "d_v": 4},
+    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 75},
+    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 0},
 ]
 MIXED_SHAPES = [
     {"batch": (), "t_q": 1, "t_k": 1, "d_v": 1},
@@ -54,7 +56,7 @@ BATCH = [
     {"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 5, "d_v": 6},
     {"batch": (3,), "t_q": 4, "t_k": 5, "d_k": 2, "d_v": 6, "mask": "full"},
 ]
-ALMOST_A_MILLION = 999_990.0  # with random scores of a few units on top
+NEAR_MILLION = 999_990.0  # with random scores of a few units on top
 LARGE = [
     {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
     {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
@@ -62,8 +64,7 @@ LARGE = [
     {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "future", "size": 1e5},
     {"batch": (2,), "t_q": 4, "t_k": 5, "d_k": 3, "d_v": 6, "kind": "wide", "size": 1e5},
     *(
-        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": size}
-        for size in [ALMOST_A_MILLION]
+        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": NEAR_MILLION}
         for kind in ["high", "low", "rows", "future"]
     ),
 ]
@@ -97,21 +98,21 @@ TEXT_BATCH = [
     {"batch": (3,), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
     {"batch": (3,), "length": 5, "d_model": 2, "d_k": 4, "d_v": 6, "padding": "each"},
 ]
+WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 6}
 LARGE_TEXTS = [
-    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "kind": "high", "size": 1e3},
-    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "kind": "low", "size": 1e3},
+    {"batch": (), "length": 3, **WIDTHS, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 3, **WIDTHS, "kind": "low", "size": 1e3},
     *(
-        {"batch": (2,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "kind": kind, "size": size}
-        for size in [ALMOST_A_MILLION]
+        {"batch": (2,), "length": 5, **WIDTHS, "kind": kind, "size": NEAR_MILLION}
         for kind in ["high", "low", "rows", "future", "padded"]
     ),
 ]
 
 
-def weights_and_values(draw, batch, t_q, t_k, d_v):
-    """Weights in hundredths that add up to 1, and random values."""
-    cuts = np.sort(draw.tokens(101, *batch, t_q, t_k - 1), axis=-1)
-    weights = np.diff(cuts, axis=-1, prepend=0, append=100) / 100
+def weights_and_values(draw, batch, t_q, t_k, d_v, total=100):
+    """Weights that add up to so many hundredths, and random values."""
+    cuts = np.sort(draw.tokens(total + 1, *batch, t_q, t_k - 1), axis=-1)
+    weights = np.diff(cuts, axis=-1, prepend=0, append=total) / 100
     return {"weights": weights, "v": draw.normal(*batch, t_k, d_v)}
 
 
@@ -228,7 +229,7 @@ def large_texts(draw, batch, length, d_model, d_k, d_v, kind, size):
 
 
 def test_output_agree(student, given):
-    """Output row i is the sum of the rows of v, each times its weight in row i."""
+    """Output row i is the sum of the rows of v, each times its weight in row i, as it is."""
     agrees(student.attention_output, given.cases(weights_and_values, MIXED))
 
 

@@ -1,0 +1,174 @@
+"""The laws of a cache: a text fed in chunks is a function of the text, and knows its chunks."""
+
+import numpy as np
+import pytest
+
+from grader import laws, reference
+from grader.client import Answer
+from grader.compare import Broken
+from grader.inputs import Draw
+from grader.laws import Case, InChunks
+from grader.protocol import Foreign, Laid
+from grader.student import StudentFunction
+
+from .conftest import STEPS
+
+ATTEND = next(step for step in STEPS if step.number == 7).function("attend_with_cache")
+LIKE = "masked_self_attention"
+
+
+class Pupil:
+    """In the place of a worker: calls a function here. Kept results are numbered objects."""
+
+    def __init__(self, attend):
+        self.attend = attend
+        self.kept = []
+
+    def ask(self, name, args, kwargs, *, keep, arguments, **_):
+        args = [
+            arg.array if isinstance(arg, Laid) else arg.copy() if hasattr(arg, "copy") else arg
+            for arg in args
+        ]
+        value = self.attend(*args)
+        self.kept.append(value)
+        kept = len(self.kept) - 1 if keep else None
+        return Answer(value, kept=kept, arguments=[args, kwargs] if arguments else None)
+
+    def fetch(self, kept):
+        return self.kept[kept]
+
+    def in_chunks(self, *chunks):
+        return InChunks(StudentFunction(ATTEND, self.ask), tuple, chunks)
+
+
+def case(length=5, salt=0):
+    draw = Draw("chunks", salt)
+    shapes = {"x": (length, 4), "w_q": (4, 3), "w_k": (4, 3), "w_v": (4, 2)}
+    arguments = {name: draw.normal(*shape) for name, shape in shapes.items()}
+    return Case(arguments, {}, lambda name, given: getattr(reference, name)(**given))
+
+
+def agree(attend, *chunks):
+    laws.agrees_in_chunks(Pupil(attend).in_chunks(*chunks), case(sum(chunks)), like=LIKE)
+
+
+def unmasked(x_new, cache, w_q, w_k, w_v):
+    """Right token by token."""
+    cache = (*cache, (x_new @ w_k, x_new @ w_v))
+    k, v = (np.concatenate(parts, axis=-2) for parts in zip(*cache))
+    return reference.attention(x_new @ w_q, k, v), cache
+
+
+@pytest.mark.parametrize("chunks", [(5,), (2, 3), (1, 1, 1, 1, 1), (4, 1)], ids=str)
+def test_right_code_agrees_however_the_text_is_cut(chunks):
+    agree(reference.attend_with_cache, *chunks)
+    function = Pupil(reference.attend_with_cache).in_chunks(*chunks)
+    laws.agrees(function, [case()], like=LIKE)
+    laws.prefix_gives_the_same(function, [case()], along={"x": -2})
+    laws.future_does_not_matter(function, [case()], along={"x": -2})
+    laws.leaves_arguments_alone(function, [case()], like=LIKE)
+
+
+def test_wrong_chunk_is_named():
+    agree(unmasked, 1, 1, 1)
+    with pytest.raises(
+        Broken, match=r"y_new for positions 1\.\.2 \(chunk 2 of 1\+2\+1\): 2 of 4 v"
+    ):
+        agree(unmasked, 1, 2, 1)
+    with pytest.raises(Broken, match=r"y_new for positions 0\.\.1 \(chunk 1 of 7\): 2 of 4 values"):
+        agree(unmasked, 2, *[1] * 6)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (
+            np.ones((2, 2)),
+            r"returned floats of shape \(2, 2\); expected 2 results: \(y_new, cache\)",
+        ),
+        (Foreign("tuple of 3"), "'tuple of 3'; expected 2 results"),
+        (Foreign("NoneType"), "a `return` missing"),
+        ((None, ()), r"y_new for positions 0\.\.1 .* is None"),
+        (
+            (np.ones((1, 2)), ()),
+            r"y_new for positions 0\.\.1 .*: The shape is \(1, 2\); expected \(2, 2\)",
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_no_pair_of_result_and_cache_is_told(value, words):
+    with pytest.raises(Broken, match=words):
+        agree(lambda *args: value, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ([np.ones(2)], r"y_new is floats of shape \(2,\); its axis -2 should be time, 2 long"),
+        ([np.ones((2, 3)), np.ones((1, 2))], r"\(1, 2\) for chunk 2, but had \(2, 3\) for chunk 1"),
+    ],
+)
+def test_pieces_that_do_not_fit_together_are_told(outputs, words):
+    left = list(outputs)
+    function = Pupil(lambda *args: (left.pop(0), ())).in_chunks(2, 1)
+    with pytest.raises(Broken, match=words):
+        laws.agrees(function, [case(3)], like=LIKE)
+
+
+def test_weights_may_change_from_chunk_to_chunk():
+    one, other = case(2).arguments, case(3, salt=1).arguments
+    both = {name: (one[name], other[name]) for name in ("x", "w_k", "w_v")}
+    changing = case().changed(**both)
+    function = Pupil(reference.attend_with_cache).in_chunks(2, 3)
+    laws.agrees_in_chunks(function, changing, like="attend_in_chunks")
+    inputs = {"x": np.concatenate(both["x"]), "w_k": other["w_k"], "w_v": other["w_v"]}
+    again = reference.masked_self_attention(**{**changing.arguments, **inputs})
+    assert np.abs(again - reference.attend_in_chunks(**changing.arguments))[2:].min() > 1e-3
+
+
+def separate(attend):
+    pupil = Pupil(attend)
+    cases = [case(), case(salt=1)]
+    laws.caches_are_separate(pupil, pupil.in_chunks(2, 2, 1), cases, like=LIKE)
+
+
+def test_separate_caches_do_not_hear_of_each_other():
+    separate(reference.attend_with_cache)
+    shared = [()]
+
+    def global_cache(x_new, cache, *weights):
+        y, shared[0] = reference.attend_with_cache(x_new, shared[0], *weights)
+        return y, cache
+
+    with pytest.raises(Broken, match=r"several texts in turns.* y_new for positions 0\.\.1"):
+        separate(global_cache)
+
+
+def test_results_that_change_later_are_told():
+    buffer = np.zeros((2, 2))
+
+    def buffered(x_new, cache, *weights):
+        y, cache = reference.attend_with_cache(x_new, cache, *weights)
+        buffer[: len(y)] = y
+        return buffer[: len(y)], cache
+
+    pupil = Pupil(buffered)
+    ask, pupil.ask = pupil.ask, lambda *args, **options: copied(ask(*args, **options))
+    with pytest.raises(Broken, match="changed when attend_with_cache was called again"):
+        laws.caches_are_separate(pupil, pupil.in_chunks(2, 2, 1), [case(), case(salt=1)], like=LIKE)
+
+
+def copied(answer):
+    """What has crossed to the judge is a copy."""
+    y, cache = answer.value
+    return Answer((y.copy(), cache), kept=answer.kept)
+
+
+def test_changed_argument_is_told():
+    def scales(x_new, cache, w_q, w_k, w_v):
+        y, cache = reference.attend_with_cache(x_new, cache, w_q, w_k, w_v)
+        w_q *= 0.5
+        return y, cache
+
+    with pytest.raises(Broken, match="attend_with_cache changed its argument w_q"):
+        Pupil(scales).in_chunks(2, 3).answer(**case().arguments, arguments=True)
