@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check list reset exam proof build test lint bench setup clean
+.PHONY: check list hint reset exam proof build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -20,6 +20,9 @@ check: $(VENV)/.light   ## my exercises against the visible checks
 
 list: $(VENV)/.light   ## the steps and their state
 	@$(RUN) list
+
+hint: $(VENV)/.light   ## STEP=3: the next hint for that step
+	@$(RUN) hint $(STEP)
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)

@@ -196,6 +196,34 @@ def list_steps(submission: Path) -> None:
 
 
 @cli.command()
+@click.argument("step", required=False)
+@_submission
+def hint(step: str | None, submission: Path) -> None:
+    """The next hint for a step, one level at a time; for the first unfinished one by itself."""
+    from grader import hints, terminal
+
+    registry = registry_module.load()
+    printer = terminal.Printer(terminal.console())
+    steps = _steps(registry, (step,) if step else ())
+    report = _report(registry, steps, submission, "visible", None, "auto", lambda verdict: None)
+    todo = terminal.first_to_do(report)
+    if todo is None:
+        printer.line("There is nothing to mend: everything passes.")
+        return
+    found = registry.find(todo.step)
+    known = hints.ladder(found, todo)
+    number, text = hints.next_hint(found, known, submission / ".hints.json")
+    printer.line(f"Step {found.number}, {found.title}: hint {number} of {len(known)}", "bold")
+    printer.line()
+    printer.line(text, indent=1)
+    printer.line()
+    if number == len(known):
+        printer.line(f"That was the last one. The lesson is in {_shown(submission)}{todo.step}.py.")
+    else:
+        printer.line(f"`make hint STEP={found.number}` gives the next.")
+
+
+@cli.command()
 @click.argument("step")
 def reset(step: str) -> None:
     """Puts a step's stub back; what was there is kept beside it."""

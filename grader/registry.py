@@ -48,12 +48,16 @@ class Function:
 
 @dataclass(frozen=True)
 class Step:
-    """One file of the student's: its functions and their checks, in order."""
+    """One file of the student's: its functions and their checks, in order.
+
+    hints are given one at a time: the idea, the place to look, a question that leads there.
+    """
 
     id: str
     title: str
     part: int
     source: str
+    hints: tuple[str, ...]
     functions: tuple[Function, ...]
 
     @property
@@ -131,6 +135,7 @@ def load(path: Path = PACKAGE / "registry.toml") -> Registry:
             entry["title"],
             int(entry["part"]),
             entry["source"],
+            tuple(entry["hints"]),
             tuple(_function(function) for function in entry["function"]),
         )
         for entry in data["step"]

@@ -94,7 +94,7 @@ def load(host):
 @pytest.fixture(scope="module")
 def enduring(quiet_host):
     """One worker that runs any source as if it were its own."""
-    worker = Worker(quiet_host, time.monotonic() + 600)
+    worker = Worker(quiet_host, math.inf)
     worker.load(
         program("""
             def f(source, args):
@@ -196,7 +196,7 @@ VALUES = {
 @pytest.fixture(scope="module")
 def echo(quiet_host):
     """One worker whose functions give back what they get, and facts about it."""
-    worker = Worker(quiet_host, time.monotonic() + 600)
+    worker = Worker(quiet_host, math.inf)
     worker.load(
         program("""
             def echo(*args, **kwargs):
@@ -345,7 +345,7 @@ RAISED = {
         "",
     ),
     "MemoryError": ("raise MemoryError", "MemoryError", "MemoryError", ""),
-    "recursion": ("return f()", "RecursionError", "RecursionError", "maximum recursion"),
+    "recursion": ("def g(): return g()\ng()", "RecursionError", "RecursionError", "maximum recursion"),
     "SyntaxError": ("raise SyntaxError", "SyntaxError", "SyntaxError", "None"),
     "SyntaxError of others": (
         "compile('f(', 'x.py', 'exec')",
@@ -779,7 +779,7 @@ LYING = {
 @pytest.fixture(scope="module")
 def liar(quiet_host):
     """One worker that evaluates expressions."""
-    worker = Worker(quiet_host, time.monotonic() + 600)
+    worker = Worker(quiet_host, math.inf)
     worker.load(program(LIES + "\ndef f(text):\n    return eval(text)\n"))
     yield worker
     worker.close()

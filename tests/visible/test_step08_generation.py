@@ -78,7 +78,7 @@ SAMPLED = [
     {**PLAIN[0], "temperature": 1.0, "top_k": None},
     {**PLAIN[1], "temperature": 0.7, "top_k": None},
     {**PLAIN[1], "batch": (2,), "temperature": 1.5, "top_k": None},
-    {**PLAIN[2], "batch": (3,), "temperature": 2.0, "top_k": 3},
+    {**PLAIN[2], "batch": (4,), "vocabulary": 7, "temperature": 2.0, "top_k": 5},
 ]
 TEXT_SHAPES = [
     {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
