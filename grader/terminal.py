@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -104,10 +105,13 @@ class Printer:
             return
         self.line(f"Step {number}, {step.title}: {_summary(step, failed)}", "bold")
         self.check(failed[0], whole=True)
+        self.diagnosis(failed[0])
         mine = [check for check in failed[1:] if check.function == failed[0].function]
         telling = [check for check in mine if _telling(check, failed[0])]
+        drawn = False
         for check in telling[:MAX_MORE]:
-            self.check(check, whole=False)
+            self.check(_without_map(check) if drawn else check, whole=False)
+            drawn = drawn or bool(check.evidence and check.evidence.influence)
         others = [check for check in failed[1:] if check not in telling[:MAX_MORE]]
         if others:
             self.line()
@@ -124,12 +128,19 @@ class Printer:
             self.line()
         self.line(f"{sign} {word}{check.title}", style, indent=1)
         self.line(clean(check.message), indent=3)
-        if check.diagnosis:
-            self.line(f"help: {clean(check.diagnosis.hint)}", indent=3)
         if whole and check.evidence:
             self.evidence(check.evidence)
+        elif check.evidence and check.evidence.influence:
+            self.influence(check.evidence.influence)
         if whole and check.printed:
             self.printed(check.printed)
+
+    def diagnosis(self, check: CheckVerdict) -> None:
+        """The known mistake, if it was recognised: what it is like, and where to look."""
+        if check.diagnosis is not None:
+            self.line()
+            self.line(f"looks like: {clean(check.diagnosis.says)}", indent=1)
+            self.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
 
     def evidence(self, evidence: Evidence) -> None:
         """The failing case as small matrices, wrong cells marked."""
@@ -195,6 +206,11 @@ def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
 def _telling(check: CheckVerdict, first: CheckVerdict) -> bool:
     """Whether a failure says something that the first one does not."""
     return check.message != first.message and "wrong" not in check.message
+
+
+def _without_map(check: CheckVerdict) -> CheckVerdict:
+    """The same check, its map left out: one picture is enough."""
+    return replace(check, evidence=None)
 
 
 def _by_function(checks: Sequence[CheckVerdict]) -> str:

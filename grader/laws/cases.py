@@ -1,0 +1,105 @@
+"""What laws are about: functions, cases, and being right about one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from grader.client import Answer
+from grader.compare import EXACT, Broken, Tolerance, call_text, matches, shown_inputs
+from grader.inputs import Arguments, Draw, digest
+from grader.registry import Function as Registered
+from grader.student import StudentFunction
+
+Function = Callable[..., Any]
+Expect = Callable[[str, Arguments], Any]
+Axes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments of one call, and where their right result is to be had."""
+
+    arguments: Arguments
+    sizes: Mapping[str, Any]
+    expect: Expect
+
+    def expected(self, name: str) -> Any:
+        """What the reference's function of that name returns for these arguments."""
+        return self.expect(name, self.arguments)
+
+    def draw(self, salt: object) -> Draw:
+        """More random numbers for this case, the same every time."""
+        return Draw(salt, digest(self.arguments))
+
+    def changed(self, **arguments: Any) -> Case:
+        """The same case with some arguments replaced."""
+        return replace(self, arguments={**self.arguments, **arguments})
+
+
+class Asked(Protocol):
+    """A function whose whole answer can be had: a student's, or one fed in chunks."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def function(self) -> Registered:
+        """The registry's entry."""
+
+    def __call__(self, **arguments: Any) -> Any:
+        """The result."""
+
+    def answer(self, *, arguments: bool, **given: Any) -> Answer:
+        """The result, and what became of the arguments."""
+
+
+def name_of(function: Function) -> str:
+    """What to call it in a message."""
+    return str(getattr(function, "name", None) or getattr(function, "__name__", "the function"))
+
+
+def names_of(function: Function) -> tuple[str, ...]:
+    """What its results are called, where it is a student's."""
+    if isinstance(function, StudentFunction):
+        return function.function.returns
+    return ()
+
+
+def is_right(
+    function: Function, case: Case, got: Any, like: str | None = None, tolerance: Tolerance = EXACT
+) -> None:
+    """Raises Broken unless `got` is the case's right result."""
+    name = name_of(function)
+    matches(
+        case.expected(like or name),
+        got,
+        tolerance,
+        name=name,
+        call=call_text(name, case.arguments),
+        inputs=shown_inputs(case.arguments),
+        names=names_of(function),
+    )
+
+
+@contextmanager
+def noting(note: str) -> Iterator[None]:
+    """Puts the circumstances in front of what is found inside."""
+    try:
+        yield
+    except Broken as broken:
+        raise Broken(note + broken.told, note + broken.shown, broken.evidence) from None
+
+
+def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) -> NDArray[Any]:
+    """As many values that have nothing to do with the array's; tokens all differ from its own."""
+    if array.dtype.kind == "b":
+        return draw.uniform(*array.shape) < 0.5
+    if array.dtype.kind in "iu":
+        return (array + 1 + draw.tokens(vocabulary - 1, *array.shape)) % vocabulary
+    return draw.normal(*array.shape) * size

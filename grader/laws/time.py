@@ -1,0 +1,239 @@
+"""Laws about time: the future does not matter, and a prefix alone gives the same."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.client import CallFailed
+from grader.compare import (
+    Broken,
+    Tolerance,
+    as_array,
+    call_text,
+    described,
+    shown,
+    shown_inputs,
+    wrong_cells,
+)
+from grader.inputs import Arguments
+from grader.laws.cases import Axes, Case, Function, name_of, other_values
+from grader.records import Evidence, Influence
+
+UNMOVED = 1e-10
+PREFIX = Tolerance(0.0, UNMOVED)
+
+
+def positions_text(first: int, last: int) -> str:
+    """`3`, or `3..5`."""
+    return f"{first}" if first == last else f"{first}..{last}"
+
+
+def positions_of(moved: NDArray[Any], axis: int) -> list[int]:
+    """The places along the axis at which anything is True."""
+    others = tuple(i for i in range(moved.ndim) if i != axis % moved.ndim)
+    return [int(i) for i in np.flatnonzero(moved.any(axis=others))]
+
+
+def timed_output(function: Function, arguments: Arguments, axis: int, length: int) -> NDArray[Any]:
+    """The result, if it is an array with a time axis of that length; the laws of time need one."""
+    value = function(**arguments)
+    array = as_array(value)
+    if array is None or array.ndim < -axis or array.shape[axis] != length:
+        raise Broken(
+            f"{name_of(function)} returned {described(value)}; "
+            f"its axis {axis} should be time, {length} long."
+        )
+    return array
+
+
+def _cut(arguments: Arguments, along: Axes, part: slice) -> Arguments:
+    """The arguments with only that part of time."""
+
+    def only(name: str, value: Any) -> Any:
+        if name not in along or value is None:
+            return value
+        index = [slice(None)] * value.ndim
+        index[along[name]] = part
+        return value[tuple(index)]
+
+    return {name: only(name, value) for name, value in arguments.items()}
+
+
+def _replaced(case: Case, along: Axes, part: slice, size: float) -> Arguments:
+    """The arguments with that part of time replaced."""
+    draw = case.draw(("future", part.start, size))
+    vocabulary = int(case.sizes.get("vocabulary", 2))
+    arguments = dict(case.arguments)
+    for name, axis in along.items():
+        array = arguments[name].copy()
+        index = [slice(None)] * array.ndim
+        index[axis] = part
+        array[tuple(index)] = other_values(array[tuple(index)], draw, size, vocabulary)
+        arguments[name] = array
+    return arguments
+
+
+def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[int, float]]:
+    """Every cut, smallest change first. Sizes mean nothing to tokens."""
+    name, axis = next(iter(along.items()))
+    length = case.arguments[name].shape[axis]
+    for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
+        for start in range(1, length):
+            yield start, size
+
+
+def future_does_not_matter(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    along: Axes,
+    axis: int = -2,
+    sizes: Sequence[float] = (1.0, 1e3),
+) -> None:
+    """Outputs before a cut stay when all inputs from the cut on are replaced, for every cut.
+
+    along: the arguments with a time axis, and which axis that is; axis: time in the output;
+    sizes: how large the numbers are that come in their place.
+    """
+    for case in cases:
+        first, time = next(iter(along.items()))
+        length = case.arguments[first].shape[time]
+        before = timed_output(function, case.arguments, axis, length)
+        for start, size in _futures(case, along, sizes):
+            arguments = _replaced(case, along, slice(start, None), size)
+            after = timed_output(function, arguments, axis, length)
+            broken = _moved_before(function, case, before, after, start, axis, tuple(along))
+            if broken is not None:
+                raise _with_map(broken, function, case, along, axis)
+
+
+def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+    """How far each number moved. One that stops being finite says unstable, not leaking."""
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(after.astype(float) - before.astype(float))
+    return np.where(np.isfinite(difference), difference, 0.0)
+
+
+def _moved_before(
+    function: Function,
+    case: Case,
+    before: NDArray[Any],
+    after: NDArray[Any],
+    start: int,
+    axis: int,
+    names: tuple[str, ...],
+) -> Broken | None:
+    """What to say if anything before `start` moved."""
+    if after.shape != before.shape:
+        shapes = f"{before.shape} became {after.shape}"
+        return Broken(f"The shape of the output depends on later values: {shapes}.")
+    difference = _movement(before, after)
+    moved = difference > UNMOVED
+    early = [i for i in positions_of(moved, axis) if i < start]
+    if not early:
+        return None
+    length = before.shape[axis]
+    row, cut = early[0], positions_text(start, length - 1)
+    told = (
+        f"Position {row} of the output changed when only position{'s' * (start < length - 1)} "
+        f"{cut} of {' and '.join(names)} changed; it may depend on "
+        f"position{'s' * (row > 0)} {positions_text(0, row)} only."
+    )
+    biggest = np.take(difference, row, axis).max()
+    call = call_text(name_of(function), case.arguments)
+    expected = shown("before", before)
+    got = shown("after", after, moved & _earlier(moved, axis, start))
+    inputs = shown_inputs(case.arguments)
+    evidence = Evidence(f"{call}, with positions {cut} replaced", inputs, (expected,), (got,))
+    return Broken(told, f"{told} The change is {biggest:.3g}.", evidence)
+
+
+def _with_map(broken: Broken, function: Function, case: Case, along: Axes, axis: int) -> Broken:
+    """The same finding with the map of all influences, if that can be had."""
+    evidence = broken.evidence
+    if evidence is None:
+        return broken
+    with contextlib.suppress(Broken, CallFailed):
+        evidence = replace(evidence, influence=influence(function, case, along, axis))
+    return Broken(broken.told, broken.shown, evidence)
+
+
+def influence(function: Function, case: Case, along: Axes, axis: int = -2) -> Influence:
+    """Which output position moves, and how far, when one input position is replaced."""
+    first, time = next(iter(along.items()))
+    length = case.arguments[first].shape[time]
+    before = timed_output(function, case.arguments, axis, length)
+    columns = []
+    for source in range(length):
+        arguments = _replaced(case, along, slice(source, source + 1), 1.0)
+        after = timed_output(function, arguments, axis, length)
+        moved = np.moveaxis(_movement(before, after), axis, 0).reshape(length, -1).max(axis=1)
+        columns.append(np.where(moved > UNMOVED, moved, 0.0))
+    return Influence(tuple(map(tuple, np.stack(columns, axis=1).tolist())))
+
+
+def _earlier(array: NDArray[Any], axis: int, start: int) -> NDArray[Any]:
+    """True at the positions before `start`, in the array's shape."""
+    shape = [1] * array.ndim
+    shape[axis] = array.shape[axis]
+    return np.broadcast_to((np.arange(array.shape[axis]) < start).reshape(shape), array.shape)
+
+
+def prefix_gives_the_same(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    along: Axes,
+    axis: int = -2,
+    tolerance: Tolerance = PREFIX,
+) -> None:
+    """One pass over everything gives what separate passes over every prefix give."""
+    for case in cases:
+        first, time = next(iter(along.items()))
+        length = case.arguments[first].shape[time]
+        whole = timed_output(function, case.arguments, axis, length)
+        for end in range(1, length):
+            prefix = _cut(case.arguments, along, slice(0, end))
+            alone = timed_output(function, prefix, axis, end)
+            part = np.take(whole, np.arange(end), axis)
+            broken = _other_than_alone(function, prefix, alone, part, end, axis, tolerance)
+            if broken is not None:
+                raise _with_map(broken, function, case, along, axis)
+
+
+def _other_than_alone(
+    function: Function,
+    prefix: Arguments,
+    alone: NDArray[Any],
+    part: NDArray[Any],
+    end: int,
+    axis: int,
+    tolerance: Tolerance,
+) -> Broken | None:
+    if alone.shape != part.shape:
+        return Broken(
+            f"The shape of the output depends on how much comes after: for the first {end} "
+            f"positions alone it is {alone.shape}, in the whole {part.shape}."
+        )
+    wrong = wrong_cells(alone, part, tolerance)
+    if not wrong.any():
+        return None
+    row = positions_of(wrong, axis)[0]
+    told = (
+        f"Position {row} of the output is another when the function sees only the first {end} "
+        f"position{'s' * (end > 1)}: it depends on what comes after, or on how much comes after."
+    )
+    call = call_text(name_of(function), prefix)
+    evidence = Evidence(
+        call,
+        shown_inputs(prefix),
+        (shown("this prefix alone", alone),),
+        (shown("in the whole", part, wrong),),
+    )
+    return Broken(told, evidence=evidence)

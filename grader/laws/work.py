@@ -1,0 +1,39 @@
+"""The law of work, which is counted, never timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from grader.compare import Broken
+from grader.laws.cases import Case
+from grader.protocol import Counted
+from grader.student import StudentFunction
+
+
+def work_is_linear(
+    function: StudentFunction,
+    cases: Sequence[Case],
+    *,
+    weights: Sequence[str],
+    tokens: Callable[[Case], int],
+    because: str,
+) -> None:
+    """Projection work, counted in the worker, grows with the number of tokens, not its square.
+
+    cases: the same problem at growing lengths; weights: which arrays among `params` count.
+    """
+    counts = []
+    for case in cases:
+        params = {
+            name: Counted(array) if name in weights else array
+            for name, array in case.arguments["params"].items()
+        }
+        answer = function.answer(**{**case.arguments, "params": params})
+        counts.append((tokens(case), answer.products))
+    (few, least), (many, most) = counts[0], counts[-1]
+    # Linear work keeps the cost per token; a loop over prefixes multiplies it by many/few.
+    if least and most / many > (least / few) * (1 + many / few) / 2:
+        raise Broken(
+            f"{because} The work of projecting grew {most / least:.1f} times "
+            f"when the text grew {many / few:.1f} times."
+        )
