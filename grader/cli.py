@@ -69,6 +69,7 @@ _isolation = click.option(
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
 @_isolation
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="And here as a page.")
 def check(
     step: tuple[str, ...],
     submission: Path,
@@ -76,6 +77,7 @@ def check(
     seed: int | None,
     isolation: str,
     json_file: Path | None,
+    html_file: Path | None,
 ) -> None:
     """Judges the steps named, or all, and shows the first that needs work."""
     from grader import terminal
@@ -87,6 +89,8 @@ def check(
     report = _report(registry, steps, submission, suite, seed, isolation, _row(printer))
     if json_file is not None:
         _write_json(json_file, report)
+    if html_file is not None:
+        _write_html(html_file, report)
     _rest(printer, report, submission, suite)
     sys.exit(0 if report.passed else 1)
 
@@ -126,7 +130,12 @@ def _report(
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
     try:
         submission = read_folder(folder, registry)
-        with sandbox.host(sandbox.isolation_named(isolation), registry.limits) as host:
+        with contextlib.ExitStack() as stack:
+            isolated = sandbox.isolation_named(isolation)
+            host, *second = [
+                stack.enter_context(sandbox.host(isolated, registry.limits))
+                for _ in range(2 if _worth_two(suite, steps) else 1)
+            ]
             from grader import grading  # pytest loads while the worker program starts
 
             seed = grading.fresh_seed() if suite == "hidden" and seed is None else seed
@@ -136,11 +145,18 @@ def _report(
                 suite,
                 seed or 0,
                 steps,
-                lambda grader: grader.grade(submission, steps, on_step),
+                lambda grader: grader.grade(submission, steps, on_step, *second),
             )
             return report
     except (SubmissionError, sandbox.SandboxError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
+
+
+def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
+    """Whether to judge in two processes. Not with torch: it must not be forked once it has run."""
+    from grader import sandbox
+
+    return suite == "visible" and len(steps) > 2 and sandbox.CAN_FORK and (os.cpu_count() or 1) > 1
 
 
 def _need_torch() -> None:
@@ -151,9 +167,18 @@ def _need_torch() -> None:
 
 
 def _write_json(path: Path, report: Report) -> None:
-    text = json.dumps(report.to_dict(), indent=1, allow_nan=True)
+    _write(path, json.dumps(report.to_dict(), indent=1, allow_nan=True) + "\n")
+
+
+def _write_html(path: Path, report: Report) -> None:
+    from grader.page import page
+
+    _write(path, page(report))
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text + "\n", encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 

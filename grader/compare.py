@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,8 +80,10 @@ def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance)
     """Where two arrays of one shape differ by more than the tolerance; NaN is never right."""
     if expected.dtype.kind != "f":
         return np.asarray(expected != got)
-    close = np.isclose(got.astype(float), expected, rtol=tolerance.rtol, atol=tolerance.atol)
-    return np.asarray(~close)
+    got = got.astype(float)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(got - expected) <= tolerance.atol + tolerance.rtol * np.abs(expected)
+    return np.asarray(~np.where(np.isfinite(expected), near, got == expected))
 
 
 def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
@@ -91,7 +93,7 @@ def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> 
     return Array(name, array.shape, cells, tuple(int(mark) for mark in marks))
 
 
-def shown_inputs(arguments: dict[str, Any]) -> tuple[Array, ...]:
+def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     """All arrays among the arguments, those in dicts under their own names; scalars too."""
     found: list[Array] = []
     for name, value in arguments.items():
@@ -102,13 +104,36 @@ def shown_inputs(arguments: dict[str, Any]) -> tuple[Array, ...]:
     return tuple(found)
 
 
-def call_text(name: str, arguments: dict[str, Any]) -> str:
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
     """The call as one would write it: `softmax(scores, axis=-1)`."""
     parts = [
         f"{key}={value}" if isinstance(value, (bool, int, float)) or value is None else key
         for key, value in arguments.items()
     ]
     return f"{name}({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call as the reader of a report sees it, put in words only where its answer is wrong."""
+
+    name: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+    def answered(
+        self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
+    ) -> Evidence:
+        """The whole case: what went in, what should have come out, what came out."""
+        return Evidence(
+            self.text or call_text(self.name, self.arguments),
+            shown_inputs(self.arguments),
+            (shown("expected", expected),),
+            (shown("got", got, wrong),),
+        )
+
+
+NOTHING_ASKED = Question()
 
 
 def _how_many(wrong: NDArray[Any]) -> str:
@@ -126,8 +151,7 @@ def matches(
     *,
     name: str = "",
     part: str = "",
-    call: str = "",
-    inputs: tuple[Array, ...] = (),
+    question: Question = NOTHING_ASKED,
     names: Sequence[str] = (),
 ) -> None:
     """Raises Broken, with the whole case, unless `got` is what was expected.
@@ -142,25 +166,22 @@ def matches(
                 f"({', '.join(names)})."
             )
         for label, one, other in zip(names, expected, got, strict=True):
-            matches(one, other, tolerance, name=label, part=f"{label}: ", call=call, inputs=inputs)
+            matches(one, other, tolerance, name=label, part=f"{label}: ", question=question)
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
         raise Broken(f"{name} returned {described(got)}; expected {_expected(wanted)}.")
-    evidence = Evidence(call, inputs, (shown("expected", wanted),), (shown("got", array),))
     if array.shape != wanted.shape:
         told = f"{part}The shape is {array.shape}; expected {wanted.shape}."
-        raise Broken(told, evidence=evidence)
+        raise Broken(told, evidence=question.answered(wanted, array))
     if not _same_kind(wanted, array):
         told = f"{part}It holds {_KINDS[array.dtype.kind]}; expected {_KINDS[wanted.dtype.kind]}."
-        raise Broken(told, evidence=evidence)
+        raise Broken(told, evidence=question.answered(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told = f"{part}{_how_many(wrong)}{bad}"
-        raise Broken(
-            told, evidence=Evidence(call, inputs, evidence.expected, (shown("got", array, wrong),))
-        )
+        raise Broken(told, evidence=question.answered(wanted, array, wrong))
 
 
 def _expected(wanted: NDArray[Any]) -> str:

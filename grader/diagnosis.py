@@ -90,7 +90,7 @@ class Library:
         self.right = {name: (source, f"<{name}>") for name, source in right.items()}
 
     def causes(self, step: Step, function: str) -> Iterator[list[Cause]]:
-        """What may be wrong with a function, the likeliest first: itself, a part of it, two parts."""
+        """What may be wrong with a function, likeliest first: itself, a part of it, two parts."""
         singles = [variant for variant in read(MISTAKES, step) if function in variant.places]
         yield [Cause((variant,)) for variant in singles]
         parts = self._parts(step, _used(self.right[step.id][0], function))

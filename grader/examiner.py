@@ -8,6 +8,7 @@ never from pytest's exit code.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,12 +30,12 @@ from grader.sandbox import Host
 from grader.student import Student
 
 CONFIGURATION = ROOT / "grader" / "checks.ini"
-OPTIONS = ("--assert=plain", "--import-mode=prepend", "-s")
+OPTIONS = ("--assert=plain", "--import-mode=prepend")
 UNUSED = (
     *("cacheprovider", "terminal", "logging", "junitxml", "pastebin", "stepwise", "doctest"),
     *("faulthandler", "unittest", "nose", "warnings", "recwarn", "monkeypatch", "tmpdir"),
     *("setuponly", "setupplan", "debugging", "unraisableexception", "threadexception"),
-    *("legacypath", "subtests", "pytester_assertions"),
+    *("legacypath", "subtests", "pytester_assertions", "skipping", "capture", "reports"),
 )
 # After these there is nothing more to learn from the function's other checks.
 HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
@@ -142,6 +143,8 @@ class Bench:
                 message = messages.not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
+        for item in itertools.islice(self.items.values(), 1):
+            item.session._setupstate.teardown_exact(None)
         return list(verdicts.values())
 
     def _verdict(
@@ -160,8 +163,7 @@ class Bench:
         self.failure = None
         self.printed = ""
         start = len(self.log.calls)
-        # nextitem=None: whatever runs next, if anything does, finds nothing left set up.
-        reports = runtestprotocol(item, log=False, nextitem=None)
+        reports = runtestprotocol(item, log=False, nextitem=self._beside(item))
         self.log.spans[check.id] = (start, len(self.log.calls))
         outcomes = [report.outcome for report in reports]
         if outcomes == ["passed"] * 3 and self.failure is None:
@@ -169,6 +171,11 @@ class Bench:
         if "failed" not in outcomes:
             return self._verdict(check, item, Status.SKIPPED, messages.NEVER_REPORTED)
         return self._failed(check, item, self.failure)
+
+    def _beside(self, item: pytest.Item) -> pytest.Item | None:
+        """Another check of the same file: named as the next one, it keeps the file set up."""
+        others = (other for other in self.items.values() if other is not item)
+        return next((other for other in others if other.parent is item.parent), None)
 
     def _failed(
         self, check: Check, item: pytest.Item, failure: BaseException | None
@@ -218,6 +225,7 @@ class _Session:
         self.work = work
         self.broken: list[str] = []
         self.error: BaseException | None = None
+        self.ran = False
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -229,6 +237,7 @@ class _Session:
             self.bench.items[step, item.name.removeprefix("test_")] = item
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.ran = True
         try:
             if self.broken:
                 raise KitError("the checks cannot be collected:\n" + "\n".join(self.broken))
@@ -262,3 +271,5 @@ def examine(bench: Bench, steps: Sequence[Step], work: Callable[[Bench], None]) 
     )
     if session.error is not None:
         raise session.error
+    if not session.ran:
+        raise KitError(f"pytest {pytest.__version__} did not run the checks: update it")

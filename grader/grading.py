@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from grader.client import CallFailed, Program
 from grader.diagnosis import Library, Log, diagnose
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
-from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict
+from grader.parallel import in_two
+from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict, step_from_dict
 from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import Submission
@@ -54,12 +55,19 @@ class Grader:
         submission: Submission,
         steps: Sequence[Step],
         on_step: Callable[[StepVerdict], None] = lambda verdict: None,
+        second: Host | None = None,
     ) -> Report:
-        """The report on these steps. on_step is called with each verdict as it is reached."""
-        verdicts = []
-        for step in steps:
-            verdicts.append(self.step(submission, step))
-            on_step(verdicts[-1])
+        """The report on these steps. on_step is called with each verdict, in order.
+
+        second: a host for half of the work, which is then done in a process of its own.
+        """
+        found: dict[int, StepVerdict] = {}
+        verdicts: list[StepVerdict] = []
+        for number, verdict in self._each(submission, steps, second):
+            found[number] = verdict
+            while len(verdicts) in found:
+                verdicts.append(found[len(verdicts)])
+                on_step(verdicts[-1])
         return Report(
             submission.id,
             submission.sha256,
@@ -68,6 +76,24 @@ class Grader:
             self.bench.host.isolation.name,
             tuple(verdicts),
         )
+
+    def _each(
+        self, submission: Submission, steps: Sequence[Step], second: Host | None
+    ) -> Iterator[tuple[int, StepVerdict]]:
+        """The steps' numbers and verdicts, in any order."""
+        if second is None or len(steps) < 2:
+            for number, step in enumerate(steps):
+                yield number, self.step(submission, step)
+            return
+
+        def other(number: int) -> dict[str, Any]:
+            self.bench.host = self.library.host = second
+            return asdict(self.step(submission, steps[number]))
+
+        here = in_two(len(steps), lambda number: self.step(submission, steps[number]), other)
+        for number, verdict in here:
+            is_data = isinstance(verdict, dict)
+            yield number, step_from_dict(verdict) if is_data else verdict
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
         """The verdict on one step."""

@@ -102,6 +102,36 @@ class StepVerdict:
     message: str = ""
 
 
+def _array(data: dict[str, Any]) -> Array:
+    return Array(data["name"], tuple(data["shape"]), data["cells"], tuple(data["wrong"]))
+
+
+def _evidence(data: dict[str, Any]) -> Evidence:
+    inputs, expected, got = (tuple(map(_array, data[n])) for n in ("inputs", "expected", "got"))
+    found = data["influence"]
+    moved = tuple(map(tuple, found["moved"])) if found else ()
+    influence = Influence(moved, found["all_matter"]) if found else None
+    return Evidence(data["call"], inputs, expected, got, influence)
+
+
+def _check(data: dict[str, Any]) -> CheckVerdict:
+    evidence, diagnosis = data["evidence"], data["diagnosis"]
+    return CheckVerdict(
+        **{
+            **data,
+            "status": Status(data["status"]),
+            "evidence": _evidence(evidence) if evidence else None,
+            "diagnosis": Diagnosis(**diagnosis) if diagnosis else None,
+        }
+    )
+
+
+def step_from_dict(data: dict[str, Any]) -> StepVerdict:
+    """The verdict that `dataclasses.asdict` made this of."""
+    checks = tuple(map(_check, data["checks"]))
+    return StepVerdict(**{**data, "status": Status(data["status"]), "checks": checks})
+
+
 @dataclass(frozen=True)
 class Report:
     """A submission's verdicts, and all that is needed to repeat them."""

@@ -279,6 +279,8 @@ class ForkingHost(Host):
 
     def _stop(self) -> None:
         self.control.close()
+        if not GUARDED and self.process.returncode is None:  # it ends its workers by itself
+            _ends(self.process, END_SECONDS)
         _kill(self.process)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from grader.client import Answer
-from grader.compare import EXACT, Broken, Tolerance, call_text, matches, shown_inputs
+from grader.compare import EXACT, Broken, Question, Tolerance, matches
 from grader.inputs import Arguments, Draw, digest
 from grader.registry import Function as Registered
 from grader.student import StudentFunction
@@ -81,8 +81,7 @@ def is_right(
         got,
         tolerance,
         name=name,
-        call=call_text(name, case.arguments),
-        inputs=shown_inputs(case.arguments),
+        question=Question(name, case.arguments),
         names=names_of(function),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.client import Answer
-from grader.compare import EXACT, Broken, as_array, described, matches, shown_inputs
+from grader.compare import EXACT, Broken, Question, as_array, described, matches
 from grader.inputs import Arguments
 from grader.laws.cases import Case, Function, noting
 from grader.laws.state import still, unchanged
@@ -161,8 +161,10 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
         EXACT,
         name=result,
         part=f"{result} for {where}: ",
-        call=f"{function.name}({', '.join([cut, 'cache', *rest])})",
-        inputs=shown_inputs(_apart(case.arguments)),
+        question=Question(
+            arguments=_apart(case.arguments),
+            text=f"{function.name}({', '.join([cut, 'cache', *rest])})",
+        ),
     )
 
 

@@ -31,8 +31,9 @@ def rows_are_independent(
         before = _results(function, case.arguments)
         rows = case.arguments[batched[0]].shape[0]
         for size in sizes:
+            others = _others(case, batched, size)
             for row in range(rows):
-                arguments = _others_replaced(case, batched, row, size)
+                arguments = _others_replaced(case, others, row)
                 after = _results(function, arguments)
                 for (label, one), (_, other) in zip(before, after, strict=False):
                     with noting(label):
@@ -47,15 +48,20 @@ def _results(function: Function, arguments: Arguments) -> list[tuple[str, NDArra
     return [("", as_array(value))]
 
 
-def _others_replaced(case: Case, batched: Sequence[str], row: int, size: float) -> Arguments:
-    """The arguments with every sequence but one replaced."""
-    draw = case.draw(("rows", row, size))
+def _others(case: Case, batched: Sequence[str], size: float) -> Arguments:
+    """Other values for all sequences."""
+    draw = case.draw(("rows", size))
     vocabulary = int(case.sizes.get("vocabulary", 2))
+    return {name: other_values(case.arguments[name], draw, size, vocabulary) for name in batched}
+
+
+def _others_replaced(case: Case, others: Arguments, row: int) -> Arguments:
+    """The arguments with every sequence but one replaced."""
     arguments = dict(case.arguments)
-    for name in batched:
+    for name, other in others.items():
         array = arguments[name]
         here = np.arange(len(array)).reshape(-1, *[1] * (array.ndim - 1)) == row
-        arguments[name] = np.where(here, array, other_values(array, draw, size, vocabulary))
+        arguments[name] = np.where(here, array, other)
     return arguments
 
 

@@ -65,27 +65,34 @@ def _cut(arguments: Arguments, along: Axes, part: slice) -> Arguments:
     return {name: only(name, value) for name, value in arguments.items()}
 
 
-def _replaced(case: Case, along: Axes, part: slice, size: float) -> Arguments:
-    """The arguments with that part of time replaced."""
-    draw = case.draw(("future", part.start, size))
+def _others(case: Case, along: Axes, size: float) -> Arguments:
+    """Other values for everything with a time axis."""
+    draw = case.draw(("future", size))
     vocabulary = int(case.sizes.get("vocabulary", 2))
+    return {name: other_values(case.arguments[name], draw, size, vocabulary) for name in along}
+
+
+def _replaced(case: Case, along: Axes, part: slice, others: Arguments) -> Arguments:
+    """The arguments with that part of time taken from the others."""
     arguments = dict(case.arguments)
     for name, axis in along.items():
         array = arguments[name].copy()
         index = [slice(None)] * array.ndim
         index[axis] = part
-        array[tuple(index)] = other_values(array[tuple(index)], draw, size, vocabulary)
+        array[tuple(index)] = others[name][tuple(index)]
         arguments[name] = array
     return arguments
 
 
-def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[int, float]]:
-    """Every cut, smallest change first. Sizes mean nothing to tokens."""
+def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[int, Arguments]]:
+    """Every cut with everything behind it replaced, smallest change first."""
     name, axis = next(iter(along.items()))
     length = case.arguments[name].shape[axis]
+    # Tokens have no size: replacing them once is all there is.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
+        others = _others(case, along, size)
         for start in range(1, length):
-            yield start, size
+            yield start, _replaced(case, along, slice(start, None), others)
 
 
 def future_does_not_matter(
@@ -105,8 +112,7 @@ def future_does_not_matter(
         first, time = next(iter(along.items()))
         length = case.arguments[first].shape[time]
         before = timed_output(function, case.arguments, axis, length)
-        for start, size in _futures(case, along, sizes):
-            arguments = _replaced(case, along, slice(start, None), size)
+        for start, arguments in _futures(case, along, sizes):
             after = timed_output(function, arguments, axis, length)
             broken = _moved_before(function, case, before, after, start, axis, tuple(along))
             if broken is not None:
@@ -169,9 +175,10 @@ def influence(function: Function, case: Case, along: Axes, axis: int = -2) -> In
     first, time = next(iter(along.items()))
     length = case.arguments[first].shape[time]
     before = timed_output(function, case.arguments, axis, length)
+    others = _others(case, along, 1.0)
     columns = []
     for source in range(length):
-        arguments = _replaced(case, along, slice(source, source + 1), 1.0)
+        arguments = _replaced(case, along, slice(source, source + 1), others)
         after = timed_output(function, arguments, axis, length)
         moved = np.moveaxis(_movement(before, after), axis, 0).reshape(length, -1).max(axis=1)
         columns.append(np.where(moved > UNMOVED, moved, 0.0))

@@ -1,6 +1,6 @@
 """Step 5 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step05_output import *  # noqa: F403
+from tests.visible.test_step05_output import *
 
 EDGES = {
     "output_shapes": [{"batch": (), "t_q": 17, "t_k": 40, "d_v": 11}],

@@ -1,6 +1,6 @@
 """Step 6 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step06_loss import *  # noqa: F403
+from tests.visible.test_step06_loss import *
 
 EDGES = {
     "shift_shapes": [{"batch": (1, 4), "length": 40, "vocabulary": 17}],

@@ -25,22 +25,27 @@ def numbers():
     return [int(path.name) for path in PROC.iterdir() if path.name.isdigit()]
 
 
+def _state(pid):
+    """Its letter, and its parent's number."""
+    letter, parent = (_read(pid, "stat").rpartition(b")")[2].split() + [b"", b"0"])[:2]
+    return letter, int(parent or 0)
+
+
 def children(pid):
     """The direct children of a process, zombies included."""
-    return [
-        n for n in numbers() if _read(n, "stat").rpartition(b")")[2].split()[1:2] == [b"%d" % pid]
-    ]
+    return [number for number in numbers() if _state(number)[1] == pid]
 
 
 def descendants(pid):
-    found = children(pid)
+    parents = {number: _state(number)[1] for number in numbers()}
+    found = [pid]
     for one in found:
-        found += children(one)
-    return found
+        found += [number for number, parent in parents.items() if parent == one]
+    return found[1:]
 
 
 def zombies(pids):
-    return [n for n in pids if _read(n, "stat").rpartition(b")")[2].split()[:1] == [b"Z"]]
+    return [number for number in pids if _state(number)[0] == b"Z"]
 
 
 def belonging(folder):

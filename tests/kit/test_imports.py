@@ -11,7 +11,7 @@ LAYERS = [
     {"records"},
     {"registry", "submission", "inputs", "protocol"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
-    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal", "hints", "diagnosis", "replay"},
+    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal", "hints", "diagnosis", "replay", "parallel"},
     {"cli"},
     {"__main__"},
 ]

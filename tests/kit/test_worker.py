@@ -31,7 +31,7 @@ from .test_protocol import NUMBERS
 
 STEP = "step05_output"
 LIMITS = Limits(call_seconds=20.0, step_seconds=60.0, memory_mib=512)
-HASTE = 0.3
+HASTE = 0.2
 CANARY = "NOPEEK_TEST_CANARY"
 HOSTS = [ForkingHost, SpawningHost] if sandbox.CAN_FORK else [SpawningHost]
 usual_host = pytest.mark.parametrize("kind", HOSTS[:1], indirect=True, scope="module")
@@ -345,7 +345,12 @@ RAISED = {
         "",
     ),
     "MemoryError": ("raise MemoryError", "MemoryError", "MemoryError", ""),
-    "recursion": ("def g(): return g()\ng()", "RecursionError", "RecursionError", "maximum recursion"),
+    "recursion": (
+        "def g(): return g()\ng()",
+        "RecursionError",
+        "RecursionError",
+        "maximum recursion",
+    ),
     "SyntaxError": ("raise SyntaxError", "SyntaxError", "SyntaxError", "None"),
     "SyntaxError of others": (
         "compile('f(', 'x.py', 'exec')",

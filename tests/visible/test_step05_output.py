@@ -152,7 +152,9 @@ def asked(draw, batch, t_q, t_k, d_k, d_v, mask=None):
         "k": draw.normal(*batch, t_k, d_k),
         "v": draw.normal(*batch, t_k, d_v),
     }
-    return arguments if mask is None else arguments | {"mask": some_mask(draw, mask, batch, t_q, t_k)}
+    if mask is None:
+        return arguments
+    return arguments | {"mask": some_mask(draw, mask, batch, t_q, t_k)}
 
 
 def asked_large(draw, batch, t_q, t_k, d_k, d_v, kind, size):
@@ -197,7 +199,7 @@ def texts(draw, batch, length, d_model, d_k, d_v, padding=None):
     arguments = {
         "x": draw.normal(*batch, length, d_model),
         "w_q": draw.normal(d_model, d_k) / 2,
-        "w_k": draw.normal(d_model, d_k),
+        "w_k": draw.normal(d_model, d_k) / 2,
         "w_v": draw.normal(d_model, d_v),
     }
     if padding is None:
@@ -289,9 +291,7 @@ def test_attention_no_future(student, given):
 def test_attention_rows(student, given):
     """The output of one sequence in a batch does not depend on the other sequences."""
     cases = given.cases(asked, BATCH)
-    rows_are_independent(
-        student.attention, cases, batched=("q", "k", "v"), sizes=(1.0, 100.0)
-    )
+    rows_are_independent(student.attention, cases, batched=("q", "k", "v"), sizes=(1.0, 100.0))
 
 
 def test_attention_large(student, given):

@@ -202,9 +202,9 @@ def model(draw, batch, length, vocabulary, d_model, d_k, d_v, spare=3, size=1.0)
         "embedding": draw.normal(vocabulary, d_model),
         "position": draw.normal(max(1, length + spare), d_model),
         "w_q": draw.normal(d_model, d_k) / 2,
-        "w_k": draw.normal(d_model, d_k) / 2 * size,
+        "w_k": draw.normal(d_model, d_k) / 4 * size,
         "w_v": draw.normal(d_model, d_v) / 2,
-        "w_out": draw.normal(d_v, vocabulary) * size,
+        "w_out": draw.normal(d_v, vocabulary) / 2 * size,
     }
     return {"tokens": tokens, "params": params}
 
