@@ -124,8 +124,14 @@ class Worker:
         opaque: Sequence[bool] = (False,),
         keep: bool = False,
         arguments: bool = False,
+        then: Sequence[Any] | None = None,
     ) -> Answer:
-        """Calls a function there. keep: hold the result, so that it can be fetched again later."""
+        """Calls a function there.
+
+        keep: hold the result, so that it can be fetched again later. arguments: also tell what
+        became of them. then: other [args, kwargs], written into the same arrays for a second call,
+        whose result is the answer.
+        """
         request = {
             "do": "call",
             "function": function,
@@ -134,6 +140,7 @@ class Worker:
             "opaque": list(opaque),
             "keep": keep,
             "arguments": arguments,
+            "then": then,
         }
         ok, printed = self._ask(request)
         try:

@@ -84,6 +84,7 @@ class Bench:
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
         self.printed = ""
+        self.asked = function
         try:
             if function not in self.names:
                 raise Missing(function)
@@ -100,7 +101,8 @@ class Bench:
         self, function: str, args: Sequence[Any], options: Mapping[str, Any], outcome: Any
     ) -> None:
         """Keeps a call for the diagnosis."""
-        self.log.calls.append(Call(function, args[0], args[1], all(options["opaque"]), outcome))
+        positional, named = options.get("then") or args
+        self.log.calls.append(Call(function, positional, named, all(options["opaque"]), outcome))
 
     def _fetch(self, handle: Any) -> Any:
         return self._working().fetch(handle)
@@ -162,6 +164,7 @@ class Bench:
             return self._verdict(check, item, Status.FAILED, messages.NEVER_REPORTED)
         self.failure = None
         self.printed = ""
+        self.asked = check.function
         start = len(self.log.calls)
         reports = runtestprotocol(item, log=False, nextitem=self._beside(item))
         self.log.spans[check.id] = (start, len(self.log.calls))
@@ -191,15 +194,15 @@ class Bench:
                 )
             case Raised():
                 status, message = messages.raised(
-                    failure, check.function, self.attempt.source, self.attempt.step, visible
+                    failure, self.asked, self.attempt.source, self.attempt.step, visible
                 )
                 printed = self.printed if visible else ""
                 return self._verdict(check, item, status, message, printed=printed)
             case TimedOut():
-                message = messages.timed_out(failure, check.function, self.host.limits)
+                message = messages.timed_out(failure, self.asked, self.host.limits)
                 return self._verdict(check, item, Status.TIMEOUT, message)
             case Died():
-                return self._verdict(check, item, Status.ERROR, messages.died(check.function))
+                return self._verdict(check, item, Status.ERROR, messages.died(self.asked))
             case Missing():
                 message = messages.missing(failure.name, self.names, self.attempt.step)
                 return self._verdict(check, item, Status.ERROR, message)

@@ -48,7 +48,7 @@ class ReferenceBench(Bench):
         return result
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
-        positional, keywords = args
+        positional, keywords = options["then"] or args
         values = [
             self.kept[value.number] if isinstance(value, Handle) else _plain(value)
             for value in positional

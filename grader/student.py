@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from grader.client import Answer
@@ -28,15 +28,32 @@ class StudentFunction:
         return self.answer(*args, **kwargs).value
 
     def answer(
-        self, *args: Any, keep: bool = False, arguments: bool = False, **kwargs: Any
+        self,
+        *args: Any,
+        keep: bool = False,
+        arguments: bool = False,
+        then: Mapping[str, Any] | None = None,
+        **kwargs: Any,
     ) -> Answer:
-        """The call's whole answer; see `client.Worker.call` for keep and arguments."""
-        required = self.function.takes[len(args) :]
-        positional = [*args, *(kwargs.pop(name) for name in required)]
-        opaque = [name.startswith("*") for name in self.function.returns]
+        """The call's whole answer; see `client.Worker.call` for keep, arguments and then."""
+        positional, named = self._placed(args, kwargs)
         return self.ask(
-            self.name, positional, kwargs, opaque=opaque, keep=keep, arguments=arguments
+            self.name,
+            positional,
+            named,
+            opaque=[name.startswith("*") for name in self.function.returns],
+            keep=keep,
+            arguments=arguments,
+            then=None if then is None else list(self._placed((), then)),
         )
+
+    def _placed(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Required arguments by position, the others by name."""
+        required = self.function.takes[len(args) :]
+        named = {name: value for name, value in kwargs.items() if name not in required}
+        return [*args, *(kwargs[name] for name in required)], named
 
 
 class Student:

@@ -22,7 +22,8 @@ def answers_the_same_again(
 ) -> None:
     """f(a), f(b), f(a): the same answer twice, and the first one is still what it was.
 
-    also: other arguments of the same shapes, which must get an answer of their own.
+    also: other arguments of the same shapes, which must get an answer of their own, even when they
+    come in the very arrays that the first ones came in.
     """
     for case, other in zip(cases, also, strict=True):
         first = function.answer(**case.arguments, keep=True)
@@ -31,6 +32,9 @@ def answers_the_same_again(
             still(function, first.value, student.fetch(first.kept))
         with noting("Called a second time with the same arguments: "):
             agrees(function, [case])
+        with noting("Called again with the same arrays, which now hold other numbers: "):
+            again = function.answer(**case.arguments, then=other.arguments)
+            is_right(function, other, again.value)
 
 
 def still(function: StudentFunction, before: Any, now: Any) -> None:

@@ -1,6 +1,6 @@
 """Step 1 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step01_projections import *  # noqa: F403
+from tests.visible.test_step01_projections import *
 
 EDGES = {
     "linear_agree": [{"lead": (17,), "d_in": 40, "d_out": 11}],

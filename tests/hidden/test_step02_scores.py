@@ -1,6 +1,6 @@
 """Step 2 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step02_scores import *  # noqa: F403
+from tests.visible.test_step02_scores import *
 
 EDGES = {
     "scores_agree": [{"batch": (), "t_q": 5, "t_k": 17, "d_k": 40}],

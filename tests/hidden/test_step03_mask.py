@@ -1,6 +1,6 @@
 """Step 3 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step03_mask import *  # noqa: F403
+from tests.visible.test_step03_mask import *
 
 EDGES = {
     "causal_agree": [{"t_q": 17}, {"t_q": 40}, {"t_q": 1, "t_k": 1}],

@@ -1,6 +1,6 @@
 """Step 4 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step04_softmax import *  # noqa: F403
+from tests.visible.test_step04_softmax import *
 
 EDGES = {
     "softmax_agree": [{"shape": (17, 40)}],

@@ -1,6 +1,6 @@
 """Step 7 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step07_kv_cache import *  # noqa: F403
+from tests.visible.test_step07_kv_cache import *
 
 EDGES = {
     "cache_agree": [{"batch": (), "chunks": (17, 1), "d_model": 5, "d_k": 3, "d_v": 4}],

@@ -1,6 +1,6 @@
 """Step 8 on fresh inputs, and in sizes that nobody is shown."""
 
-from tests.visible.test_step08_generation import *  # noqa: F403
+from tests.visible.test_step08_generation import *
 
 EDGES = {
     "sampling_agree": [{"batch": (), "vocabulary": size} for size in (2, 9, 10, 12, 16, 20)],

@@ -11,11 +11,12 @@ LAYERS = [
     {"records"},
     {"registry", "submission", "inputs", "protocol"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
-    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal", "hints", "diagnosis", "replay", "parallel"},
+    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal", "page"}
+    | {"hints", "diagnosis", "replay", "parallel"},
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = {"terminal"}
+RENDERERS = {"page", "terminal"}
 
 
 def imported(path: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""The laws on small functions: right ones keep them, wrong ones are told what, where and no more."""
+"""The laws on small functions: right ones keep them, wrong ones are told what and where."""
 
 import numpy as np
 import pytest
