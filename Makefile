@@ -12,11 +12,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check list hint reset exam proof build test lint bench setup clean
+.PHONY: check watch list hint reset exam proof build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
 	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission $(SUBMISSION))
+
+watch: $(VENV)/.light   ## the same on every save, at once
+	@$(RUN) watch $(if $(SUBMISSION),--submission $(SUBMISSION))
 
 list: $(VENV)/.light   ## the steps and their state
 	@$(RUN) list

@@ -16,7 +16,9 @@ from grader import registry as registry_module
 from grader.registry import ROOT, Registry, Step
 
 if TYPE_CHECKING:
+    from grader.grading import Grader
     from grader.records import Report, StepVerdict
+    from grader.terminal import Printer
 
 EXERCISES = ROOT / "exercises"
 
@@ -95,13 +97,13 @@ def check(
     sys.exit(0 if report.passed else 1)
 
 
-def _row(printer: Any) -> Callable[[StepVerdict], None]:
+def _row(printer: Printer) -> Callable[[StepVerdict], None]:
     from grader.terminal import numbered
 
     return lambda verdict: printer.step_row(numbered(verdict), verdict)
 
 
-def _heading(printer: Any, suite: str, folder: Path) -> None:
+def _heading(printer: Printer, suite: str, folder: Path) -> None:
     printer.line(f"nopeek: {suite} checks on {_shown(folder)}\n", "bold")
 
 
@@ -183,7 +185,7 @@ def _write(path: Path, text: str) -> None:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
-def _rest(printer: Any, report: Report, folder: Path, suite: str) -> None:
+def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
     """Everything below the overview: the score, the first step to work on, what to do next."""
     from grader import terminal
     from grader.records import Status
@@ -202,6 +204,66 @@ def _rest(printer: Any, report: Report, folder: Path, suite: str) -> None:
     verb = "Next: read and fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
     again = "make exam" if suite == "hidden" else "make check"
     printer.line(f"\n{verb} {path}, then run `{again}` again.")
+
+
+@cli.command()
+@_submission
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
+def watch(submission: Path, suite: str) -> None:
+    """The same on every save, at once: the step that was saved, then the rest if it passes."""
+    from grader import grading, sandbox, terminal
+
+    registry = registry_module.load()
+    if suite == "hidden":
+        _need_torch()
+    printer = terminal.Printer(terminal.console())
+    try:
+        with sandbox.host(sandbox.isolation_named("auto"), registry.limits) as host:
+            grading.with_grader(
+                registry,
+                host,
+                suite,
+                grading.fresh_seed(),
+                registry.steps,
+                lambda grader: _watching(grader, registry, submission, printer),
+            )
+    except (sandbox.SandboxError, registry_module.KitError) as error:
+        raise Problem(str(error)) from None
+    except KeyboardInterrupt:
+        printer.line("\nNo longer watching.")
+
+
+def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
+    """Never returns by itself."""
+    from grader.records import Status
+    from grader.submission import read_folder
+    from grader.watch import saves
+
+    printer.line(f"watching {_shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
+    for changed in saves([folder / step.filename for step in registry.steps]):
+        submission = read_folder(folder, registry)
+        saved = [step for step in registry.steps if folder / step.filename in changed]
+        printer.clear()
+        found = grader.grade(submission, saved, _row(printer))
+        others = [step for step in registry.steps if step not in saved]
+        if all(step.status is Status.PASSED for step in found.steps):
+            found = grader.grade(submission, others, _row(printer))
+            printer.line()
+        _first_undone(printer, found, folder)
+
+
+def _first_undone(printer: Printer, report: Report, folder: Path) -> None:
+    """What is wrong with the first step that is not done, or which comes next."""
+    from grader import terminal
+    from grader.records import Status
+
+    todo = terminal.first_to_do(report)
+    if todo is None:
+        printer.line("Everything passes.")
+    elif todo.status is Status.NOT_ATTEMPTED:
+        printer.line(f"Next: {_shown(folder)}{todo.step}.py")
+    else:
+        printer.step(terminal.numbered(todo), todo)
 
 
 @cli.command("list")

@@ -76,6 +76,13 @@ class Printer:
         """One line as it is."""
         self.to.print(Text(text.rstrip(), style=style), no_wrap=True, overflow="ellipsis")
 
+    def clear(self) -> None:
+        """An empty screen, where there is one; a blank line elsewhere."""
+        if self.to.is_terminal:
+            self.to.clear()
+        else:
+            self.line()
+
     def step_row(self, number: int, step: StepVerdict) -> None:
         """A step's line in the overview."""
         sign, word, style = SIGNS[step.status]

@@ -57,10 +57,15 @@ def running(pid):
     return pid not in zombies([pid]) and (PROC / str(pid)).exists()
 
 
-def gone(pid):
-    """Whether the process, which was killed, is gone; that takes the system a moment."""
+def soon(holds):
+    """Whether it comes to hold; what was killed takes the system a moment."""
     for _ in range(500):
-        if not running(pid):
+        if holds():
             return True
         time.sleep(0.01)
     return False
+
+
+def gone(pid):
+    """Whether the process, which was killed, is gone."""
+    return soon(lambda: not running(pid))

@@ -154,12 +154,18 @@ def standing(host):
 
 def nothing_is_left(host):
     if processes.LINUX:
-        assert len(processes.belonging(host.folder)) in {0, standing(host)}
+        calm = {0, standing(host)}
+        assert processes.soon(lambda: len(processes.belonging(host.folder)) in calm)
         assert processes.zombies(processes.descendants(os.getpid())) == []
 
 
 def honest_worker_works(host):
     worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    with contextlib.closing(worker):
+        honest_answers(worker)
+
+
+def honest_answers(worker):
     assert worker.load(program(HONEST)) == ("matmul", "cache", "grow")
     a = np.arange(6.0).reshape(2, 3)
     answer = worker.call("matmul", [a, Counted(a.T)], {}, keep=True, arguments=True)
@@ -172,7 +178,6 @@ def honest_worker_works(host):
     assert alike(worker.call("grow", [a, kept], {}).value, a + a)
     with pytest.raises(Raised):
         worker.call("matmul", [a, a], {})
-    worker.close()
 
 
 # Values cross both ways.

@@ -1,0 +1,35 @@
+"""Watching step files, by looking at them again and again.
+
+File events get lost on network drives, in WSL and in containers, and a look at a dozen files costs
+less than a tenth of a millisecond.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+INTERVAL = 0.03
+Mark = tuple[int, int, int] | None
+
+
+def _mark(path: Path) -> Mark:
+    """What changes when a file is saved, whichever way the editor does it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def saves(paths: Sequence[Path], interval: float = INTERVAL) -> Iterator[list[Path]]:
+    """The files that were saved, each time some were. One that is away is waited for."""
+    marks = {path: _mark(path) for path in paths}
+    while True:
+        time.sleep(interval)
+        new = {path: _mark(path) for path in paths}
+        changed = [path for path in paths if new[path] and new[path] != marks[path]]
+        if changed:
+            marks.update({path: new[path] for path in changed})
+            yield changed
