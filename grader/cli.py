@@ -239,8 +239,9 @@ def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer
     from grader.submission import read_folder
     from grader.watch import saves
 
+    seen = saves([folder / step.filename for step in registry.steps])
     printer.line(f"watching {_shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
-    for changed in saves([folder / step.filename for step in registry.steps]):
+    for changed in seen:
         submission = read_folder(folder, registry)
         saved = [step for step in registry.steps if folder / step.filename in changed]
         printer.clear()

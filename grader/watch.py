@@ -25,11 +25,15 @@ def _mark(path: Path) -> Mark:
 
 def saves(paths: Sequence[Path], interval: float = INTERVAL) -> Iterator[list[Path]]:
     """The files that were saved, each time some were. One that is away is waited for."""
-    marks = {path: _mark(path) for path in paths}
+    return _later({path: _mark(path) for path in paths}, interval)
+
+
+def _later(marks: dict[Path, Mark], interval: float) -> Iterator[list[Path]]:
+    """The saves after those marks were taken, which is at once and not when a save is asked for."""
     while True:
         time.sleep(interval)
-        new = {path: _mark(path) for path in paths}
-        changed = [path for path in paths if new[path] and new[path] != marks[path]]
+        new = {path: _mark(path) for path in marks}
+        changed = [path for path in marks if new[path] and new[path] != marks[path]]
         if changed:
             marks.update({path: new[path] for path in changed})
             yield changed
