@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from grader.registry import ROOT, Registry, Step
 if TYPE_CHECKING:
     from grader.grading import Grader
     from grader.records import Report, StepVerdict
+    from grader.sandbox import Host
+    from grader.submission import Submission
     from grader.terminal import Printer
 
 EXERCISES = ROOT / "exercises"
@@ -82,13 +85,9 @@ def check(
     html_file: Path | None,
 ) -> None:
     """Judges the steps named, or all, and shows the first that needs work."""
-    from grader import terminal
-
     registry = registry_module.load()
-    printer = terminal.Printer(terminal.console())
     steps = _steps(registry, step)
-    _heading(printer, suite, submission)
-    report = _report(registry, steps, submission, suite, seed, isolation, _row(printer))
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, _row)
     if json_file is not None:
         _write_json(json_file, report)
     if html_file is not None:
@@ -114,43 +113,61 @@ def _shown(path: Path) -> str:
     return f"{path}{os.sep if path.is_dir() else ''}"
 
 
-def _report(
+@contextlib.contextmanager
+def _hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
+    """Hosts for workers. Entered first of all: NumPy loads in them while the rest loads here."""
+    from grader import sandbox
+
+    try:
+        with contextlib.ExitStack() as stack:
+            isolated = sandbox.isolation_named(isolation)
+            start = functools.partial(sandbox.host, isolated, registry.limits)
+            yield [stack.enter_context(start()) for _ in range(count)]
+    except (sandbox.SandboxError, registry_module.KitError) as error:
+        raise Problem(str(error)) from None
+
+
+def _judge(
     registry: Registry,
     steps: tuple[Step, ...],
     folder: Path,
-    suite: str,
-    seed: int | None,
-    isolation: str,
-    on_step: Callable[[StepVerdict], None],
-) -> Report:
-    from grader import sandbox
-    from grader.submission import SubmissionError, read_folder
-
+    suite: str = "visible",
+    seed: int | None = None,
+    isolation: str = "auto",
+    on_step: Callable[[Printer], Callable[[StepVerdict], None]] | None = None,
+) -> tuple[Report, Printer]:
+    """The report on a folder. on_step: makes what is called with every verdict."""
     if suite == "hidden":
         _need_torch()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
-    try:
-        submission = read_folder(folder, registry)
-        with contextlib.ExitStack() as stack:
-            isolated = sandbox.isolation_named(isolation)
-            host, *second = [
-                stack.enter_context(sandbox.host(isolated, registry.limits))
-                for _ in range(2 if _worth_two(suite, steps) else 1)
-            ]
-            from grader import grading  # pytest loads while the worker program starts
+    submission = _submitted(folder, registry)
+    with _hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
+        from grader import grading, terminal
 
-            seed = grading.fresh_seed() if suite == "hidden" and seed is None else seed
-            report: Report = grading.with_grader(
-                registry,
-                host,
-                suite,
-                seed or 0,
-                steps,
-                lambda grader: grader.grade(submission, steps, on_step, *second),
-            )
-            return report
-    except (SubmissionError, sandbox.SandboxError, registry_module.KitError) as error:
+        printer = terminal.Printer(terminal.console())
+        if on_step:
+            _heading(printer, suite, folder)
+        if suite == "hidden":
+            seed = grading.fresh_seed() if seed is None else seed
+        show = on_step(printer) if on_step else lambda verdict: None
+        report: Report = grading.with_grader(
+            registry,
+            host,
+            suite,
+            seed or 0,
+            steps,
+            lambda grader: grader.grade(submission, steps, show, *second),
+        )
+        return report, printer
+
+
+def _submitted(folder: Path, registry: Registry) -> Submission:
+    from grader.submission import SubmissionError, read_folder
+
+    try:
+        return read_folder(folder, registry)
+    except SubmissionError as error:
         raise Problem(str(error)) from None
 
 
@@ -211,14 +228,14 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 def watch(submission: Path, suite: str) -> None:
     """The same on every save, at once: the step that was saved, then the rest if it passes."""
-    from grader import grading, sandbox, terminal
-
     registry = registry_module.load()
     if suite == "hidden":
         _need_torch()
-    printer = terminal.Printer(terminal.console())
-    try:
-        with sandbox.host(sandbox.isolation_named("auto"), registry.limits) as host:
+    with _hosts(registry, "auto", 1) as (host,):
+        from grader import grading, terminal
+
+        printer = terminal.Printer(terminal.console())
+        try:
             grading.with_grader(
                 registry,
                 host,
@@ -227,10 +244,8 @@ def watch(submission: Path, suite: str) -> None:
                 registry.steps,
                 lambda grader: _watching(grader, registry, submission, printer),
             )
-    except (sandbox.SandboxError, registry_module.KitError) as error:
-        raise Problem(str(error)) from None
-    except KeyboardInterrupt:
-        printer.line("\nNo longer watching.")
+        except KeyboardInterrupt:
+            printer.line("\nNo longer watching.")
 
 
 def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
@@ -274,9 +289,7 @@ def list_steps(submission: Path) -> None:
     from grader import terminal
 
     registry = registry_module.load()
-    printer = terminal.Printer(terminal.console())
-    _heading(printer, "visible", submission)
-    report = _report(registry, registry.steps, submission, "visible", None, "auto", _row(printer))
+    report, printer = _judge(registry, registry.steps, submission, on_step=_row)
     printer.total(report)
     todo = terminal.first_to_do(report)
     if todo is not None:
@@ -291,9 +304,8 @@ def hint(step: str | None, submission: Path) -> None:
     from grader import hints, terminal
 
     registry = registry_module.load()
-    printer = terminal.Printer(terminal.console())
     steps = _steps(registry, (step,) if step else ())
-    report = _report(registry, steps, submission, "visible", None, "auto", lambda verdict: None)
+    report, printer = _judge(registry, steps, submission)
     todo = terminal.first_to_do(report)
     if todo is None:
         printer.line("There is nothing to mend: everything passes.")

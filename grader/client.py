@@ -101,6 +101,7 @@ class Worker:
         self.deadline = deadline
         self.channel, self.number = host.start()
         self.alive = True
+        self.unread = bytearray()
 
     def close(self) -> None:
         """Ends the process and all that it started."""
@@ -138,10 +139,9 @@ class Worker:
             "args": tuple(args),
             "kwargs": dict(kwargs),
             "opaque": list(opaque),
-            "keep": keep,
-            "arguments": arguments,
-            "then": then,
         }
+        wishes: dict[str, Any] = {"keep": keep, "arguments": arguments, "then": then}
+        request.update({name: wish for name, wish in wishes.items() if wish})
         ok, printed = self._ask(request)
         try:
             return Answer(
@@ -188,17 +188,17 @@ class Worker:
 
     def _exactly(self, size: int, until: float) -> bytes:
         """That many bytes; TimeoutError at the deadline, however steadily they trickle in."""
-        data = bytearray()
-        while len(data) < size:
+        while len(self.unread) < size:
             remaining = until - time.monotonic()
             if remaining <= 0:
                 raise TimeoutError
             self.channel.settimeout(remaining)
-            piece = self.channel.recv(min(size - len(data), 2**20))
+            piece = self.channel.recv(max(2**16, min(size - len(self.unread), 2**20)))
             if not piece:
                 raise Died
-            data += piece
-        return bytes(data)
+            self.unread += piece
+        data, self.unread = bytes(self.unread[:size]), self.unread[size:]
+        return data
 
 
 def ended(worker: Worker | None) -> None:

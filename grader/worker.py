@@ -299,6 +299,7 @@ class Session:
         self.channel = channel
         self.sources = Sources()
         self.module = None
+        self.unread = bytearray()
         self.kept, self.given = {}, 0
 
     def serve(self):
@@ -315,12 +316,12 @@ class Session:
         return nonce, memoryview(self.exactly(size))
 
     def exactly(self, size):
-        data = bytearray()
-        while len(data) < size:
-            piece = self.channel.recv(min(size - len(data), 2**20))
+        while len(self.unread) < size:
+            piece = self.channel.recv(max(2**16, min(size - len(self.unread), 2**20)))
             if not piece:
                 return None
-            data += piece
+            self.unread += piece
+        data, self.unread = self.unread[:size], self.unread[size:]
         return data
 
     def answer(self, data):
@@ -374,14 +375,14 @@ class Session:
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
         result = function(*args, **kwargs)
-        if request["then"] is not None:  # the caller goes on with the same arrays, refilled
+        if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refilled([args, kwargs], request["then"])
             result = function(*args, **kwargs)
         parts = [_text(b"", "value") + self.parcel(result, request["opaque"])]
         parts.append(_text(b"", "products") + _write(int(Counting.products)))
-        if request["keep"]:
+        if request.get("keep"):
             parts.append(_text(b"", "kept") + self.keep(result))
-        if request["arguments"]:
+        if request.get("arguments"):
             parts.append(_text(b"", "arguments") + _write([list(args), kwargs]))
         return b"M" + U32.pack(len(parts)) + b"".join(parts)
 
