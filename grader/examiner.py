@@ -26,7 +26,7 @@ from grader.diagnosis import Call, Log
 from grader.given import Given
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
-from grader.sandbox import Host
+from grader.sandbox import Host, SandboxError
 from grader.student import Student
 
 CONFIGURATION = ROOT / "grader" / "checks.ini"
@@ -206,7 +206,7 @@ class Bench:
             case Missing():
                 message = messages.missing(failure.name, self.names, self.attempt.step)
                 return self._verdict(check, item, Status.ERROR, message)
-            case KitError() | None:
+            case KitError() | SandboxError() | None:
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
         # Not for lack of care in the checks, but because a result can be anything at all.
         self.faults.append((check.id, failure))

@@ -28,8 +28,7 @@ def answers_the_same_again(
     for case, other in zip(cases, also, strict=True):
         first = function.answer(**case.arguments, keep=True)
         agrees(function, [other])
-        if first.kept is not None:
-            still(function, first.value, student.fetch(first.kept))
+        still(function, first.value, student.fetch(first.kept))
         with noting("Called a second time with the same arguments: "):
             agrees(function, [case])
         with noting("Called again with the same arrays, which now hold other numbers: "):

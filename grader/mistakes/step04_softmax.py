@@ -279,7 +279,7 @@ def softmax_maximum_loses_axis(scores, axis=-1):
 @mistake(
     "np_swapped_args_transpose",
     "softmax",
-    caught_by="softmax_shapes",
+    caught_by="softmax_rows",
     says="`.T` is used to divide row by row, which on a batch turns the batch axis round too.",
     hint="Print the shape of the transpose of an array with three axes.",
 )

@@ -548,7 +548,7 @@ def gen_rounding_gives_last_id(logits, u, temperature=1.0, top_k=None):
 @mistake(
     "gen_one_u_for_all",
     "sample_token",
-    caught_by="sampling_shapes",
+    caught_by="sampling_rows",
     says="The first number of u is used for every row of the batch.",
     hint="Does each row of the batch bring its own number?",
 )
