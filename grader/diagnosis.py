@@ -35,6 +35,14 @@ def explaining(calls, causes):
 """
 
 
+# All functions that write into their arguments fail in the same words, whatever they write.
+WRITES = Diagnosis(
+    "np_input_mutated",
+    "Look for +=, [...] = and out= in the line that is named: whose array stands on the left?",
+    "The function writes into an array that it was given.",
+)
+
+
 @dataclass(frozen=True)
 class Call:
     """One call of a student's function, and what became of it: a value, or what was raised."""
@@ -179,7 +187,7 @@ def _record(call: Call) -> dict[str, Any]:
         "tolerance": SINGLE if any(map(_single, [*call.args, *call.kwargs.values()])) else DOUBLE,
     }
     if isinstance(call.outcome, Raised):
-        return {**record, "raised": call.outcome.type}
+        return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
     return {**record, "value": _marked(call.outcome)}
 
 
@@ -207,6 +215,9 @@ def diagnose(library: Library, step: Step, function: str, log: Log, check: str) 
     """The cause of what this failed check saw, if it is known and explains all other calls too."""
     if step.id not in library.right:
         return None
+    last = log.of(check)[-1:]
+    if last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text:
+        return WRITES
     for causes in library.causes(step, function):
         for calls in (log.of(check), log.calls):  # afresh for all calls: a mistake may remember
             if causes:

@@ -1,0 +1,94 @@
+"""Programs that were written without knowing the checks: how the judge does on the unknown."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from grader import sandbox
+from grader.grading import with_grader
+from grader.records import Status
+from grader.submission import read_folder
+
+from .conftest import ROOT, SEED, STEPS
+
+UNSEEN = ROOT / "tests" / "kit" / "unseen"
+CAUSES = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
+SUITES = ("visible", "hidden")
+
+
+def folders(kind):
+    return sorted(path for path in (UNSEEN / kind).iterdir() if path.is_dir())
+
+
+def judged(steps, host, suite, paths, thorough=False):
+    """The verdicts on all steps that the folders have, by folder."""
+    read = {path.name: read_folder(path, steps) for path in paths}
+
+    def work(grader):
+        return {
+            name: [grader.step(one, step) for step in STEPS if step.id in one.sources]
+            for name, one in read.items()
+        }
+
+    return with_grader(steps, host, suite, SEED, STEPS, work, thorough=thorough)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_right_programs_pass(steps, host, suite):
+    verdicts = judged(steps, host, suite, folders("right"))
+    bad = {
+        name: [
+            (check.check, check.message)
+            for step in found
+            for check in step.checks
+            if check.status is not Status.PASSED
+        ]
+        for name, found in verdicts.items()
+    }
+    assert {name: checks for name, checks in bad.items() if checks} == {}
+    assert len(verdicts) >= 15
+
+
+@pytest.fixture(scope="module")
+def wrong_verdicts(steps, host):
+    """The visible suite's verdicts on the wrong programs, with causes."""
+    return judged(steps, host, "visible", folders("wrong"), thorough=True)
+
+
+def accepted(verdicts):
+    return [n for n, found in verdicts.items() if all(s.status is Status.PASSED for s in found)]
+
+
+def test_wrong_programs_fail(wrong_verdicts):
+    assert accepted(wrong_verdicts) == []
+    assert len(wrong_verdicts) >= 200
+
+
+def test_wrong_programs_fail_the_hidden_checks(steps, host):
+    assert accepted(judged(steps, host, "hidden", folders("wrong"))) == []
+
+
+def test_causes_are_right_where_one_is_given(wrong_verdicts):
+    given = {}
+    for name, (verdict,) in wrong_verdicts.items():
+        function = (UNSEEN / "wrong" / name / "why.txt").read_text(encoding="utf-8").split()[0]
+        found = [c.diagnosis for c in verdict.checks if c.diagnosis and c.function == function]
+        if found:
+            given[name] = found[0].misconception
+    read = {name: cause["recognised"] for name, cause in CAUSES.items()}
+    unread = {name: cause for name, cause in given.items() if read.get(name) != cause}
+    assert unread == {}, "read these, and note in causes.json whether they are right"
+    right = sum(CAUSES[name]["right"] for name in given)
+    assert right >= 0.98 * len(given)
+    assert len(given) >= 0.6 * len(wrong_verdicts)
+
+
+@pytest.mark.parametrize("path", folders("lazy"), ids=lambda path: path.name)
+def test_lazy_programs_do_not_get_through(steps, path):
+    limits = replace(steps.limits, call_seconds=0.5)
+    with sandbox.host(sandbox.Process(), limits) as host:
+        (found,) = judged(steps, host, "visible", [path]).values()
+    earned = sum(step.points for step in found)
+    assert earned <= 0.25 * sum(step.max_points for step in STEPS)
+    assert not any(step.status is Status.PASSED for step in found)

@@ -1,0 +1,3 @@
+def softmax(scores, axis=-1):
+    while True:
+        pass

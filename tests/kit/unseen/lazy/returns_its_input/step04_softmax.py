@@ -1,0 +1,1 @@
+def softmax(scores, axis=-1): return scores

@@ -1,0 +1,27 @@
+import numpy as np
+from exercises.step01_projections import project_qkv
+from exercises.step02_scores import attention_scores
+from exercises.step03_mask import causal_mask, apply_mask
+from exercises.step04_softmax import softmax
+
+def attention_output(weights, v):
+    out = weights @ v
+    print("output", out.shape)
+    return out
+
+def attention(q, k, v, mask=None):
+    scores = attention_scores(q, k)
+    print("mask is", None if mask is None else mask.shape)
+    if mask is not None:
+        scores = apply_mask(scores, mask)
+    weights = softmax(scores, axis=-1)
+    print("row sums", weights.sum(-1))
+    return attention_output(weights, v)
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    mask = causal_mask(q.shape[-2], k.shape[-2])
+    if padding is not None:
+        mask = mask & padding
+        print("combined mask", mask.shape)
+    return attention(q, k, v, mask)

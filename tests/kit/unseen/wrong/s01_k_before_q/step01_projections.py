@@ -1,0 +1,31 @@
+from dataclasses import dataclass
+from typing import Optional
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Linear:
+    weight: np.ndarray
+    bias: Optional[np.ndarray] = None
+
+    def __call__(self, x):
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
+
+
+@dataclass(frozen=True)
+class Projector:
+    q: Linear
+    k: Linear
+    v: Linear
+
+    def __call__(self, x):
+        return self.k(x), self.q(x), self.v(x)
+
+
+def linear(x, weight, bias=None):
+    return Linear(weight, bias)(x)
+
+
+def project_qkv(x, w_q, w_k, w_v):
+    return Projector(Linear(w_q), Linear(w_k), Linear(w_v))(x)

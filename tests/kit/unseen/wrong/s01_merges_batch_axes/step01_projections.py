@@ -1,0 +1,12 @@
+import numpy as np
+from numpy import einsum
+
+def linear(x, weight, bias=None):
+    y = einsum("...i,io->...o", x, weight)
+    return y if bias is None else einsum("...o,o->...o", np.ones_like(y), bias) + y
+
+def project_qkv(x, w_q, w_k, w_v):
+    T, d = x.shape[-2:]
+    flat = x.reshape(-1, T, d)                      # (B, T, d)
+    out = [einsum("btd,dk->btk", flat, w) for w in (w_q, w_k, w_v)]
+    return tuple(o if x.ndim > 2 else o[0] for o in out)
