@@ -11,6 +11,8 @@ from grader.registry import Registry, Step
 from grader.sandbox import Host
 from grader.variants import FAIR, MISTAKES, Variant, read
 
+HEADER = f" {'step':<20} {'mistakes rejected':>18} {'fair variants accepted':>24}"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -76,18 +78,10 @@ def line(finding: Finding) -> str:
     return f" {sign} {variant.step[:6]}  mistake  {variant.name} ({variant.id}): {by}{wanted}"
 
 
-def table(registry: Registry, findings: Sequence[Finding]) -> list[str]:
-    """By step: mistakes rejected as they should be, fair variants accepted."""
-    lines = ["", " step                   mistakes rejected   fair variants accepted"]
-    for step in registry.steps:
-        counts = []
-        for kind in ("mistake", "fair"):
-            mine = [
-                finding
-                for finding in findings
-                if finding.variant.step == step.id and finding.variant.kind == kind
-            ]
-            counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
-        if any(finding.variant.step == step.id for finding in findings):
-            lines.append(f" {step.id:<22} {counts[0]:>17}   {counts[1]:>22}")
-    return lines
+def row(step: Step, findings: Sequence[Finding]) -> str:
+    """A step's line in the table: how many of each kind ended as they should."""
+    counts = []
+    for kind in ("mistake", "fair"):
+        mine = [finding for finding in findings if finding.variant.kind == kind]
+        counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
+    return f" {step.id:<20} {counts[0]:>18} {counts[1]:>24}"

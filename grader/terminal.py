@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
+import click
 
 from grader.records import Array, CheckVerdict, Evidence, Influence, Report, Status, StepVerdict
 
@@ -29,6 +30,13 @@ SIGNS = {
     Status.MEMORY: ("!", "too much memory", "red"),
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
+STYLES: dict[str, dict[str, Any]] = {
+    "": {},
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+    "green": {"fg": "green"},
+    "red": {"fg": "red"},
+}
 _ASCII = str.maketrans(
     {
         **{"√": "sqrt ", "·": "*", "−": "-", "∞": "inf", "≥": ">=", "≤": "<=", "≠": "!="},
@@ -36,16 +44,6 @@ _ASCII = str.maketrans(
         **{"“": '"', "”": '"', "’": "'", "²": "^2", "ₖ": "_k"},
     }
 )
-
-
-def console(file: Any = None) -> Console:
-    """The console of this process, at most 80 columns wide unless it is a narrower terminal."""
-    stream = file or sys.stdout
-    if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="replace")
-    made = Console(file=stream, highlight=False, soft_wrap=False)
-    made.width = min(made.width, WIDTH) if made.is_terminal else WIDTH
-    return made
 
 
 def clean(text: str, limit: int = 1000) -> str:
@@ -59,27 +57,34 @@ def clean(text: str, limit: int = 1000) -> str:
 class Printer:
     """Prints parts of a report as they come."""
 
-    def __init__(self, to: Console) -> None:
-        self.to = to
-        self.plain = "utf" not in (to.encoding or "").lower()
+    def __init__(self, file: Any = None) -> None:
+        self.file = file or sys.stdout
+        self.terminal = bool(self.file.isatty())
+        self.width = min(shutil.get_terminal_size().columns, WIDTH) if self.terminal else WIDTH
+        self.plain = "utf" not in (getattr(self.file, "encoding", None) or "").lower()
+        # None leaves it to click, which sends no colour where there is no terminal.
+        self.color = False if os.environ.get("NO_COLOR") else None
 
     def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
         """One paragraph, wrapped."""
-        if self.plain:
-            text = text.translate(_ASCII).encode("ascii", "replace").decode()
-        room = self.to.width - indent - 1
+        room = self.width - indent - 1
         for part in text.split("\n"):
             for piece in textwrap.wrap(part, room, break_on_hyphens=False) or [""]:
                 self.row(" " * indent + piece, style)
 
     def row(self, text: str, style: str = "") -> None:
-        """One line as it is."""
-        self.to.print(Text(text.rstrip(), style=style), no_wrap=True, overflow="ellipsis")
+        """One line as it is, cut where the screen ends."""
+        text = text.rstrip()
+        if self.plain:
+            text = text.translate(_ASCII).encode("ascii", "replace").decode()
+        if len(text) > self.width:
+            text = text[: self.width - 3] + "..."
+        click.echo(click.style(text, **STYLES[style]), file=self.file, color=self.color)
 
     def clear(self) -> None:
         """An empty screen, where there is one; a blank line elsewhere."""
-        if self.to.is_terminal:
-            self.to.clear()
+        if self.terminal:
+            click.clear()
         else:
             self.line()
 
@@ -190,7 +195,7 @@ class Printer:
         row: list[list[str]] = []
         for one in blocks:
             width = sum(len(other[0]) + 3 for other in row) + len(one[0])
-            if row and width > self.to.width - 8:
+            if row and width > self.width - 8:
                 self._row(row)
                 row = []
             row.append(one)

@@ -18,7 +18,7 @@ ROUNDS = 7
 CALLS = 2000
 
 FINISHED = ["check", "--submission", "solutions"]
-IMPORTS = "import numpy, pytest, click, rich.console"
+IMPORTS = "import numpy, pytest, click"
 WHOLE = {
     "make check, eight finished steps": ["make", "--silent", "check", "SUBMISSION=solutions"],
     "python -m grader check, the same": [sys.executable, "-m", "grader", *FINISHED],

@@ -62,7 +62,7 @@ def test_something_wrong_ends_with_1_and_says_what_is_next(nopeek, mine):
     assert any(line.split()[:3] == ["+", "2", "Scaled"] for line in lines)
     assert any(line.split()[:2] == ["-", "1"] and "not attempted" in line for line in lines)
     assert any(line.split()[:2] == ["x", "3"] for line in lines)
-    assert lines[-1].startswith("Next: read and fill in mine/step01_projections.py")
+    assert lines[-1] == "Next: fill in mine/step01_projections.py, then `make check` again."
 
 
 def test_step_named_is_the_only_one_judged(nopeek, mine):
