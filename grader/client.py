@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -199,10 +198,3 @@ class Worker:
             self.unread += piece
         data, self.unread = bytes(self.unread[:size]), self.unread[size:]
         return data
-
-
-def ended(worker: Worker | None) -> None:
-    """Closes a worker that may not be there, whatever state it is in."""
-    if worker is not None:
-        with contextlib.suppress(OSError):
-            worker.close()

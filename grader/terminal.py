@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from grader.grids import number_text, shape_text
 from grader.records import Array, CheckVerdict, Evidence, Influence, Report, Status, StepVerdict
 
 WIDTH = 80
@@ -247,17 +248,9 @@ def _signs(influence: Influence, output: int) -> str:
     return "".join(influence_sign(output, j, moved, influence) for j, moved in row)
 
 
-def number_text(value: Any, decimals: int) -> str:
-    """A cell's text."""
-    if isinstance(value, bool):
-        return "T" if value else "F"
-    if isinstance(value, int):
-        return str(value)
-    if not math.isfinite(value):
-        return str(value)
-    if value and not 1e-3 <= abs(value) < 1e5 and decimals <= 4:
-        return f"{value:.{decimals}g}"
-    return f"{value:.{decimals}f}"
+def _cell_text(value: Any, decimals: int) -> str:
+    """A cell's text; booleans in one letter."""
+    return ("T" if value else "F") if isinstance(value, bool) else number_text(value, decimals)
 
 
 def _flat(cells: Any) -> Iterable[Any]:
@@ -271,7 +264,7 @@ def _flat(cells: Any) -> Iterable[Any]:
 def _texts(array: Array, decimals: int) -> list[str]:
     wrong = set(array.wrong)
     return [
-        ("*" if i in wrong else " ") + number_text(cell, decimals)
+        ("*" if i in wrong else " ") + _cell_text(cell, decimals)
         for i, cell in enumerate(_flat(array.cells))
     ]
 
@@ -307,11 +300,6 @@ def block(array: Array, decimals: int = 2, like: Array | None = None) -> list[st
         more = " …" if columns > MAX_COLUMNS else ""
         lines.append(" ".join(cell.rjust(width) for cell in cells) + more)
     return _even([title, *lines, *(["…"] if rows > MAX_ROWS else [])])
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """`(2, 3)`; nothing for a single number."""
-    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" if shape else ""
 
 
 def _even(lines: list[str]) -> list[str]:
