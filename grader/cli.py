@@ -186,7 +186,7 @@ def _need_torch() -> None:
 
 
 def _write_json(path: Path, report: Report) -> None:
-    _write(path, json.dumps(report.to_dict(), indent=1, allow_nan=True) + "\n")
+    _write(path, json.dumps(report.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
 def _write_html(path: Path, report: Report) -> None:

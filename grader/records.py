@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -132,6 +133,15 @@ def step_from_dict(data: dict[str, Any]) -> StepVerdict:
     return StepVerdict(**{**data, "status": Status(data["status"]), "checks": checks})
 
 
+def _finite(data: Any) -> Any:
+    """The same data with strings for numbers that JSON does not have."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(item) for item in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
 @dataclass(frozen=True)
 class Report:
     """A submission's verdicts, and all that is needed to repeat them."""
@@ -159,7 +169,11 @@ class Report:
         return all(step.status is Status.PASSED for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON data, schema `nopeek/report/1`."""
+        """The report as JSON data, schema `nopeek/report/1`.
+
+        JSON has no infinity and no NaN: such numbers, in evidence, are the strings "inf", "-inf"
+        and "nan".
+        """
         return {
             "schema": SCHEMA,
             "submission": {"id": self.submission, "sha256": self.sha256},
@@ -168,5 +182,5 @@ class Report:
             "isolation": self.isolation,
             "score": self.score,
             "max_score": self.max_score,
-            "steps": [dataclasses.asdict(step) for step in self.steps],
+            "steps": [_finite(dataclasses.asdict(step)) for step in self.steps],
         }

@@ -98,6 +98,21 @@ def test_json_is_the_report(nopeek, mine, tmp_path):
         assert sum(check["max_points"] for check in step["checks"]) == step["max_points"]
 
 
+def test_json_holds_nothing_that_json_lacks(nopeek, tmp_path):
+    text = (ROOT / "solutions" / "step03_mask.py").read_text(encoding="utf-8")
+    end = "\ndef additive_mask(mask):\n    return np.where(mask, np.nan, np.inf)\n"
+    (tmp_path / "step03_mask.py").write_text(text + end, encoding="utf-8")
+    nopeek("check", "3", "--submission", tmp_path, "--json", tmp_path / "report.json")
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    text = (tmp_path / "report.json").read_text(encoding="utf-8")
+    report = json.loads(text, parse_constant=refuse)
+    evidence = next(c["evidence"] for c in report["steps"][0]["checks"] if c["evidence"])
+    assert {"inf", "nan"} <= {cell for row in evidence["got"][0]["cells"] for cell in row}
+
+
 def test_hidden_report_tells_no_input(nopeek, mine, tmp_path):
     done = nopeek(
         *("check", "3", "--submission", mine, "--suite", "hidden", "--seed", "12"),
