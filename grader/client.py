@@ -125,12 +125,13 @@ class Worker:
         keep: bool = False,
         arguments: bool = False,
         then: Sequence[Any] | None = None,
+        strict: bool = False,
     ) -> Answer:
         """Calls a function there.
 
         keep: hold the result, so that it can be fetched again later. arguments: also tell what
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
-        whose result is the answer.
+        whose result is the answer. strict: overflow and invalid operations of NumPy raise.
         """
         request = {
             "do": "call",
@@ -139,7 +140,12 @@ class Worker:
             "kwargs": dict(kwargs),
             "opaque": list(opaque),
         }
-        wishes: dict[str, Any] = {"keep": keep, "arguments": arguments, "then": then}
+        wishes: dict[str, Any] = {
+            "keep": keep,
+            "arguments": arguments,
+            "then": then,
+            "strict": strict,
+        }
         request.update({name: wish for name, wish in wishes.items() if wish})
         ok, printed = self._ask(request)
         try:

@@ -24,6 +24,7 @@ from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, W
 from grader.compare import Broken
 from grader.diagnosis import Call, Log
 from grader.given import Given
+from grader.protocol import Handle
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
 from grader.sandbox import Host, SandboxError
@@ -175,6 +176,22 @@ class Bench:
             return self._verdict(check, item, Status.SKIPPED, messages.NEVER_REPORTED)
         return self._failed(check, item, self.failure)
 
+    def _birth_of_nan(self, failure: Broken) -> str:
+        """If the wrong result holds a NaN: what made it, by making the same call once more."""
+        results = failure.evidence.got if failure.evidence else ()
+        nan = any("nan" in str(array.cells) for array in results)
+        call = self.log.calls[-1] if self.log.calls else None
+        if not nan or call is None or any(isinstance(value, Handle) for value in call.args):
+            return ""
+        try:
+            self._working().call(call.function, call.args, call.kwargs, strict=True)
+        except Raised as raised:
+            if raised.type == "FloatingPointError":
+                return messages.birth_of_nan(raised, self.attempt.source, self.attempt.step)
+        except CallFailed:
+            pass
+        return ""
+
     def _beside(self, item: pytest.Item) -> pytest.Item | None:
         """Another check of the same file: named as the next one, it keeps the file set up."""
         others = (other for other in self.items.values() if other is not item)
@@ -186,7 +203,9 @@ class Bench:
         visible = self.suite == "visible"
         match failure:
             case Broken():
-                message = failure.shown if visible else failure.told
+                message = failure.told
+                if visible:
+                    message = failure.shown + self._birth_of_nan(failure)
                 evidence = failure.evidence if visible else None
                 printed = self.printed if visible else ""
                 return self._verdict(

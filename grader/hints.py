@@ -30,7 +30,8 @@ def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]
     """
     given: dict[str, list[str]] = {}
     with contextlib.suppress(OSError, ValueError):
-        given = json.loads(memory.read_text(encoding="utf-8"))
+        read = json.loads(memory.read_text(encoding="utf-8"))
+        given = read if isinstance(read, dict) else {}
     before = set(given.get(step.id, ()))
     number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
     given[step.id] = sorted(before | {_name(hints[number])})

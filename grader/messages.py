@@ -77,6 +77,22 @@ def raised(
     return Status.ERROR, f"{function} raised {name}{text}{_place(failure, source, step)}"
 
 
+BIRTHS = {
+    "subtract": "infinity minus infinity has no value",
+    "multiply": "0 times infinity has no value",
+    "divide": "0 / 0 and infinity / infinity have no value",
+    "matmul": "0 times infinity has no value",
+    "exp": "the exponential of a large number is infinite",
+}
+
+
+def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
+    """Where the first number went bad that made a NaN of the result."""
+    operation = failure.text.rpartition(" ")[2]
+    why = f" ({BIRTHS[operation]})" if operation in BIRTHS else ""
+    return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
+
+
 def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits) -> str:
     """For a file that could not be imported. No input has reached it yet: its text may be shown."""
     match failure:

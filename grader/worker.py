@@ -374,7 +374,9 @@ class Session:
         Counting.products = 0
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
-        result = function(*args, **kwargs)
+        strict = {"over": "raise", "divide": "raise", "invalid": "raise"}
+        with np.errstate(**strict if request.get("strict") else {}):
+            result = function(*args, **kwargs)
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refilled([args, kwargs], request["then"])
             result = function(*args, **kwargs)

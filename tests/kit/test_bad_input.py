@@ -181,3 +181,40 @@ def test_missing_file_is_not_attempted(grade, steps):
     assert verdict.message == "There is no step02_scores.py in the submission."
     assert {check.status for check in verdict.checks} == {Status.NOT_ATTEMPTED}
     assert verdict.points == 0
+
+
+@pytest.mark.parametrize(
+    ("step", "lines", "words"),
+    [
+        (
+            "step03_mask",
+            ("def apply_mask(scores, mask):", "    return scores + (1 - mask) * -np.inf"),
+            r"invalid value encountered in multiply \(0 times infinity has no value\) \(.*line \d+",
+        ),
+        (
+            "step04_softmax",
+            (
+                "def softmax(scores, axis=-1):",
+                "    e = np.exp(scores - scores.max(axis=axis, keepdims=True))",
+                "    return e / e.sum(axis=axis, keepdims=True)",
+            ),
+            r"encountered in subtract \(infinity minus infinity has no value\) .*`e = np.exp",
+        ),
+        (
+            "step04_softmax",
+            (
+                "def softmax(scores, axis=-1):",
+                "    return np.exp(scores) / np.exp(scores).sum(axis=axis, keepdims=True)",
+            ),
+            r"overflow encountered in exp \(the exponential of a large number is infinite\)",
+        ),
+    ],
+    ids=["0 times infinity", "infinity minus infinity", "overflow"],
+)
+def test_nan_is_traced_to_its_birth(grade, steps, step, lines, words):
+    right = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8")
+    submission = Submission("nan", {step: right + "\n" + "\n".join(lines) + "\n"})
+    (visible,) = grade(submission, "visible", (steps.find(step),)).steps
+    assert any(re.search(words, check.message) for check in visible.checks)
+    (hidden,) = grade(submission, "hidden", (steps.find(step),)).steps
+    assert not any("It starts with" in check.message for check in hidden.checks)

@@ -1,0 +1,120 @@
+"""Causes: named when they give exactly these numbers, and not a guess otherwise."""
+
+import pytest
+
+from grader.grading import with_grader
+from grader.submission import Submission
+from grader.variants import FAIR, MISTAKES, read
+
+from .conftest import ROOT, SEED, STEPS
+
+
+@pytest.fixture
+def diagnosed(steps, host):
+    """diagnosed(step id, code at the end of the solution): the diagnosis of each failed check."""
+
+    def diagnose(step, end, suite="visible"):
+        source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") + end
+        submission, chosen = Submission("wrong", {step: source}), (steps.find(step),)
+        report = with_grader(
+            steps, host, suite, SEED, chosen, lambda grader: grader.grade(submission, chosen)
+        )
+        return {c.check: c.diagnosis for c in report.steps[0].checks if c.status == "failed"}
+
+    return diagnose
+
+
+ATTENTION = """
+def attention(q, k, v, mask=None):
+    scores = {scores}
+    if mask is not None:
+        scores = {masked}
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True) @ v
+"""
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_mistake_is_named_at_every_failed_check_of_its_function(diagnosed, suite):
+    end = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+    found = diagnosed("step02_scores", end, suite)
+    assert {diagnosis.misconception for diagnosis in found.values()} == {"score_no_scale"}
+    assert found["scores_agree"].says == "The scores are not divided by √d_k."
+
+
+def test_two_mistakes_are_both_named(diagnosed):
+    scores, masked = "q @ np.swapaxes(k, -1, -2)", "np.where(mask, scores, 0)"
+    found = diagnosed("step05_output", ATTENTION.format(scores=scores, masked=masked))
+    cause = found["attention_agree"]
+    assert cause.says.startswith("At least two things differ. ")
+    assert "score_no_scale" in cause.misconception
+    assert "mask_fill_zero" in cause.misconception or "mask_multiply" in cause.misconception
+
+
+def test_unknown_mistake_gets_no_cause(diagnosed):
+    end = "\ndef attention_scores(q, k):\n    return np.sin(q @ np.swapaxes(k, -1, -2)) + 0.123\n"
+    assert set(diagnosed("step02_scores", end).values()) == {None}
+
+
+def test_almost_a_known_mistake_gets_no_cause(diagnosed):
+    end = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2) * (1 + 1e-6)\n"
+    assert set(diagnosed("step02_scores", end).values()) == {None}
+
+
+def test_error_in_other_words_gets_no_cause(diagnosed):
+    end = "\ndef attention_scores(q, k):\n    raise ValueError('my own words')\n"
+    assert {str(found) for found in diagnosed("step02_scores", end).values()} <= {"None"}
+
+
+def test_writing_into_arguments_is_said_in_general(diagnosed):
+    end = (
+        "\ndef attention_scores(q, k):\n    q *= 1.0\n"
+        "    return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5\n"
+    )
+    found = diagnosed("step02_scores", end)
+    assert set(found) == {"scores_arguments"}
+    assert found["scores_arguments"].misconception == "np_input_mutated"
+
+
+def test_right_code_gets_no_cause(diagnosed):
+    assert diagnosed("step02_scores", "") == {}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hints_do_not_hold_the_code_of_the_solution(step):
+    text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    bodies = [part.split("### END SOLUTION")[0] for part in text.split("### BEGIN SOLUTION")[1:]]
+    lines = {line.strip().removeprefix("return ") for body in bodies for line in body.split("\n")}
+    code = [line for line in lines if len(line) > 12 and not line.startswith("#")]
+    told = [*step.hints, *(variant.hint for variant in read(MISTAKES, step))]
+    assert [(hint, line) for hint in told for line in code if line in hint] == []
+
+
+@pytest.mark.parametrize("step", [STEPS[1], STEPS[3]], ids=lambda step: step.id)
+def test_every_mistake_of_a_step_gets_a_cause_with_the_same_numbers(steps, host, step):
+    """Mistakes that write into arguments apart, each is found itself, or one that does the same."""
+
+    def work(grader):
+        found = {}
+        for variant in read(MISTAKES, step):
+            verdict = grader.step(variant.submission, step)
+            causes = [c.diagnosis for c in verdict.checks if c.diagnosis]
+            found[variant.name] = causes[0].misconception if causes else None
+        return found
+
+    found = with_grader(steps, host, "visible", 0, (step,), work)
+    named = {v.name: v.id for v in read(MISTAKES, step)}
+    exact = [name for name, cause in found.items() if cause == named[name]]
+    silent = [name for name, cause in found.items() if cause is None]
+    assert len(exact) >= 0.8 * len(found)
+    assert len(silent) <= 0.1 * len(found)
+
+
+def test_fair_variants_get_no_cause(steps, host):
+    step = STEPS[3]
+
+    def work(grader):
+        verdicts = [grader.step(variant.submission, step) for variant in read(FAIR, step)]
+        return [check.diagnosis for verdict in verdicts for check in verdict.checks]
+
+    assert set(with_grader(steps, host, "visible", 0, (step,), work)) == {None}
