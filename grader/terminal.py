@@ -92,7 +92,7 @@ class Printer:
     def step_row(self, number: int, step: StepVerdict) -> None:
         """A step's line in the overview."""
         sign, word, style = SIGNS[step.status]
-        note = "  not yet on your own earlier steps" if step.on_own_steps is False else ""
+        note = "  not yet on your own steps" if step.on_own_steps is False else ""
         points = f"{step.points:g}/{step.max_points:g}"
         self.row(f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}{note}", style)
 

@@ -1,0 +1,92 @@
+"""A step is judged on right earlier steps, and then tried on the student's own."""
+
+import pytest
+
+from grader.records import Status
+from grader.submission import Submission
+
+from .conftest import ROOT, STEPS
+
+PEEKING_MASK = (
+    "\ndef causal_mask(t_q, t_k=None):\n"
+    "    return np.tril(np.ones((t_q, t_k or t_q), bool), k=(t_k or t_q) - t_q + 1)\n"
+)
+
+
+def solutions():
+    return {
+        step.id: (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+        for step in STEPS[:5]
+    }
+
+
+@pytest.fixture
+def fifth(grade, steps):
+    """fifth(sources): the verdict on step 5."""
+
+    def judge(sources):
+        (verdict,) = grade(Submission("own", sources), "visible", (steps.find("5"),)).steps
+        return verdict
+
+    return judge
+
+
+def test_right_steps_work_on_each_other(fifth):
+    verdict = fifth(solutions())
+    assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
+
+
+def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
+    sources = solutions()
+    sources["step03_mask"] += PEEKING_MASK
+    verdict = fifth(sources)
+    assert verdict.status is Status.PASSED
+    assert verdict.points == verdict.max_points
+    assert verdict.on_own_steps is False
+    assert verdict.message == (
+        "It does not work yet on top of your own earlier steps: masked_self_attention."
+    )
+
+
+@pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])
+def test_earlier_step_that_cannot_be_imported(fifth, missing):
+    sources = solutions() | {"step03_mask": missing}
+    verdict = fifth(sources)
+    assert verdict.status is Status.PASSED
+    assert verdict.on_own_steps is False
+    assert verdict.message == "It cannot be imported on top of your own earlier steps."
+
+
+def test_missing_earlier_step(fifth):
+    sources = solutions()
+    del sources["step02_scores"]
+    assert fifth(sources).on_own_steps is False
+
+
+def test_step_without_anything_right_is_not_tried(fifth):
+    sources = solutions()
+    functions = ("attention_output", "attention", "masked_self_attention")
+    sources["step05_output"] = "".join(f"def {name}(*a, **k): return 0\n" for name in functions)
+    assert fifth(sources).on_own_steps is None
+
+
+def test_solution_of_the_step_itself_is_never_there(fifth):
+    sources = solutions()
+    sources["step05_output"] = (
+        "import sys\n"
+        "def attention_output(weights, v):\n"
+        "    import exercises.step05_output as mine\n"
+        "    name = 'masked_self_attention'\n"
+        "    found = [m for m in list(sys.modules.values()) if hasattr(m, name)]\n"
+        "    assert found in ([], [mine]), found\n"
+        "    return weights @ v\n"
+    )
+    assert fifth(sources).checks[0].status is Status.PASSED
+
+
+def test_later_steps_are_the_students_own(fifth):
+    sources = solutions()
+    sources["step05_output"] += "\nimport exercises.step06_loss\n"
+    verdict = fifth(sources)
+    assert verdict.status is Status.ERROR
+    assert "no step file step06_loss.py" in verdict.message
