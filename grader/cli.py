@@ -251,13 +251,12 @@ def watch(submission: Path, suite: str) -> None:
 def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
     """Never returns by itself."""
     from grader.records import Status
-    from grader.submission import read_folder
     from grader.watch import saves
 
     seen = saves([folder / step.filename for step in registry.steps])
     printer.line(f"watching {_shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
     for changed in seen:
-        submission = read_folder(folder, registry)
+        submission = _submitted(folder, registry)
         saved = [step for step in registry.steps if folder / step.filename in changed]
         printer.clear()
         found = grader.grade(submission, saved, _row(printer))

@@ -27,7 +27,7 @@ from grader.variants import MISTAKES, Variant, read
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
 REPLAY = PACKAGE / "replay.py"
-HANDLE = "handle of"
+HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
 _LAST = """
 def explaining(calls, causes):
     from exercises.replay import survivors

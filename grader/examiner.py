@@ -58,7 +58,7 @@ class Bench:
         self.host = host
         self.make_given = given
         self.suite = suite
-        self.items: dict[tuple[str, str], pytest.Item] = {}
+        self.items: dict[str, pytest.Item] = {}
         self.givens: dict[str, Given] = {}
         self.worker: Worker | None = None
         self.failure: BaseException | None = None
@@ -136,12 +136,11 @@ class Bench:
         """Puts the attempt on the bench through these checks, in order."""
         verdicts: dict[str, CheckVerdict] = {}
         for check in checks:
-            item = self.items.get((self.attempt.step.id, check.id))
             needed = verdicts.get(check.needs or "")
             if needed and needed.status in HOPELESS:
-                verdict = self._verdict(check, item, needed.status, needed.message)
+                verdict = self.verdict(check, needed.status, needed.message)
             else:
-                verdict = self._judged(check, item)
+                verdict = self._judged(check)
             if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
                 message = messages.not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
@@ -150,9 +149,9 @@ class Bench:
             item.session._setupstate.teardown_exact(None)
         return list(verdicts.values())
 
-    def _verdict(
-        self, check: Check, item: pytest.Item | None, status: Status, message: str, **more: Any
-    ) -> CheckVerdict:
+    def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
+        """The verdict on a check of any step whose checks were collected."""
+        item = self.items.get(check.id)
         sentence = (item.obj.__doc__ if isinstance(item, pytest.Function) else None) or check.id
         title = " ".join(sentence.split("\n\n")[0].split())
         points = check.points if status is Status.PASSED else 0.0
@@ -160,9 +159,10 @@ class Bench:
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
-    def _judged(self, check: Check, item: pytest.Item | None) -> CheckVerdict:
+    def _judged(self, check: Check) -> CheckVerdict:
+        item = self.items.get(check.id)
         if item is None:
-            return self._verdict(check, item, Status.FAILED, messages.NEVER_REPORTED)
+            return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
         self.failure = None
         self.printed = ""
         self.asked = check.function
@@ -171,10 +171,10 @@ class Bench:
         self.log.spans[check.id] = (start, len(self.log.calls))
         outcomes = [report.outcome for report in reports]
         if outcomes == ["passed"] * 3 and self.failure is None:
-            return self._verdict(check, item, Status.PASSED, "")
+            return self.verdict(check, Status.PASSED, "")
         if "failed" not in outcomes:
-            return self._verdict(check, item, Status.SKIPPED, messages.NEVER_REPORTED)
-        return self._failed(check, item, self.failure)
+            return self.verdict(check, Status.SKIPPED, messages.NEVER_REPORTED)
+        return self._failed(check, self.failure)
 
     def _birth_of_nan(self, failure: Broken) -> str:
         """If the wrong result holds a NaN: what made it, by making the same call once more."""
@@ -197,9 +197,7 @@ class Bench:
         others = (other for other in self.items.values() if other is not item)
         return next((other for other in others if other.parent is item.parent), None)
 
-    def _failed(
-        self, check: Check, item: pytest.Item, failure: BaseException | None
-    ) -> CheckVerdict:
+    def _failed(self, check: Check, failure: BaseException | None) -> CheckVerdict:
         visible = self.suite == "visible"
         match failure:
             case Broken():
@@ -208,28 +206,28 @@ class Bench:
                     message = failure.shown + self._birth_of_nan(failure)
                 evidence = failure.evidence if visible else None
                 printed = self.printed if visible else ""
-                return self._verdict(
-                    check, item, Status.FAILED, message, evidence=evidence, printed=printed
+                return self.verdict(
+                    check, Status.FAILED, message, evidence=evidence, printed=printed
                 )
             case Raised():
                 status, message = messages.raised(
                     failure, self.asked, self.attempt.source, self.attempt.step, visible
                 )
                 printed = self.printed if visible else ""
-                return self._verdict(check, item, status, message, printed=printed)
+                return self.verdict(check, status, message, printed=printed)
             case TimedOut():
                 message = messages.timed_out(failure, self.asked, self.host.limits)
-                return self._verdict(check, item, Status.TIMEOUT, message)
+                return self.verdict(check, Status.TIMEOUT, message)
             case Died():
-                return self._verdict(check, item, Status.ERROR, messages.died(self.asked))
+                return self.verdict(check, Status.ERROR, messages.died(self.asked))
             case Missing():
                 message = messages.missing(failure.name, self.names, self.attempt.step)
-                return self._verdict(check, item, Status.ERROR, message)
+                return self.verdict(check, Status.ERROR, message)
             case KitError() | SandboxError() | None:
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
         # Not for lack of care in the checks, but because a result can be anything at all.
         self.faults.append((check.id, failure))
-        return self._verdict(check, item, Status.ERROR, messages.unusable(check.function))
+        return self.verdict(check, Status.ERROR, messages.unusable(check.function))
 
 
 @dataclass
@@ -255,8 +253,7 @@ class _Session:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
-            step = item.path.stem.removeprefix("test_")
-            self.bench.items[step, item.name.removeprefix("test_")] = item
+            self.bench.items[item.name.removeprefix("test_")] = item
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.ran = True

@@ -169,10 +169,7 @@ class Grader:
 
     def _unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
         """A step whose code could not be run: all its checks share the reason."""
-        verdicts = [
-            CheckVerdict(check.id, check.function, check.id, status, 0.0, check.points, message)
-            for check in step.checks
-        ]
+        verdicts = [self.bench.verdict(check, status, message) for check in step.checks]
         return StepVerdict(
             step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
         )

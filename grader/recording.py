@@ -11,7 +11,7 @@ from typing import Any
 
 from grader.client import Answer, Raised
 from grader.examiner import Attempt, Bench, examine
-from grader.given import Given, Live, Recording
+from grader.given import Given, Recording
 from grader.protocol import Counted, Handle, Laid
 from grader.records import CheckVerdict
 from grader.registry import Limits, Registry, Step
@@ -81,8 +81,3 @@ def record(registry: Registry, step: Step) -> tuple[Mapping[str, Any], list[Chec
     given = Recording()
     verdicts = judge_reference(registry, step, given)
     return given.values, verdicts
-
-
-def judge_reference_hidden(registry: Registry, step: Step, seed: int) -> list[CheckVerdict]:
-    """The verdicts on the reference from the hidden checks."""
-    return judge_reference(registry, step, Live(seed), "hidden")

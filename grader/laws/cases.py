@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -35,6 +35,12 @@ class Case:
     def draw(self, salt: object) -> Draw:
         """More random numbers for this case, the same every time."""
         return Draw(salt, digest(self.arguments))
+
+    def others(self, names: Iterable[str], salt: str, size: float) -> Arguments:
+        """Values for these arguments that have nothing to do with their own."""
+        draw = self.draw((salt, size))
+        vocabulary = int(self.sizes.get("vocabulary", 2))
+        return {n: other_values(self.arguments[n], draw, size, vocabulary) for n in names}
 
     def changed(self, **arguments: Any) -> Case:
         """The same case with some arguments replaced."""

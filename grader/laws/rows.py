@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader.compare import EXACT, Broken, as_array, call_text, shown, shown_inputs, wrong_cells
 from grader.inputs import Arguments
-from grader.laws.cases import Case, Function, name_of, names_of, noting, other_values
+from grader.laws.cases import Case, Function, name_of, names_of, noting
 from grader.records import Evidence
 
 
@@ -31,7 +31,7 @@ def rows_are_independent(
         before = _results(function, case.arguments)
         rows = case.arguments[batched[0]].shape[0]
         for size in sizes:
-            others = _others(case, batched, size)
+            others = case.others(batched, "rows", size)
             for row in range(rows):
                 arguments = _others_replaced(case, others, row)
                 after = _results(function, arguments)
@@ -46,13 +46,6 @@ def _results(function: Function, arguments: Arguments) -> list[tuple[str, NDArra
     if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
         return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]
     return [("", as_array(value))]
-
-
-def _others(case: Case, batched: Sequence[str], size: float) -> Arguments:
-    """Other values for all sequences."""
-    draw = case.draw(("rows", size))
-    vocabulary = int(case.sizes.get("vocabulary", 2))
-    return {name: other_values(case.arguments[name], draw, size, vocabulary) for name in batched}
 
 
 def _others_replaced(case: Case, others: Arguments, row: int) -> Arguments:

@@ -22,7 +22,7 @@ from grader.compare import (
     wrong_cells,
 )
 from grader.inputs import Arguments
-from grader.laws.cases import Axes, Case, Function, name_of, other_values
+from grader.laws.cases import Axes, Case, Function, name_of
 from grader.records import Evidence, Influence
 
 UNMOVED = 1e-10
@@ -65,11 +65,10 @@ def _cut(arguments: Arguments, along: Axes, part: slice) -> Arguments:
     return {name: only(name, value) for name, value in arguments.items()}
 
 
-def _others(case: Case, along: Axes, size: float) -> Arguments:
-    """Other values for everything with a time axis."""
-    draw = case.draw(("future", size))
-    vocabulary = int(case.sizes.get("vocabulary", 2))
-    return {name: other_values(case.arguments[name], draw, size, vocabulary) for name in along}
+def _length(case: Case, along: Axes) -> int:
+    """How many positions there are."""
+    name, axis = next(iter(along.items()))
+    return int(case.arguments[name].shape[axis])
 
 
 def _replaced(case: Case, along: Axes, part: slice, others: Arguments) -> Arguments:
@@ -86,11 +85,10 @@ def _replaced(case: Case, along: Axes, part: slice, others: Arguments) -> Argume
 
 def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[int, Arguments]]:
     """Every cut with everything behind it replaced, smallest change first."""
-    name, axis = next(iter(along.items()))
-    length = case.arguments[name].shape[axis]
+    name, length = next(iter(along)), _length(case, along)
     # Tokens have no size: replacing them once is all there is.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
-        others = _others(case, along, size)
+        others = case.others(along, "future", size)
         for start in range(1, length):
             yield start, _replaced(case, along, slice(start, None), others)
 
@@ -109,8 +107,7 @@ def future_does_not_matter(
     sizes: how large the numbers are that come in their place.
     """
     for case in cases:
-        first, time = next(iter(along.items()))
-        length = case.arguments[first].shape[time]
+        length = _length(case, along)
         before = timed_output(function, case.arguments, axis, length)
         for start, arguments in _futures(case, along, sizes):
             after = timed_output(function, arguments, axis, length)
@@ -172,10 +169,9 @@ def _with_map(broken: Broken, function: Function, case: Case, along: Axes, axis:
 
 def influence(function: Function, case: Case, along: Axes, axis: int = -2) -> Influence:
     """Which output position moves, and how far, when one input position is replaced."""
-    first, time = next(iter(along.items()))
-    length = case.arguments[first].shape[time]
+    length = _length(case, along)
     before = timed_output(function, case.arguments, axis, length)
-    others = _others(case, along, 1.0)
+    others = case.others(along, "future", 1.0)
     columns = []
     for source in range(length):
         arguments = _replaced(case, along, slice(source, source + 1), others)
@@ -202,8 +198,7 @@ def prefix_gives_the_same(
 ) -> None:
     """One pass over everything gives what separate passes over every prefix give."""
     for case in cases:
-        first, time = next(iter(along.items()))
-        length = case.arguments[first].shape[time]
+        length = _length(case, along)
         whole = timed_output(function, case.arguments, axis, length)
         for end in range(1, length):
             prefix = _cut(case.arguments, along, slice(0, end))

@@ -90,6 +90,7 @@ def test_broken_file_gets_a_sentence(hasty, source, step_status, status, words, 
     assert verdict.points == 0
     assert verdict.checks[0].status is status
     assert re.search(words, verdict.checks[0].message)
+    assert verdict.checks[0].title.startswith("Scores are ")
 
 
 def body(*lines):

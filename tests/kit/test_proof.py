@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader.messages import unusable
 from grader.proof import prove
 from grader.variants import FAIR, MISTAKES, read
 
@@ -18,6 +19,13 @@ def test_checks_reject_mistakes_and_accept_fair_variants(steps, host, step, suit
         if not finding.ok
     }
     assert bad == {}
+    stumbled = [
+        (finding.variant.name, check.check)
+        for finding in findings
+        for check in finding.verdict.checks
+        if check.message == unusable(check.function)
+    ]
+    assert stumbled == []
 
 
 def test_there_are_enough_of_both():

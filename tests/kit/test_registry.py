@@ -24,6 +24,11 @@ def test_steps_are_numbered_in_order():
     assert [step.number for step in STEPS] == list(range(1, len(STEPS) + 1))
 
 
+def test_checks_have_names_of_their_own(steps):
+    names = [check.id for step in steps.steps for check in step.checks]
+    assert len(names) == len(set(names))
+
+
 def test_first_check_of_a_function_is_what_the_others_need(steps):
     for step in STEPS:
         for function in step.functions:
