@@ -75,6 +75,7 @@ class Grader:
             self.seed,
             self.bench.host.isolation.name,
             tuple(verdicts),
+            self.bench.host.isolation.held,
         )
 
     def _each(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -82,6 +83,8 @@ class CheckVerdict:
     evidence: Evidence | None = None
     printed: str = ""
     diagnosis: Diagnosis | None = None
+    fingerprint: str = ""
+    """Of the wrong answers, to the last bit: the same for all who gave the same to this seed."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,8 @@ class Report:
     seed: int
     isolation: str
     steps: tuple[StepVerdict, ...]
+    held: Mapping[str, bool] = field(default_factory=dict)
+    """What the isolation was probed for, and whether it held."""
 
     @property
     def score(self) -> float:
@@ -180,7 +185,48 @@ class Report:
             "suite": self.suite,
             "seed": self.seed,
             "isolation": self.isolation,
+            "held": dict(self.held),
             "score": self.score,
             "max_score": self.max_score,
             "steps": [_finite(dataclasses.asdict(step)) for step in self.steps],
         }
+
+
+def report_from_dict(data: dict[str, Any]) -> Report:
+    """The report that `Report.to_dict` made this of."""
+    submission = data["submission"]
+    return Report(
+        submission["id"],
+        submission["sha256"],
+        data["suite"],
+        data["seed"],
+        data["isolation"],
+        tuple(map(step_from_dict, data["steps"])),
+        data["held"],
+    )
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What became of one student's submission: a report, or the reason why there is none.
+
+    student: the id as it was handed in, any text at all. warnings: what had to be passed over.
+    attempts: how many there were; the latest counts. seconds: what grading it took.
+    """
+
+    student: str
+    report: Report | None
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+    attempts: int = 1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Students whose work on a step a human should look at side by side; never a verdict."""
+
+    students: tuple[str, ...]
+    step: str
+    why: str
+    share: float = 1.0

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -42,6 +43,8 @@ class Isolation(Protocol):
     """A way to start the worker program."""
 
     name: str
+    held: Mapping[str, bool]
+    """What it was probed for here, and whether that held; empty if it promises nothing."""
 
     def command(self, program: list[str]) -> list[str]:
         """The command line that runs `program` under this isolation."""
@@ -54,6 +57,7 @@ class Process:
     """A process with limits, for code that is trusted not to attack."""
 
     name = "process"
+    held: Mapping[str, bool] = {}
 
     def command(self, program: list[str]) -> list[str]:
         """The program itself."""
