@@ -25,6 +25,7 @@ class Submission:
     id: str
     sources: Mapping[str, str] = field(repr=False)
     refused: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def sha256(self) -> str:
