@@ -9,7 +9,8 @@ from .conftest import ROOT
 
 LAYERS = [
     {"records"},
-    {"registry", "submission", "inputs", "protocol"},
+    {"registry", "submission", "inputs", "protocol"}
+    | {"folders", "archives", "names", "cells", "notebooks", "handins", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
