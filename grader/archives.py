@@ -22,8 +22,8 @@ from grader.names import shown
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBERS = 20_000
 MAX_DIRECTORY = 4 * 2**20
-MAX_RATIO = 1_000
-"""What deflating can save at most is 1,032 to 1; only bombs come near."""
+MAX_RATIO = 200
+"""Of a file's size to what it takes in the archive. Code and notebooks are far below."""
 
 BROKEN = (
     zipfile.BadZipFile,

@@ -53,18 +53,22 @@ class Place(Protocol):
 class Folder:
     """An open folder. Where the system has descriptors for folders, all goes through one."""
 
-    def __init__(self, path: Path, descriptor: int | None) -> None:
+    def __init__(self, path: Path, descriptor: int | None, most: int = MAX_NAMES) -> None:
         self.path = path
         self.descriptor = descriptor
+        self.most = most
         self.inner: list[Folder] = []
 
     @classmethod
-    def open(cls, path: Path) -> Folder:
-        """The folder at a path of one's own, links in it followed; SubmissionError."""
+    def open(cls, path: Path, most: int = MAX_NAMES) -> Folder:
+        """The folder at a path of one's own, links in it followed; SubmissionError.
+
+        most: how many names it may hold.
+        """
         if os.open not in os.supports_dir_fd:
-            return cls(path, None)
+            return cls(path, None, most)
         try:
-            return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+            return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY), most)
         except (OSError, ValueError) as error:
             raise SubmissionError(f"{path} cannot be opened: {_why(error)}") from error
 
@@ -74,10 +78,14 @@ class Folder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Closes it and all that was opened by way of it."""
+    def close_inner(self) -> None:
+        """Closes all that was opened by way of it."""
         while self.inner:
             self.inner.pop().close()
+
+    def close(self) -> None:
+        """Closes it and all that was opened by way of it."""
+        self.close_inner()
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
@@ -92,13 +100,22 @@ class Folder:
             with os.scandir(self.path if self.descriptor is None else self.descriptor) as entries:
                 found = [
                     (entry.name, entry.is_dir(follow_symlinks=False))
-                    for entry in islice(entries, MAX_NAMES + 1)
+                    for entry in islice(entries, self.most + 1)
                 ]
         except OSError as error:
             raise SubmissionError(f"it cannot be listed: {_why(error)}") from error
-        if len(found) > MAX_NAMES:
-            raise SubmissionError(f"it holds more than {MAX_NAMES:,} files")
+        if len(found) > self.most:
+            raise SubmissionError(f"it holds more than {self.most:,} files")
         return sorted((name, is_folder) for name, is_folder in found if not litter(name))
+
+    def kind(self, name: str) -> str:
+        """`folder`, `file`, `link`, or `other` (a pipe, a device, nothing at all)."""
+        try:
+            mode = self._stat(name).st_mode
+        except (OSError, ValueError):
+            return "other"
+        kinds = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
+        return kinds.get(stat.S_IFMT(mode), "other")
 
     def folders(self) -> list[str]:
         return [name for name, is_folder in self._names() if is_folder]
@@ -161,8 +178,9 @@ class Folder:
 
 
 class Some:
-    """Some files of a folder, each under a name of its own: `step02_scores.py` for what a course
-    platform has called `doejohn_12345_678901_step02_scores.py`.
+    """Some files of a folder, each under another name.
+
+    `step02_scores.py`, for one that a platform has called `doejohn_12345_678901_step02_scores.py`.
     """
 
     def __init__(self, folder: Folder, names: Mapping[str, str]) -> None:

@@ -23,8 +23,8 @@ def shown(name: str) -> str:
 def safe_name(student: str) -> str:
     """A file's name for a student's id: at most 100 characters, fit for every system.
 
-    A plain id (small letters, digits, `@ + . _ -`, up to 60) is its own name. Any other gets what is
-    readable of it, `~` and 128 bits of its hash, so no two ids have the same name, not even
+    A plain id (small letters, digits, `@ + . _ -`, up to 60) is its own name. Any other gets what
+    is readable of it, `~` and 128 bits of its hash, so no two ids have the same name, not even
     where a file system takes capital letters for small ones or composes accents.
 
     >>> safe_name("alice")

@@ -10,7 +10,17 @@ from .conftest import ROOT
 LAYERS = [
     {"records"},
     {"registry", "submission", "inputs", "protocol"}
-    | {"folders", "archives", "names", "cells", "notebooks", "handins", "intake"},
+    | {
+        "folders",
+        "archives",
+        "names",
+        "cells",
+        "ipynb",
+        "notebooks",
+        "handins",
+        "layouts",
+        "intake",
+    },
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
