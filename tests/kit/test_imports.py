@@ -9,7 +9,18 @@ from .conftest import ROOT
 
 LAYERS = [
     {"records"},
-    {"registry", "submission", "inputs", "protocol"},
+    {"registry", "submission", "inputs", "protocol"}
+    | {
+        "folders",
+        "archives",
+        "names",
+        "cells",
+        "ipynb",
+        "notebooks",
+        "handins",
+        "layouts",
+        "intake",
+    },
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
     {"probe", "attempts"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
