@@ -8,16 +8,17 @@ import pytest
 from .conftest import ROOT
 
 LAYERS = [
-    {"records"},
+    {"records", "plain"},
     {"registry", "submission", "inputs", "protocol"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
+    | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
     | {"hints", "diagnosis", "replay", "parallel", "watch"},
-    {"cli"},
+    {"cli", "cli_reports"},
     {"__main__"},
 ]
-RENDERERS = {"grids", "page", "terminal"}
+RENDERERS = {"grids", "page", "terminal", "classpage", "classsummary"}
 
 
 def imported(path: Path) -> set[str]:
@@ -39,6 +40,7 @@ def own(path: Path) -> set[str]:
 
 
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
+EXPORTS = sorted((ROOT / "grader" / "exports").glob("*.py"))
 CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py")) + sorted(
     (ROOT / "tests" / "hidden").glob("*.py")
 )
@@ -78,4 +80,10 @@ def test_checks_know_neither_solutions_nor_reference(path):
 
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
-    assert own(ROOT / "grader" / f"{name}.py") <= {"records", "grids"}
+    allowed = {"records", "plain", "grids", "classsummary", "page"}
+    assert own(ROOT / "grader" / f"{name}.py") <= allowed
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.stem)
+def test_exports_see_records_only(path):
+    assert own(path) <= {"records", "plain", "exports"}

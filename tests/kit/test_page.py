@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from grader.grids import MAX_LINES, are_weights, exhibits, findings, influence_grid
-from grader.page import MAX_PRINTED_LINES, MAX_TEXT, page
+from grader.page import MAX_PRINTED_LINES, page
+from grader.plain import MAX_TEXT
 from grader.records import (
     Array,
     CheckVerdict,
