@@ -14,11 +14,12 @@ from markupsafe import Markup
 
 from grader.classsummary import BINS, Row, Spread, Summary
 from grader.page import SIGNS, template
-from grader.plain import file_name
+from grader.plain import file_name, one_line
 from grader.records import Alike
 
 NAMED = 10  # who made a mistake, at a glance
 LISTED = 200  # and when unfolded; the table of all students has everyone
+MAX_NAME = 80
 FOLDED = 300  # a longer table of students is folded up at first
 WIDTH, HEIGHT, TOP, FOOT = 640, 220, 24, 28  # of the drawing, its upper and lower margin
 
@@ -57,6 +58,11 @@ def link(file: str) -> str:
     return f"feedback/{quote(file, safe='')}.html"
 
 
+def short(name: str) -> str:
+    """A name that leaves room for others; its whole length stands on the student's page."""
+    return one_line(name, MAX_NAME)
+
+
 def _script() -> Markup:
     text = Path(__file__).with_name("class.js").read_text(encoding="utf-8")
     return Markup(text)
@@ -86,6 +92,7 @@ def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
         "drawing": {"width": WIDTH, "height": HEIGHT, "foot": FOOT},
         "link": link,
         "file_name": file_name,
+        "short": short,
         "marks": marks,
     }
     return template("class.html").generate(data)
