@@ -60,7 +60,7 @@ def link(file: str) -> str:
 
 def short(name: str) -> str:
     """A name that leaves room for others; its whole length stands on the student's page."""
-    return one_line(name, MAX_NAME)
+    return one_line(name, MAX_NAME) or "(no name)"
 
 
 def _script() -> Markup:

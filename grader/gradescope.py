@@ -30,9 +30,9 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same kit makes the same zip
 # Plain processes are not among them: students could read the solutions.
 ISOLATIONS = ("bubblewrap", "process+")
 SECONDS_PER_STEP = 90
-NOTHING_HOLDS = (
-    "This could not be graded: no sandbox holds on this machine. Tell your instructor, who sees "
-    "in the autograder's log what was tried."
+NOT_GRADED = (
+    "This could not be graded here, which is no fault of yours. Tell your instructor: the "
+    "autograder's log says why."
 )
 NOT_FINISHED = "This could not be graded in the time that there is. Tell your instructor."
 
@@ -114,7 +114,7 @@ def _graded(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
                 found = report_from_dict(json.loads(report.read_text(encoding="utf-8")))
                 seconds = time.monotonic() - start
                 return results(Graded(_student(home), found, seconds=seconds))
-    return failure(NOTHING_HOLDS)
+    return failure(NOT_GRADED)
 
 
 def main(home: Path) -> None:
