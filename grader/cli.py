@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import json
 import os
 import sys
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING
 import click
 
 from grader import registry as registry_module
-from grader.cli_grade import grade
 from grader.problem import Problem, need_torch, steps_named
 from grader.registry import ROOT, Registry, Step
 
@@ -28,7 +28,31 @@ if TYPE_CHECKING:
 EXERCISES = ROOT / "exercises"
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class _Later(click.Group):
+    """Commands whose modules are imported when they are asked for: a student's never are."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *LATER])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LATER:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
+        return command
+
+
+LATER = {
+    "grade": "grader.cli_grade",
+    "export": "grader.cli_reports",
+    "release": "grader.cli_reports",
+}
+
+
+@click.group(
+    cls=_Later,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="nopeek", prog_name="nopeek")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -359,9 +383,6 @@ def proof(step: tuple[str, ...], suite: str, seed: int | None, everything: bool)
     printer.line()
     printer.line(f"{suite} checks, seed {seed}")
     sys.exit(0 if good else 1)
-
-
-cli.add_command(grade)
 
 
 def main() -> None:

@@ -18,9 +18,10 @@ from grader.problem import Problem, need_torch, steps_named
 if TYPE_CHECKING:
     from grader.classroom import Progress
     from grader.gradebook import Gradebook
+    from grader.intake import Entry
     from grader.judge import Exam
     from grader.records import Change
-    from grader.registry import Step
+    from grader.registry import Registry, Step
 
 AHEAD = 2  # submissions that wait for each judge, so that none waits for the next one to be read
 MAX_SHOWN = 10
@@ -54,16 +55,14 @@ def grade(
 
     Stopped at any moment and started again, it goes on where it was.
     """
-    from grader import gradebook, intake, judge, publishing
+    from grader import gradebook, judge, publishing
     from grader.classroom import Run
 
     if suite == "hidden":
         need_torch()
     registry = registry_module.load()
     steps = steps_named(registry, names)
-    entries = intake.entries(submissions, registry)
-    if not entries:
-        raise Problem(f"there is nothing to grade in {submissions}")
+    entries = _entries(submissions, registry)
     _made(out)
     with _said(), gradebook.Gradebook(out, write=True) as book:
         exam = _exam(steps, book, suite, seed, isolation, scheduler)
@@ -75,6 +74,23 @@ def grade(
         publishing.publish(book, run.number, out, registry)
         _summary(book, run.number, progress, out)
     sys.exit(1 if progress.refused else 0)
+
+
+def _entries(folder: Path, registry: Registry) -> Sequence[Entry]:
+    """The students; what is nobody's is told."""
+    from grader import intake
+    from grader.plain import one_line
+    from grader.submission import SubmissionError
+
+    try:
+        listing = intake.survey(folder, registry)
+    except SubmissionError as error:
+        raise Problem(str(error)) from None
+    for name, reason in listing.ignored.items():
+        click.echo(f"ignored: {one_line(name, 60)}: {reason}")
+    if not listing.entries:
+        raise Problem(f"there is nothing to grade in {folder}")
+    return listing.entries
 
 
 def _made(folder: Path) -> None:
@@ -114,8 +130,8 @@ def _exam(
     scheduler: str | None,
 ) -> Exam:
     """What the class is put through. Where it is graded here, the isolation is probed here."""
-    from grader import grading, sandbox
-    from grader.judge import Exam
+    from grader import grading, probe
+    from grader.judge import Exam, found_to_hold
     from grader.version import kit_digest
 
     if suite == "visible":
@@ -126,7 +142,9 @@ def _exam(
         known = book.seed(suite)
         seed = grading.fresh_seed() if known is None else known
     if not scheduler:
-        isolation = sandbox.isolation_for_grading(isolation).name
+        here = probe.isolation_for_grading(isolation, registry_module.load().limits)
+        found_to_hold(here)
+        isolation = here.name
     return Exam(suite, seed, isolation, tuple(step.id for step in steps), kit_digest())
 
 
@@ -186,6 +204,16 @@ def _time(seconds: float) -> str:
     return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
 
 
+def gradebook_in(folder: Path) -> Gradebook:
+    """The gradebook that a class was graded to, open for reading."""
+    from grader.gradebook import Gradebook, GradebookError
+
+    try:
+        return Gradebook(folder)
+    except GradebookError as error:
+        raise Problem(str(error)) from None
+
+
 def _summary(book: Gradebook, run: int, progress: Progress, out: Path) -> None:
     """What there is to know at the end."""
     parts = [f"{progress.judged} graded"]
@@ -203,11 +231,10 @@ def _summary(book: Gradebook, run: int, progress: Progress, out: Path) -> None:
 
 
 def _changed(change: Change) -> str:
-    from grader.terminal import clean
+    from grader.plain import one_line
 
     points = [
         "not gradable" if graded.report is None else f"{graded.report.score:g}"
         for graded in (change.before, change.after)
     ]
-    name = clean(change.student, 60)
-    return f"{name}: {points[0]} -> {points[1]} ({change.because})"
+    return f"{one_line(change.student, 60)}: {points[0]} -> {points[1]} ({change.because})"

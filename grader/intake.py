@@ -23,7 +23,6 @@ from pathlib import Path
 from grader import handins, layouts
 from grader.folders import Folder, Place, Some, SubmissionError
 from grader.layouts import Attempt, Found
-from grader.names import safe_name as safe_name
 from grader.registry import Registry
 from grader.submission import Submission
 

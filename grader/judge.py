@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -91,7 +91,8 @@ def main() -> None:
     os.dup2(null, 1)
     data = _receive(questions)
     if data is not None:
-        _serve(Exam(**{**data, "steps": tuple(data["steps"])}), questions, answers)
+        exam = Exam(**{**data["exam"], "steps": tuple(data["exam"]["steps"])})
+        _serve(exam, data["held"], questions, answers)
 
 
 def _end_with_parent() -> None:
@@ -102,20 +103,22 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
 
 
-def _serve(exam: Exam, questions: IO[bytes], answers: IO[bytes]) -> None:
-    from grader import grading, sandbox
+def _serve(
+    exam: Exam, held: Mapping[str, bool] | None, questions: IO[bytes], answers: IO[bytes]
+) -> None:
+    from grader import grading, probe, sandbox
 
     registry = load()
     steps = [registry.find(name) for name in exam.steps]
     try:
         if exam.kit != kit_digest():
             raise KitError("the kit here is not the one that grades: install the same everywhere")
-        isolation = sandbox.isolation_for_grading(exam.isolation)
+        isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
         with _Spares(isolation, registry.limits) as spares:
 
             def work(grader: grading.Grader) -> None:
                 grader.library.host = spares.trusted
-                _send(answers, {"ready": os.getpid()})
+                _send(answers, {"held": dict(isolation.held)})
                 while (question := _receive(questions)) is not None:
                     submission = Submission(**question)
                     with spares.next() as host:
@@ -154,6 +157,14 @@ class _Spares:
 
 # Its owner.
 
+# What was found here by probing an isolation, for the judges that are started later.
+_held: dict[str, Mapping[str, bool]] = {}
+
+
+def found_to_hold(isolation: Isolation) -> None:
+    """Tells the judges of this process what an isolation was probed for already."""
+    _held[isolation.name] = dict(isolation.held)
+
 
 class Judge:
     """The process, seen from the one that hands out the work."""
@@ -171,13 +182,15 @@ class Judge:
             start_new_session=True,  # Ctrl-C is for the process that has started it
         )
         try:
-            answer = self._ask(dataclasses.asdict(exam), START_SECONDS)
+            known = _held.get(exam.isolation)
+            answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
         except JudgeLost as lost:
             self.close()
             raise JudgeRefuses(f"the judge does not start: {lost}") from None
         if "refused" in answer:
             self.close()
             raise JudgeRefuses(answer["refused"])
+        _held[exam.isolation] = answer["held"]
 
     def grade(self, submission: Submission) -> Outcome:
         """The report on a submission; JudgeLost if none comes."""
@@ -249,6 +262,7 @@ def graded(exam: Exam, submission: Submission) -> Outcome:
                 return judge.grade(submission)
             except JudgeLost as lost:
                 judge.process.kill()
+                judge.process.wait()
                 reason = str(lost)
     return Outcome(None, f"The judge was lost twice while it was judged: {reason}.", 0.0)
 

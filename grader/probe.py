@@ -250,10 +250,20 @@ def _complaint(isolation: Isolation) -> str:
     return lines[-1][:200] if lines else "no worker starts in it"
 
 
-def isolation_for_grading(name: str, limits: Limits) -> Isolation:
+def _probed_or_refused(isolation: Isolation, limits: Limits) -> Mapping[str, bool]:
+    try:
+        return probed(isolation, limits)
+    except (CallFailed, SandboxError):
+        raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
+
+
+def isolation_for_grading(
+    name: str, limits: Limits, held: Mapping[str, bool] | None = None
+) -> Isolation:
     """The isolation of that name, probed; `auto` is bubblewrap. SandboxError if it does not hold.
 
-    `process` promises nothing, so it is only taken where it is asked for by name.
+    `process` promises nothing, so it is only taken where it is asked for by name. held: what this
+    process, on this machine, has found before; then it is not probed again.
     """
     if name == "process":
         return Process()
@@ -262,11 +272,7 @@ def isolation_for_grading(name: str, limits: Limits) -> Isolation:
     if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
         raise SandboxError(ELSEWHERE)
     isolation = (_process_plus if name == "process+" else _bubblewrap)(limits)
-    try:
-        held = probed(isolation, limits)
-    except (CallFailed, SandboxError):
-        raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
-    isolation.held = held
+    isolation.held = held = held or _probed_or_refused(isolation, limits)
     exempt = EXEMPT.get(isolation.name, set())
     if failed := [promise for promise in held if not held[promise] and promise not in exempt]:
         raise SandboxError(LEAKS.format(isolation.name, "; ".join(failed)))

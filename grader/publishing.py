@@ -22,8 +22,8 @@ from grader.exports.grades import grades
 from grader.exports.options import Options
 from grader.gradebook import Gradebook
 from grader.likeness import near_sources, same_answers
+from grader.names import safe_name
 from grader.page import feedback
-from grader.plain import file_name
 from grader.records import Alike, Graded
 from grader.registry import ROOT, Registry
 
@@ -61,7 +61,7 @@ def publish(book: Gradebook, run: int, out: Path, registry: Registry) -> None:
 
 
 def _one_student(graded: Graded, out: Path) -> None:
-    name = file_name(graded.student)
+    name = safe_name(graded.student)
     _write(out / "feedback" / f"{name}.html", [feedback(graded)])
     if graded.report is not None:
         text = json.dumps(graded.report.to_dict(), indent=1, allow_nan=False)
@@ -70,7 +70,9 @@ def _one_student(graded: Graded, out: Path) -> None:
 
 def _sweep(out: Path, names: set[str]) -> None:
     """Removes the pages of students who are no longer in the class."""
-    for path in itertools.chain((out / "reports").glob("*.json"), (out / "feedback").glob("*.html")):
+    for path in itertools.chain(
+        (out / "reports").glob("*.json"), (out / "feedback").glob("*.html")
+    ):
         if path.stem not in names:
             path.unlink()
 

@@ -8,28 +8,23 @@ import pytest
 from .conftest import ROOT
 
 LAYERS = [
-    {"records"},
-    {"registry", "submission", "inputs", "protocol"}
-    | {
-        "folders",
-        "archives",
-        "names",
-        "cells",
-        "ipynb",
-        "notebooks",
-        "handins",
-        "layouts",
-        "intake",
-    },
+    {"records", "plain", "names"},
+    {"registry", "submission", "inputs", "protocol", "version"}
+    | {"folders", "archives", "cells", "ipynb", "notebooks", "handins", "layouts", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
-    {"probe", "attempts"},
-    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
+    {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
+    | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
     | {"hints", "diagnosis", "replay", "parallel", "watch"},
+    {"judge"},
+    {"gradebook", "cluster"},
+    {"classroom", "publishing"},
+    {"problem"},
+    {"cli_grade", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = {"grids", "page", "terminal"}
+RENDERERS = {"grids", "page", "terminal", "classpage", "classsummary"}
 
 
 def imported(path: Path) -> set[str]:
@@ -52,6 +47,7 @@ def own(path: Path) -> set[str]:
 
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
+EXPORTS = sorted((ROOT / "grader" / "exports").glob("*.py"))
 CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py")) + sorted(
     (ROOT / "tests" / "hidden").glob("*.py")
 )
@@ -97,4 +93,10 @@ def test_checks_know_neither_solutions_nor_reference(path):
 
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
-    assert own(ROOT / "grader" / f"{name}.py") <= {"records", "grids"}
+    allowed = {"records", "plain", "names", "grids", "classsummary", "page"}
+    assert own(ROOT / "grader" / f"{name}.py") <= allowed
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.stem)
+def test_exports_see_records_only(path):
+    assert own(path) <= {"records", "plain", "names", "exports"}

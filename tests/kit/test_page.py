@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from grader.grids import MAX_LINES, are_weights, exhibits, findings, influence_grid
-from grader.page import MAX_PRINTED_LINES, MAX_TEXT, page
+from grader.page import MAX_PRINTED_LINES, page
+from grader.plain import MAX_TEXT
 from grader.records import (
     Array,
     CheckVerdict,
@@ -27,7 +28,7 @@ from grader.records import (
 
 from .conftest import ROOT, STEPS
 
-VOID = {"meta", "link"}
+VOID = {"meta", "link", "input"}
 DRAWN = {"rect", "path"}  # of SVG, closed in themselves
 HOSTILE = {
     "element": "<script>alert(1)</script>",
