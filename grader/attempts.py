@@ -15,7 +15,7 @@ import threading
 import numpy as np
 
 PTRACE_SEIZE = 0x4206
-PLACES = (".", "..", "/", "/tmp", "/dev/shm", "/var/tmp", os.path.dirname(os.__file__))
+PLACES = (".", "..", "/", "/tmp", "/dev/shm", "/var/tmp")
 
 
 def computes(seed):

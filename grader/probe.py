@@ -30,7 +30,6 @@ from grader.sandbox.world import World, find_world
 ATTEMPTS = Path(__file__).with_name("attempts.py")
 STEP_SECONDS = 60.0
 HASTE = 0.2
-LIBRARY = Path(os.__file__).parent
 TOO_MANY = 200_000
 CHATTER = 200  # thousand characters
 PATHS_UNKNOWN = "paths of the host are unknown"
@@ -147,11 +146,12 @@ def _time(probe: Probe) -> bool:
 
 
 def _nothing_left(probe: Probe) -> bool:
+    """Where it does not hold, what was left is removed from the host."""
     try:
         probe.try_to("leaves", probe.token)
         return bool(probe.try_to("finds", probe.token) == [])
     finally:
-        for folder in (probe.host.folder, "/", "/tmp", "/dev/shm", "/var/tmp", LIBRARY):
+        for folder in (probe.host.folder, "/", "/tmp", "/dev/shm", "/var/tmp"):
             with contextlib.suppress(OSError):
                 (Path(folder) / f"{probe.token}.locked").rmdir()
             with contextlib.suppress(OSError):

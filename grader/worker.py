@@ -528,7 +528,7 @@ class Walls:
 
 
 def _serve(channel, memory_mib, seconds, walls):
-    sys.argv[:] = [PACKAGE]
+    sys.argv[:] = sys.orig_argv[:] = [PACKAGE]
     _silence()
     _limit(memory_mib, seconds, 0 if walls else None)
     if walls:

@@ -5,6 +5,7 @@ the first of them says what to do.
 """
 
 import ctypes
+import json
 import math
 import os
 import platform
@@ -12,6 +13,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import textwrap
 import time
 from dataclasses import replace
@@ -19,13 +21,15 @@ from pathlib import Path
 
 import pytest
 
-from grader import probe, registry, sandbox
+from grader import grading, probe, registry, sandbox
 from grader.client import Died, Program, Raised, TimedOut, Worker
 from grader.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probed
 from grader.sandbox import SandboxError, syscalls
 from grader.sandbox.world import find_world
+from grader.submission import read_folder
 
 from . import processes
+from .conftest import SEED
 
 pytestmark = pytest.mark.skipif(not processes.LINUX, reason="sandboxes are for Linux")
 LIMITS = replace(registry.load().limits, call_seconds=20.0, memory_mib=512)
@@ -93,8 +97,15 @@ def test_promise_does_not_hold_without_a_sandbox(promise):
     assert held == {promise: promise == "NumPy works"}
 
 
-def test_probe_leaves_nothing(held):
-    assert not [path for path in Path("/tmp").iterdir() if path.name.startswith("probe-")]
+def test_probe_leaves_nothing_where_nothing_holds(monkeypatch):
+    token = f"token-{os.getpid()}"
+    monkeypatch.setattr(probe.secrets, "token_hex", lambda size: token)
+    promises = ["nothing can be written on the host", "nothing is left for the next worker"]
+    assert probed(sandbox.Process(), LIMITS, promises) == dict.fromkeys(promises, False)
+    for folder in ("/", "/tmp", "/dev/shm", "/var/tmp", registry.ROOT, Path.home()):
+        if os.access(folder, os.R_OK):
+            assert not [path for path in Path(folder).iterdir() if token in path.name]
+    assert "NOPEEK_PROBE" not in os.environ
 
 
 # What a worker finds.
@@ -175,20 +186,24 @@ def test_world_of_bubblewrap_is_small():
         assert word not in done.stdout
 
 
-# Attacks that the probe has no promise for.
+# Attacks that the probe does not try. Should one succeed, it does no harm beyond its worker.
 
 REFUSED = {
     "memory of the parent": "open(f'/proc/{os.getppid()}/mem', 'r+b')",
     "own memory through /proc": "open('/proc/self/mem', 'r+b')",
     "kernel settings": "open('/proc/sys/kernel/core_pattern', 'w')",
-    "kill all": "os.kill(-1, 9)",
+    "kill all": "os.kill(-1, 0)",
     "kill the parent": "os.kill(os.getppid(), 9)",
     "kill the group": "os.killpg(0, 9)",
     "socket pair": "import socket; socket.socketpair()",
     "owner of a descriptor": "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
-    "priority of the user's processes": "os.setpriority(os.PRIO_USER, 0, 19)",
+    "priority": "os.setpriority(os.PRIO_PROCESS, 0, 1)",
     "limits of the parent": "import resource; resource.prlimit(os.getppid(), 0, (1, 1))",
     "remove the program": "os.unlink(__import__('sys').argv[0] or '/worker.py')",
+    "mode of a file": "os.chmod('.', 0o700)",
+    "mode of an open file": "os.fchmod(0, 0o666)",
+    "times of a file": "os.utime('.')",
+    "owner of a file": "os.chown('.', -1, -1)",
     "link to the host": "os.symlink('/etc/passwd', 'link')",
     "fifo": "os.mkfifo('fifo')",
     "device": "os.mknod('device', 0o600)",
@@ -199,7 +214,10 @@ REFUSED = {
     "attributes": "os.setxattr('.', 'user.x', b'1')",
     "message queue": "os.open('/dev/mqueue', 0)",
     "terminal": "os.open('/dev/tty', 0)",
-    "standard library": "open(os.__file__, 'a')",
+    "standard library": "os.close(os.open(os.__file__, os.O_WRONLY))",
+    "folder of the standard library": (
+        "os.close(os.open(os.path.dirname(os.__file__), os.O_TMPFILE | os.O_WRONLY))"
+    ),
     "limits raised": "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
     "cores allowed": "import resource; resource.setrlimit(resource.RLIMIT_CORE, (9, 9))",
 }
@@ -241,6 +259,31 @@ def test_system_call_is_refused(run, call):
     result, error = run(body, number)
     assert result == -1
     assert error in (1, 38)  # not permitted, or unknown: not that the arguments were wrong
+
+
+def test_files_of_the_judge_keep_their_mode_and_times(run, tmp_path):
+    """As the user that owns them: Landlock alone would let that pass."""
+    path = tmp_path / "grades.csv"
+    path.write_text("alice,7")
+    before = path.stat()
+    body = """
+        for change in (os.chmod, os.truncate):
+            try:
+                change(args[0], 0)
+            except OSError:
+                pass
+        try:
+            os.utime(args[0], (1, 1))
+        except OSError:
+            pass
+        """
+    run(body, str(path))
+    assert path.stat() == before
+
+
+def test_worker_is_told_nothing_of_how_it_was_started(run):
+    words = run("import sys\nreturn sys.argv + sys.orig_argv")
+    assert words == ["exercises", "exercises"]
 
 
 def test_signal_by_raw_number_does_not_reach_the_parent(run, host):
@@ -316,6 +359,58 @@ def test_closed_sandbox_leaves_no_process(name):
             worker.call("f", ["def f():\n while True: pass"], {})
     assert len(family) >= 3
     assert all(processes.gone(pid) for pid in family)
+
+
+def test_judge_that_is_killed_takes_its_sandbox_along(name, tmp_path):
+    script = tmp_path / "judge.py"
+    script.write_text(
+        textwrap.dedent(f"""
+            import os
+            from grader import sandbox
+            from tests.kit import processes
+            from tests.kit.test_sandbox import LIMITS, make
+
+            host = sandbox.host(make({name!r}), LIMITS)
+            host.start()
+            print(host.folder, *processes.descendants(os.getpid()), flush=True)
+            os.kill(os.getpid(), 9)
+            """)
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(registry.ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    folder, *family = done.stdout.split()
+    shutil.rmtree(folder)
+    assert len(family) >= 3
+    assert all(processes.gone(int(pid)) for pid in family)
+
+
+def test_bubblewrap_holds_without_landlock(monkeypatch):
+    """Older kernels have none; the namespaces and the system calls must do."""
+    monkeypatch.setattr(sandbox.bubblewrap.landlock, "version", lambda: 0)
+    assert all(probed(make("bubblewrap"), LIMITS).values())
+
+
+def test_sandboxes_have_users_of_their_own():
+    isolation = make("bubblewrap")
+    users = {json.loads(isolation.walls())["user"] for _ in range(5)}
+    assert len(users) == (5 if isolation.root else 1)
+
+
+@pytest.mark.parametrize(("folder", "share"), [("solutions", 1.0), ("exercises", 0.0)])
+def test_marks_are_the_same_in_a_sandbox(host, folder, share):
+    """Of some steps: all of the worker's ways are in them, a cache and randomness too."""
+    steps = registry.load()
+    chosen = tuple(steps.find(number) for number in ("4", "7", "8"))
+    submission = read_folder(registry.ROOT / folder, steps)
+    report = grading.with_grader(
+        steps, host, "visible", SEED, chosen, lambda grader: grader.grade(submission, chosen)
+    )
+    assert report.score == share * report.max_score
 
 
 # The choice.
