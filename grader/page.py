@@ -11,7 +11,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from grader.grids import counted, exhibits, findings, influence_grid
+from grader.grids import exhibits, influence_grid
+from grader.influences import counted, findings
 from grader.records import CheckVerdict, Report, Status, StepVerdict
 
 MAX_TEXT = 4000

@@ -9,11 +9,11 @@ from .conftest import ROOT
 
 LAYERS = [
     {"records"},
-    {"registry", "submission", "inputs", "protocol"},
-    {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
+    {"registry", "submission", "inputs", "protocol", "influences"},
+    {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
-    | {"hints", "diagnosis", "replay", "parallel", "watch"},
+    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing"},
     {"cli"},
     {"__main__"},
 ]
@@ -78,4 +78,4 @@ def test_checks_know_neither_solutions_nor_reference(path):
 
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
-    assert own(ROOT / "grader" / f"{name}.py") <= {"records", "grids"}
+    assert own(ROOT / "grader" / f"{name}.py") <= {"records", "grids", "influences"}
