@@ -15,13 +15,14 @@ from typing import Any
 from grader.client import CallFailed
 from grader.compare import Broken
 from grader.examiner import Bench
-from grader.influences import findings
+from grader.influences import findings, of_kind
 from grader.laws.influence import Map
 from grader.records import CheckVerdict, Influence, Status
 from grader.registry import Step
 from grader.student import Student
 
 SECONDS = 5.0  # for all maps of a step: they are worth a moment, not a wait
+TRIED = "Tried on small inputs of its own."
 Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
 
@@ -50,14 +51,17 @@ def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdi
     shows, positions only.
     """
     visible = bench.suite == "visible"
+    shown, failures = list(verdicts), _first_failures(verdicts, visible)
+    if not failures:
+        return shown
     maps, calls = maps_of(bench.attempt.step)
-    shown = list(verdicts)
     with bench.aside(SECONDS) as student:
-        for name, number in _first_failures(verdicts, visible).items():
+        for name, number in failures.items():
             with contextlib.suppress(CallFailed, Broken):
                 function = calls[name](student) if name in calls else getattr(student, name)
                 found = telling(function, maps.get(name, ()))
                 if found is not None:
+                    found = replace(found, how=f"{TRIED} {found.how}".strip())
                     shown[number] = (_shown if visible else _told)(shown[number], found)
     return shown
 
@@ -72,11 +76,12 @@ def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str
 
 
 def _shown(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
-    if verdict.evidence is None or verdict.evidence.influence is not None:
-        return verdict
-    return replace(verdict, evidence=replace(verdict.evidence, influence=influence))
+    evidence = verdict.evidence
+    if evidence is None or (evidence.influence and not of_kind(influence, "leak")):
+        return verdict  # the law that found a leak has drawn it, where this map shows none
+    return replace(verdict, evidence=replace(evidence, influence=influence))
 
 
 def _told(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
-    words = " ".join([verdict.message, *findings(influence, amounts=False), influence.how])
-    return replace(verdict, message=words.strip())
+    words = [verdict.message, *findings(influence, amounts=False), influence.how]
+    return replace(verdict, message=" ".join(words))

@@ -119,6 +119,20 @@ class Bench:
     # What grading uses.
 
     @contextlib.contextmanager
+    def on(self, attempt: Attempt) -> Iterator[None]:
+        """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
+        self.attempt = attempt
+        self.log = Log()
+        self.deadline = time.monotonic() + self.host.limits.step_seconds
+        self.worker = Worker(self.host, self.deadline)
+        try:
+            self.names = self.worker.load(attempt.program)
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                self.worker.close()
+
+    @contextlib.contextmanager
     def aside(self, seconds: float) -> Iterator[Student]:
         """The student's functions, for calls that belong to no check: nobody hears of them.
 
@@ -133,20 +147,6 @@ class Bench:
         finally:
             self.log = log
             del log.calls[count:]
-
-    @contextlib.contextmanager
-    def on(self, attempt: Attempt) -> Iterator[None]:
-        """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
-        self.attempt = attempt
-        self.log = Log()
-        self.deadline = time.monotonic() + self.host.limits.step_seconds
-        self.worker = Worker(self.host, self.deadline)
-        try:
-            self.names = self.worker.load(attempt.program)
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                self.worker.close()
 
     def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
         """Puts the attempt on the bench through these checks, in order."""

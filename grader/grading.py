@@ -38,7 +38,8 @@ def fresh_seed() -> int:
 class Grader:
     """Grades submissions, one after the other, on one bench.
 
-    thorough: also looks for the causes, draws maps of who looks at whom, and tries each step on the student's own earlier ones.
+    thorough: also looks for the causes, draws maps of who looks at whom, and tries each step on
+    the student's own earlier ones.
     """
 
     def __init__(

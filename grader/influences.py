@@ -62,6 +62,8 @@ def findings(influence: Influence, *, amounts: bool = True) -> list[str]:
 
     amounts: by how much, too; without, there is no number but positions in it.
     """
+    if not any(map(any, influence.moved)) and of_kind(influence, "missing"):
+        return [f"Nothing moved, whichever {influence.input} changed."]
     sentences = []
     for which in ("leak", "missing"):
         pairs = of_kind(influence, which)

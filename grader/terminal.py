@@ -183,8 +183,8 @@ class Printer:
         grid = influence_grid(influence, MAX_MAP)
         width = len(str(max((*grid.down, *grid.across), default=0))) + 1
         self.line()
-        what = f"which {influence.output} (row) moves when one {influence.input} (column) changes:"
-        self.line(what, indent=5)
+        axes = f"rows: {influence.output}, columns: {influence.input}"
+        self.line(f"which row moves when one column changes ({axes}):", indent=5)
         self.row(" " * (5 + width) + "".join(str(j).rjust(width) for j in grid.across))
         for i, row in zip(grid.down, grid.cells):
             signs = "".join(MAP_SIGNS[cell.mark].rjust(width) for cell in row)

@@ -73,8 +73,8 @@ class Moves:
 
     sees[i][j]: whether the right output i moves when input j changes as in `change`. axis: time in
     the result; part: which result it is, of several. offers: a second change, by which an input
-    can be felt in one way only, such as by its key and value and not by its query; it is what
-    counts in the cells where `offered` is True.
+    is felt by its key and value alone, not by its query, by which every output moves with its own
+    input; it is what counts where `offered` is True, by default up to the own position.
     """
 
     change: Change
@@ -89,11 +89,10 @@ class Moves:
     all_matter: bool = True
 
     def draw(self, function: Asked) -> Influence:
-        """The map of this function; Broken if its result has no such time axis."""
+        """The map of this function; Broken if it has no such time axis, or does not repeat."""
         moved = self._moved(function, self.change)
         if self.offers is not None:
-            offered = self._moved(function, self.offers)
-            moved = np.where(self.sees if self.offered is None else self.offered, offered, moved)
+            moved = self._by_offers(function, self.offers, moved)
         return Influence(
             tuple(tuple(_number(value) for value in row) for row in moved),
             self.all_matter,
@@ -101,12 +100,24 @@ class Moves:
             *(self.output, self.input, self.how),
         )
 
+    def _by_offers(
+        self, function: Asked, offers: Change, moved: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same with what the inputs offer, where that counts."""
+        where = past(*moved.shape) if self.offered is None else self.offered
+        offered = np.where(where, self._moved(function, offers), 0.0)
+        # Keys and values made with the wrong weights may not read what was changed.
+        return np.where(where, offered, moved) if offered.any() else moved
+
     def _moved(self, function: Asked, change: Change) -> NDArray[np.float64]:
         before = self._result(function, change.arguments)
         columns = [
             movement(before, self._result(function, change.at(source)), self.axis)
             for source in range(change.length)
         ]
+        # Dice, or what is left of earlier calls, move outputs too; that is nobody's influence.
+        if movement(before, self._result(function, change.arguments), self.axis).any():
+            raise Broken("The same question gets another answer.")
         return np.stack(columns, axis=1)
 
     def _result(self, function: Asked, arguments: Arguments) -> NDArray[Any]:
@@ -146,6 +157,8 @@ class Scored:
             rows.append([max(0.0, self.sign * (value - before)) for value in after])
         moved = np.asarray(rows)
         moved[moved <= UNMOVED] = 0.0
+        if not np.isfinite(moved).all():
+            raise Broken("The result is not a finite number.")
         if np.count_nonzero(moved, axis=1).max() > 1:
             raise Broken("A position is scored against several targets.")
         allowed = tuple(map(tuple, self.sees.tolist()))

@@ -17,7 +17,7 @@ _PROJECTED = {
 MAPS = {
     "linear": [Moves(Change(_LINEAR, {"x": _others}, {"x": -2}), own(T))],
     "project_qkv": [
-        Moves(Change(_PROJECTED, {"x": _others}, {"x": -2}), own(T), part=i, output=f"{name} row")
-        for i, name in enumerate("qkv")
+        Moves(Change(_PROJECTED, {"x": _others}, {"x": -2}), own(T), part=i, output=name)
+        for i, name in enumerate(("query", "key", "value"))
     ],
 }

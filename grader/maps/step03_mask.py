@@ -19,8 +19,8 @@ MAPS = {
             Change(_MASKED, _OTHERS, {"scores": axis}),
             own(T),
             axis,
-            output=f"{line} of the result",
-            input=f"{line} of the scores",
+            output=line,
+            input=f"score {line}",
         )
         for axis, line in ((-2, "row"), (-1, "column"))
     ],

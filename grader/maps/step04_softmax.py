@@ -13,8 +13,8 @@ MAPS = {
         Moves(
             Change(_SCORES, _OTHERS, {"scores": -2}),
             own(T_Q),
-            output="row of weights",
-            input="row of scores",
+            output="weight row",
+            input="score row",
         ),
     ],
 }

@@ -48,7 +48,9 @@ _ALONG = {"x": -2}
 # the key and the value of that token. By its query every output would move with its own token.
 _BLIND = _TEXT | {"w_q": _TEXT["w_q"] * (np.arange(FEATURES) > 0)[:, None]}
 _OTHER_FEATURE = {"x": np.where(np.arange(FEATURES) > 0, _TEXT["x"], _OTHER_TEXT["x"])}
-OFFERS = "In the cells that may, only what the token offers was changed: its key and its value."
+OFFERS = (
+    "Up to a position's own token only what the tokens offer was changed, their keys and values."
+)
 
 
 def _texts(real: Bools) -> Moves:
@@ -56,9 +58,9 @@ def _texts(real: Bools) -> Moves:
     padding = {} if real.all() else {"padding": real[None, :]}
     return Moves(
         Change(_TEXT | padding, _OTHER_TEXT, _ALONG),
-        past(T) & real | own(T),
+        past(T) & real | own(T),  # a padded token is hidden as a key, not as a query
         offers=Change(_BLIND | padding, _OTHER_FEATURE, _ALONG),
-        offered=past(T) & real,
+        offered=past(T) & (real | ~own(T)),
         how=OFFERS + (f" Token {PADDED} is padding." if padding else ""),
     )
 
@@ -66,9 +68,7 @@ def _texts(real: Bools) -> Moves:
 MAPS = {
     "attention_output": [
         Moves(Change(_MIXED, _OTHER_VALUES, {"v": -2}), past(T_Q, T_K), input="value"),
-        Moves(
-            Change(_MIXED, _OTHER_WEIGHTS, {"weights": -2}), own(T_Q), input="row of the weights"
-        ),
+        Moves(Change(_MIXED, _OTHER_WEIGHTS, {"weights": -2}), own(T_Q), input="weight row"),
     ],
     "attention": [
         *(_keys_and_values(how, mask) for how, mask in _MASKS.items()),

@@ -37,7 +37,7 @@ _BIGRAMS = {
     "w_out": _draw.normal(V, V),
 }
 _SCORED = {"logits": _draw.normal(T, V), "targets": _TOKENS}
-RAISED = "Tried by giving one target more of a chance, at one position at a time."
+RAISED = "One position at a time gave one of the targets more of a chance."
 
 
 def _read(model: Arguments) -> Change:
@@ -70,7 +70,7 @@ MAPS: dict[str, list[Map]] = {
         Moves(
             Change({"logits": _SCORED["logits"]}, {"logits": _draw.normal(T, V)}, {"logits": -2}),
             own(T),
-            input="row of the logits",
+            input="logit row",
         )
     ],
     "cross_entropy": [Scored(_SCORED, _logits_raised, own(T), how=RAISED)],
