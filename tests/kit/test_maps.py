@@ -16,7 +16,7 @@ from grader.grids import influence_grid
 from grader.influences import findings, kind
 from grader.inputs import Draw
 from grader.laws import Case, future_does_not_matter, prefix_gives_the_same
-from grader.laws.influence import Change, Moves, everything, own, past
+from grader.laws.influence import Change, Moves, Scored, everything, own, past
 from grader.page import page
 from grader.recording import ReferenceBench
 from grader.records import Influence, Report, Status, report_from_dict, step_from_dict
@@ -318,6 +318,44 @@ def test_keys_made_of_what_did_not_change_are_not_called_missing():
     assert findings(replace(PAST, offers=unfelt).draw(running_sum)) == []
 
 
+def loss_of(single):
+    """A map of a loss over three positions, `single` making a number of the table of scores."""
+    table = np.zeros((3, 3))
+
+    def raised(i, j):
+        after = table.copy()
+        after[i, j] += 1
+        return {"logits": after}
+
+    return Scored({"logits": table}, raised, own(3)).draw(lambda logits: single(logits))
+
+
+def test_loss_is_scored_against_its_own_targets():
+    assert signs(loss_of(lambda logits: -float(np.trace(logits)))) == ["#..", ".#.", "..#"]
+    shifted = loss_of(lambda logits: -float(np.trace(logits, 1)))
+    assert signs(shifted) == ["?!.", ".?!", "..?"]
+    assert findings(shifted)[0] == (
+        "Loss of position 0 moved by 1 when only target 1 changed: it must not. "
+        "The same holds for 1 more pair."
+    )
+
+
+@pytest.mark.parametrize(
+    ("single", "words"),
+    [
+        (lambda logits: float(np.trace(logits) - logits.sum()), "several targets"),
+        (lambda logits: logits, "not a finite number"),
+        (lambda logits: None, "not a finite number"),
+        (lambda logits: float("nan"), "not a finite number"),
+        (lambda logits: 1.7e308 * (1 - 2 * float(logits.sum())), "not a finite number"),
+    ],
+    ids=["sign", "no reduction", "nothing", "nan", "huge"],
+)
+def test_loss_that_is_wrong_in_another_way_has_no_map(single, words):
+    with pytest.raises(Broken, match=words):
+        loss_of(single)
+
+
 @pytest.mark.parametrize(("outputs", "inputs"), [(2, 5), (3, 3), (1, 4)])
 def test_map_without_allowed_lines_up_at_the_last_position(outputs, inputs):
     found = Influence(tuple(map(tuple, np.ones((outputs, inputs)).tolist())))
@@ -426,8 +464,8 @@ def test_terminal_shows_the_map_and_says_the_first_pair():
         "? should, but does not",
         "~ is no number, so that nothing can be told",
         "Position 0 moved by 0.31 when only u 2 changed: it must not.",
-        "Position 0 did not move when only u 1 changed: it should. The same holds for",
-        "1 more pair.",
+        "Position 0 did not move when only u 1 changed: it should. The same holds",
+        "for 1 more pair.",
         "Tried so.",
     ]
 
