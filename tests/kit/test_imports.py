@@ -79,3 +79,13 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
     assert own(ROOT / "grader" / f"{name}.py") <= {"records", "grids", "influences"}
+
+
+MAPS = sorted((ROOT / "grader" / "maps").glob("step*.py"))
+
+
+@pytest.mark.parametrize("path", MAPS, ids=lambda path: path.stem)
+def test_maps_know_neither_solutions_nor_reference(path):
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert roots <= {"__future__", "typing", "numpy", "grader"}
+    assert own(path) <= {"laws", "inputs", "student", "maps"}
