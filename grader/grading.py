@@ -11,6 +11,7 @@ from typing import Any
 from grader import messages
 from grader.client import CallFailed, Program
 from grader.diagnosis import Library, Log, diagnose
+from grader.drawing import with_maps
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
 from grader.parallel import in_two
@@ -37,7 +38,8 @@ def fresh_seed() -> int:
 class Grader:
     """Grades submissions, one after the other, on one bench.
 
-    thorough: also looks for the causes, and tries each step on the student's own earlier ones.
+    thorough: also looks for the causes, draws maps of who looks at whom, and tries each step on
+    the student's own earlier ones.
     """
 
     def __init__(
@@ -109,6 +111,8 @@ class Grader:
             with self.bench.on(attempt):
                 verdicts = self.bench.run(step.checks)
                 log = self.bench.log
+                if self.thorough:
+                    verdicts = with_maps(self.bench, verdicts)
         except CallFailed as failure:
             message = messages.not_loaded(failure, attempt.source, step, self.bench.host.limits)
             return self._unjudged(step, Status.ERROR, message)

@@ -13,7 +13,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from grader.grids import counted, exhibits, findings, influence_grid
+from grader.grids import exhibits, influence_grid
+from grader.influences import counted, findings
 from grader.plain import visible
 from grader.records import CheckVerdict, Graded, Report, Status, StepVerdict
 

@@ -9,13 +9,14 @@ from .conftest import ROOT
 
 LAYERS = [
     {"records", "plain", "names"},
-    {"registry", "submission", "inputs", "protocol", "version"}
+    {"registry", "submission", "inputs", "protocol", "version", "influences"}
     | {"folders", "archives", "cells", "ipynb", "notebooks", "handins", "layouts", "intake"},
-    {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
-    {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
+    {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
+    {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
+    | {"terminal"}
     | {"page", "grids"}
     | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
-    | {"hints", "diagnosis", "replay", "parallel", "watch"},
+    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing"},
     {"judge"},
     {"gradebook", "cluster"},
     {"classroom", "publishing"},
@@ -93,10 +94,20 @@ def test_checks_know_neither_solutions_nor_reference(path):
 
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
-    allowed = {"records", "plain", "names", "grids", "classsummary", "page"}
+    allowed = {"records", "plain", "names", "grids", "influences", "classsummary", "page"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 
 @pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.stem)
 def test_exports_see_records_only(path):
     assert own(path) <= {"records", "plain", "names", "exports"}
+
+
+MAPS = sorted((ROOT / "grader" / "maps").glob("step*.py"))
+
+
+@pytest.mark.parametrize("path", MAPS, ids=lambda path: path.stem)
+def test_maps_know_neither_solutions_nor_reference(path):
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert roots <= {"__future__", "typing", "numpy", "grader"}
+    assert own(path) <= {"laws", "inputs", "student", "maps"}
