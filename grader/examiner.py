@@ -24,6 +24,7 @@ from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, W
 from grader.compare import Broken
 from grader.diagnosis import Call, Log
 from grader.given import Given
+from grader.inputs import Sizes
 from grader.protocol import Handle
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
@@ -49,6 +50,14 @@ class Attempt:
     step: Step
     program: Program
     source: str
+
+
+def _edges(item: pytest.Function) -> Sequence[Sizes]:
+    """The suite's own sizes for a check."""
+    sizes: Sequence[Sizes] = getattr(item.module, "EDGES", {}).get(
+        item.name.removeprefix("test_"), ()
+    )
+    return sizes
 
 
 class Bench:
@@ -79,8 +88,7 @@ class Bench:
         if step.id not in self.givens:
             self.givens[step.id] = self.make_given(step)
         given = self.givens[step.id]
-        edges = getattr(request.module, "EDGES", {})
-        given.edges = edges.get(request.node.name.removeprefix("test_"), ())
+        given.edges = _edges(request.node)
         return given
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
@@ -158,6 +166,13 @@ class Bench:
         return CheckVerdict(
             check.id, check.function, title, status, points, check.points, message, **more
         )
+
+    def called(self, check: Check) -> tuple[Callable[..., None], Sequence[Sizes]]:
+        """The check as a function of `student` and `given`, and the suite's own sizes for it."""
+        item = self.items.get(check.id)
+        if not isinstance(item, pytest.Function):
+            raise KitError(f"there is no check {check.id}")
+        return item.obj, _edges(item)
 
     def _judged(self, check: Check) -> CheckVerdict:
         item = self.items.get(check.id)

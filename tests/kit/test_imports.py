@@ -11,7 +11,9 @@ LAYERS = [
     {"records"},
     {"registry", "submission", "inputs", "protocol"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
-    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
+    {"tried", "survey", "conditions", "circumstances", "pairs", "likeness", "places", "factors"}
+    | {"properties", "crashes"}
+    | {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
     | {"hints", "diagnosis", "replay", "parallel", "watch"},
     {"cli"},
