@@ -22,8 +22,10 @@ from _pytest.runner import runtestprotocol
 from grader import messages
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
+from grader.crashes import arrays_of, explained, known, sizes_of
 from grader.diagnosis import Call, Log
 from grader.given import Given
+from grader.inputs import Sizes
 from grader.protocol import Handle
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
@@ -49,6 +51,14 @@ class Attempt:
     step: Step
     program: Program
     source: str
+
+
+def _edges(item: pytest.Function) -> Sequence[Sizes]:
+    """The suite's own sizes for a check."""
+    sizes: Sequence[Sizes] = getattr(item.module, "EDGES", {}).get(
+        item.name.removeprefix("test_"), ()
+    )
+    return sizes
 
 
 class Bench:
@@ -79,8 +89,7 @@ class Bench:
         if step.id not in self.givens:
             self.givens[step.id] = self.make_given(step)
         given = self.givens[step.id]
-        edges = getattr(request.module, "EDGES", {})
-        given.edges = edges.get(request.node.name.removeprefix("test_"), ())
+        given.edges, given.made = _edges(request.node), ()
         return given
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
@@ -181,6 +190,13 @@ class Bench:
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
+    def called(self, check: Check) -> tuple[Callable[..., None], Sequence[Sizes]]:
+        """The check as a function of `student` and `given`, and the suite's own sizes for it."""
+        item = self.items.get(check.id)
+        if not isinstance(item, pytest.Function):
+            raise KitError(f"there is no check {check.id}")
+        return item.obj, _edges(item)
+
     def _judged(self, check: Check) -> CheckVerdict:
         item = self.items.get(check.id)
         if item is None:
@@ -215,6 +231,18 @@ class Bench:
             pass
         return ""
 
+    def _crash(self, failure: Raised) -> str:
+        """What the exception says, with names for the lengths where they are known."""
+        given = self.givens.get(self.attempt.step.id)
+        call = self.log.calls[-1] if self.log.calls else None
+        if call is None or given is None:
+            return ""
+        takes = self.attempt.step.function(call.function).takes
+        shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
+        sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
+        lengths = known(sizes, list(shapes.values()), visible=self.suite == "visible")
+        return explained(failure, lengths)
+
     def _beside(self, item: pytest.Item) -> pytest.Item | None:
         """Another check of the same file: named as the next one, it keeps the file set up."""
         others = (other for other in self.items.values() if other is not item)
@@ -236,6 +264,8 @@ class Bench:
                 status, message = messages.raised(
                     failure, self.asked, self.attempt.source, self.attempt.step, visible
                 )
+                if status is Status.ERROR:
+                    message += self._crash(failure)
                 printed = self.printed if visible else ""
                 return self.verdict(check, status, message, printed=printed)
             case TimedOut():

@@ -15,10 +15,12 @@ from grader.drawing import with_maps
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
 from grader.parallel import in_two
+from grader.properties import said
 from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict, step_from_dict
 from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import Submission
+from grader.survey import survey
 
 SOLUTIONS = ROOT / "solutions"
 Sources = Mapping[str, tuple[str, str]]
@@ -118,27 +120,40 @@ class Grader:
             return self._unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, verdicts, None, "")
-        verdicts = self._diagnosed(step, verdicts, log)
+        verdicts = self._diagnosed(attempt, verdicts, log)
         own, message = self._on_own_steps(submission, step, verdicts)
         return _verdict(step, verdicts, own, message)
 
     def _diagnosed(
-        self, step: Step, verdicts: Sequence[CheckVerdict], log: Log
+        self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
     ) -> list[CheckVerdict]:
-        """The verdicts with the known mistake, where there is one, at each function's failures."""
+        """The verdicts with the known mistake, or what can be said, at each function's failures."""
         causes: dict[str, Diagnosis | None] = {}
+        step = attempt.step
         for verdict in verdicts:
             wrong = verdict.status in (Status.FAILED, Status.ERROR)
             if wrong and verdict.function not in causes:
                 causes[verdict.function] = diagnose(
                     self.library, step, verdict.function, log, verdict.check
-                )
+                ) or self._properties(attempt, verdict.function)
         return [
             replace(verdict, diagnosis=causes.get(verdict.function))
             if verdict.status in (Status.FAILED, Status.ERROR)
             else verdict
             for verdict in verdicts
         ]
+
+    def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
+        """What can be said of a function's wrong results in all cases of its checks."""
+        function = attempt.step.function(name)
+        checks = [self.bench.called(check) for check in function.checks]
+        try:
+            given = self.bench.make_given(attempt.step)
+            host, program = self.bench.host, attempt.program
+            tried = survey(host, program, attempt.step, function, checks, given)
+            return said(tried, function.takes)
+        except Exception:  # results can be anything; a failed check must not be hidden by that
+            return None
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """The step's code among earlier steps that are right, where `right` has them."""

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 SCHEMA = "nopeek/report/1"
+PROPERTY = "property:"
 
 
 class Status(str, Enum):
@@ -69,11 +70,19 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The known mistake that produces exactly these numbers."""
+    """The known mistake that produces exactly these numbers, or else what can be said of them.
+
+    misconception: the mistake's name; where none fits, `property:` and what was seen.
+    """
 
     misconception: str
     hint: str
     says: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it is a known mistake, not only a property of what came."""
+        return not self.misconception.startswith(PROPERTY)
 
 
 @dataclass(frozen=True)

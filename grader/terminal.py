@@ -159,10 +159,11 @@ class Printer:
             self.printed(check.printed)
 
     def diagnosis(self, check: CheckVerdict) -> None:
-        """The known mistake, if it was recognised: what it is like, and where to look."""
+        """The known mistake, or what can be said of the results; and where to look."""
         if check.diagnosis is not None:
             self.line()
-            self.line(f"looks like: {clean(check.diagnosis.says)}", indent=1)
+            label = "looks like" if check.diagnosis.known else "what can be said"
+            self.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
             self.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
 
     def evidence(self, evidence: Evidence) -> None:

@@ -121,6 +121,16 @@ def future_does_not_matter(
                 raise _with_map(broken, function, case, along, axis, size)
 
 
+def finite_in_both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Where both arrays hold numbers: what overflowed is unstable, and tells nothing of leaks."""
+    return np.asarray(np.isfinite(one.astype(float)) & np.isfinite(other.astype(float)))
+
+
+def unstable(where: str) -> Broken:
+    """The finding that some of what should be compared is not a number."""
+    return Broken(f"Some results {where} are NaN or infinite, so they cannot be compared.")
+
+
 def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
     """How far each number moved. One that stops being finite says unstable, not leaking."""
     with np.errstate(invalid="ignore"):
@@ -241,6 +251,9 @@ def _other_than_alone(
     wrong = wrong_cells(alone, part, tolerance)
     if not wrong.any():
         return None
+    if not wrong[finite_in_both(alone, part)].any():
+        return unstable(f"for the first {end} positions, alone or in the whole")
+    wrong = wrong & finite_in_both(alone, part)
     row = positions_of(wrong, axis)[0]
     told = (
         f"Position {row} of the output is another when the function sees only the first {end} "

@@ -12,6 +12,8 @@ LAYERS = [
     {"registry", "submission", "inputs", "protocol", "version", "influences"}
     | {"folders", "archives", "cells", "ipynb", "notebooks", "handins", "layouts", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
+    {"tried", "survey", "conditions", "circumstances", "pairs", "resemblance", "places", "factors"},
+    {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal"}
     | {"page", "grids"}
