@@ -166,7 +166,9 @@ class Library:
         bodies = [variant.body for variant in known.values()]
         text = "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies, _LAST])
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
-        sources = {**self.right, step.id: (text, "<mistakes>"), "replay": replay}
+        # No later step's: a worker that outlived its end must not find the answers to come.
+        earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
+        sources = {**earlier, step.id: (text, "<mistakes>"), "replay": replay}
         return Program(step.id, sources)
 
 
@@ -196,18 +198,23 @@ def _record(call: Call) -> dict[str, Any]:
     }
     if isinstance(call.outcome, Raised):
         return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
-    return {**record, "value": _marked(call.outcome)}
+    return {**record, "value": _told(call.outcome)}
 
 
 def _marked(value: Any) -> Any:
-    """The value with its handles as data. What cannot be sent equals nothing."""
+    """An argument with its handles as data."""
+    return {HANDLE: value.number} if isinstance(value, Handle) else value
+
+
+def _told(value: Any) -> Any:
+    """A result with its handles as data. What cannot be sent, or is a dict, equals nothing."""
     match value:
-        case Handle(number):
-            return {HANDLE: number}
-        case Foreign(description):
-            return {"a foreign object": description}
+        case Handle():
+            return _marked(value)
+        case Foreign() | dict():
+            return {"a foreign object": ""}
         case tuple() | list():
-            return [_marked(item) for item in value]
+            return [_told(item) for item in value]
     return value
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from _pytest.runner import runtestprotocol
 
@@ -26,7 +27,7 @@ from grader.crashes import arrays_of, explained, known, sizes_of
 from grader.diagnosis import Call, Log
 from grader.given import Given
 from grader.inputs import Sizes
-from grader.protocol import Handle
+from grader.protocol import Foreign, Handle
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
 from grader.sandbox import Host, SandboxError
@@ -40,8 +41,21 @@ UNUSED = (
     *("setuponly", "setupplan", "debugging", "unraisableexception", "threadexception"),
     *("legacypath", "subtests", "pytester_assertions", "skipping", "capture", "reports"),
 )
+# A judge keeps every result of a step for the diagnosis: right ones are far smaller.
+MAX_NOTED = 2**20
 # After these there is nothing more to learn from the function's other checks.
 HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
+
+
+def _size(outcome: Any) -> int:
+    """The bytes of the arrays and texts in a result."""
+    if isinstance(outcome, np.ndarray):
+        return outcome.nbytes
+    if isinstance(outcome, dict):
+        return sum(map(_size, outcome.values()))
+    if isinstance(outcome, (list, tuple)):
+        return sum(map(_size, outcome))
+    return len(outcome) if isinstance(outcome, str) else 0
 
 
 @dataclass(frozen=True)
@@ -112,6 +126,8 @@ class Bench:
     ) -> None:
         """Keeps a call for the diagnosis."""
         positional, named = options.get("then") or args
+        if _size(outcome) > MAX_NOTED:
+            outcome = Foreign("too large to be kept")
         self.log.calls.append(Call(function, positional, named, all(options["opaque"]), outcome))
 
     def _fetch(self, handle: Any) -> Any:

@@ -116,7 +116,8 @@ class Grader:
                 if self.thorough:
                     verdicts = with_maps(self.bench, verdicts)
         except CallFailed as failure:
-            message = messages.not_loaded(failure, attempt.source, step, self.bench.host.limits)
+            limits, visible = self.bench.host.limits, self.bench.suite == "visible"
+            message = messages.not_loaded(failure, attempt.source, step, limits, visible)
             return self._unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, verdicts, None, "")

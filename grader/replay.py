@@ -104,17 +104,15 @@ def explains(space, calls, module):
 
 
 def survivors(module, calls, causes):
-    """The numbers of the causes that explain all of their calls.
+    """The numbers of the causes that explain all of their calls; without a call, there is none.
 
     A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter.
     """
+    found = []
     with np.errstate(all="ignore"):
-        return [
-            number
-            for number, cause in enumerate(causes)
-            if explains(
-                bound(module, cause["places"], cause["rebind"]),
-                [call for call in calls if call["function"] in cause["calls"]],
-                module,
-            )
-        ]
+        for number, cause in enumerate(causes):
+            own = [call for call in calls if call["function"] in cause["calls"]]
+            space = bound(module, cause["places"], cause["rebind"])
+            if own and explains(space, own, module):
+                found.append(number)
+    return found

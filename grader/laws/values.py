@@ -99,10 +99,7 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
         except Raised as raised:
             if "ValueError" in raised.kinds:
                 continue
-            raise Broken(
-                f"{because}: expected a ValueError, but {raised.type} was raised."
-                if raised.kinds and raised.type == raised.kinds[0]
-                else f"{because}: expected a ValueError, but another exception was raised."
-            ) from None
+            other = raised.known or "another exception"
+            raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
         what = f"{name_of(function)} returned {described(value)}"
         raise Broken(f"{because}: expected a ValueError, but {what}.")
