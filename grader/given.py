@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.inputs import Arguments, Build, Draw, Sizes, digest, mapped, resized
+from grader.inputs import Arguments, Build, Draw, Sizes, digest, frozen, mapped, resized
 from grader.laws import Case
 from grader.registry import ROOT, KitError
 
@@ -23,16 +23,14 @@ VALUES = ROOT / "tests" / "visible" / "values"
 DECIMALS = 2
 
 
-def _frozen(array: Any) -> Any:
-    array.flags.writeable = False
-    return array
-
-
 class Given:
     """Cases from a builder and sizes. edges: the suite's own sizes for the running check."""
 
     decimals: int | None = None
     edges: Sequence[Sizes] = ()
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[Build, int, str], Case] = {}
 
     def cases(self, build: Build, sizes: Iterable[Sizes], *, salt: object = 0) -> list[Case]:
         """One case for each of the sizes. salt: for other values of the same sizes."""
@@ -42,10 +40,16 @@ class Given:
         ]
 
     def case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        """One case."""
+        """One case; the same one for every submission, since nobody can write into it."""
+        key = (build, number, repr((salt, sizes)))
+        if key not in self.made:
+            self.made[key] = self._new_case(build, number, sizes, salt)
+        return self.made[key]
+
+    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         sizes = self.sized(sizes, build.__name__, number)
         draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
-        arguments = mapped(build(draw, **sizes), _frozen)
+        arguments = mapped(build(draw, **sizes), frozen)
         return Case(arguments, sizes, self.expect)
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
@@ -67,6 +71,7 @@ class Stored(Given):
     decimals = DECIMALS
 
     def __init__(self, step: str, folder: Path = VALUES) -> None:
+        super().__init__()
         self.step = step
         path = folder / f"{step}.json"
         self.values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -85,6 +90,7 @@ class Live(Given):
     """The hidden suite: a fresh seed, and the torch reference."""
 
     def __init__(self, seed: int) -> None:
+        super().__init__()
         self.seed = seed
         self.reference = importlib.import_module("grader.reference")
         self.known: dict[tuple[str, str], Any] = {}
@@ -111,6 +117,7 @@ class Recording(Given):
     decimals = DECIMALS
 
     def __init__(self) -> None:
+        super().__init__()
         self.reference = importlib.import_module("grader.reference")
         self.values: dict[str, dict[str, Any]] = {}
 
