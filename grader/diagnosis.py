@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from grader.client import CallFailed, Program, Raised, Worker
+from grader.inputs import digest
 from grader.protocol import Counted, Foreign, Handle, Laid
 from grader.records import Diagnosis
 from grader.registry import PACKAGE, Registry, Step
@@ -64,6 +65,13 @@ class Log:
     def of(self, check: str) -> Sequence[Call]:
         """The calls that the check made."""
         return self.calls[slice(*self.spans.get(check, (0, 0)))]
+
+    def fingerprint(self, check: str) -> str:
+        """A digest of what the check was answered, to the last bit; "" where it got no values."""
+        outcomes = [call.outcome for call in self.of(check)]
+        if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
+            return ""
+        return digest(outcomes)
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,12 @@ class Bench:
 
     # What grading uses.
 
+    def begin_anew(self, host: Host) -> None:
+        """Forgets the last submission; the next one runs on that host."""
+        self.host = host
+        self.log = Log()
+        self.faults.clear()
+
     @contextlib.contextmanager
     def on(self, attempt: Attempt) -> Iterator[None]:
         """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
@@ -174,7 +180,8 @@ class Bench:
             return self.verdict(check, Status.PASSED, "")
         if "failed" not in outcomes:
             return self.verdict(check, Status.SKIPPED, messages.NEVER_REPORTED)
-        return self._failed(check, self.failure)
+        verdict = self._failed(check, self.failure)
+        return replace(verdict, fingerprint=self.log.fingerprint(check.id))
 
     def _birth_of_nan(self, failure: Broken) -> str:
         """If the wrong result holds a NaN: what made it, by making the same call once more."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import difflib
-import re
 from collections.abc import Sequence
 
 from grader.client import CallFailed, Died, Raised, TimedOut
 from grader.records import Status
 from grader.registry import Limits, Step
+from grader.submission import place
 
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
@@ -55,11 +55,8 @@ def _known(raised: Raised) -> str:
 
 
 def _place(raised: Raised, source: str, step: Step) -> str:
-    lines = re.split(r"\r\n?|\n", source)  # as Python counts them; splitlines() sees more
-    if not raised.lines or not 0 < raised.lines[-1] <= len(lines):
-        return ""
-    number = raised.lines[-1]
-    return f" ({step.filename}, line {number}: `{lines[number - 1].strip()[:100]}`)"
+    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
+    return f" ({where}: `{line[:100]}`)" if where else ""
 
 
 def raised(

@@ -230,3 +230,13 @@ class Alike:
     step: str
     why: str
     share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A student whose result is another than before, and the reason."""
+
+    student: str
+    before: Graded
+    after: Graded
+    because: str

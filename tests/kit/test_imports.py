@@ -9,8 +9,20 @@ from .conftest import ROOT
 
 LAYERS = [
     {"records"},
-    {"registry", "submission", "inputs", "protocol"},
+    {"registry", "submission", "inputs", "protocol"}
+    | {
+        "folders",
+        "archives",
+        "names",
+        "cells",
+        "ipynb",
+        "notebooks",
+        "handins",
+        "layouts",
+        "intake",
+    },
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
+    {"probe", "attempts"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
     | {"hints", "diagnosis", "replay", "parallel", "watch"},
@@ -39,6 +51,7 @@ def own(path: Path) -> set[str]:
 
 
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
+SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
 CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py")) + sorted(
     (ROOT / "tests" / "hidden").glob("*.py")
 )
@@ -61,10 +74,16 @@ def test_torch_is_imported_by_the_reference_only(path):
     assert ("torch" in roots) == (path.stem == "reference")
 
 
-def test_worker_stands_alone():
-    path = ROOT / "grader" / "worker.py"
+@pytest.mark.parametrize("path", SANDBOX, ids=lambda path: path.stem)
+def test_sandbox_knows_nothing_of_checks(path):
+    assert own(path) <= {"registry", "sandbox"}
+
+
+@pytest.mark.parametrize("name", ["worker", "attempts"])
+def test_program_of_a_worker_stands_alone(name):
+    path = ROOT / "grader" / f"{name}.py"
     assert own(path) == set()
-    importers = [other.name for other in MODULES if "worker" in own(other)]
+    importers = [other.name for other in MODULES + SANDBOX if name in own(other)]
     assert importers == []
 
 
