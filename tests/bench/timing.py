@@ -1,0 +1,61 @@
+"""What a command took: seconds by the clock, and of all its processes' processors."""
+
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Spent:
+    """wall and cpu in seconds; peak is the resident memory of its largest process, in MiB."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    peak: float = 0.0
+    status: int = 0
+    last_line: str = ""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        peak = max(self.peak, other.peak)
+        status, line = self.status or other.status, self.last_line or other.last_line
+        return Spent(self.wall + other.wall, self.cpu + other.cpu, peak, status, line)
+
+
+def spent(
+    command: Sequence[str], cwd: Path | None = None, variables: Mapping[str, str] | None = None
+) -> Spent:
+    """Runs a command to its end. What its processes did not wait for is not counted."""
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**os.environ, **(variables or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        lines = output.read().decode(errors="replace").strip().splitlines()
+    cpu = used.ru_utime + used.ru_stime
+    return Spent(wall, cpu, used.ru_maxrss / 1024, process.returncode, lines[-1] if lines else "")
+
+
+def own_cpu() -> float:
+    """Processor seconds of this process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def children_cpu() -> float:
+    """Processor seconds of the processes that this one has started and seen end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
