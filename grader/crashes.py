@@ -206,6 +206,7 @@ NOTHING = _fixed(
 )
 CALLED = _fixed("A function was called with more, fewer or other arguments than it takes.")
 NUMBER = _fixed("There is a single number where the code expects an array with axes.")
+OPERANDS = _fixed("A matrix product needs arrays with axes, and got a single number or None.")
 INDEX = _fixed("What is used as an index is no integer.")
 
 STACKED = _fixed("Arrays that are stacked must all have the same shape.")
@@ -235,6 +236,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
     ("ValueError", r"operands could not be broadcast together with remapped shapes .*", _einsum),
     ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
+    ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
     ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
     ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _joined),
     ("ValueError", rf"all the input arrays must have same number .*{DIMENSIONS}", _dimensions),

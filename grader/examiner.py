@@ -281,7 +281,8 @@ class Bench:
                     failure, self.asked, self.attempt.source, self.attempt.step, visible
                 )
                 if status is Status.ERROR:
-                    message += self._crash(failure)
+                    with contextlib.suppress(Exception):  # a failed check must not be hidden by it
+                        message += self._crash(failure)
                 printed = self.printed if visible else ""
                 return self.verdict(check, status, message, printed=printed)
             case TimedOut():

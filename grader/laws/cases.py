@@ -53,7 +53,8 @@ class Case:
         """Values for these arguments that have nothing to do with their own."""
         names = tuple(names)
         work = functools.partial(self._others, names, (salt, size))
-        return {**self._once((names, salt, size), work)}
+        others: Arguments = self._once((names, salt, size), work)
+        return others
 
     def _others(self, names: Sequence[str], salt: tuple[str, float]) -> Arguments:
         draw = self.draw(salt)
