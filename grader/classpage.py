@@ -15,7 +15,7 @@ from markupsafe import Markup
 from grader.classsummary import BINS, Row, Spread, Summary
 from grader.page import SIGNS, template
 from grader.plain import file_name, one_line
-from grader.records import Alike
+from grader.records import Alike, Status
 
 NAMED = 10  # who made a mistake, at a glance
 LISTED = 200  # and when unfolded; the table of all students has everyone
@@ -78,6 +78,11 @@ def marks(row: Row, steps: Iterable[str]) -> str:
     return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
 
 
+def passed(row: Row) -> int:
+    """How many steps passed."""
+    return sum(mark is Status.PASSED for mark in row.marks.values())
+
+
 def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
     """The page, in pieces. alike is listed for a human to look at, and decides nothing."""
     script, spread = _script(), summary.spread
@@ -94,5 +99,6 @@ def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
         "file_name": file_name,
         "short": short,
         "marks": marks,
+        "passed": passed,
     }
     return template("class.html").generate(data)
