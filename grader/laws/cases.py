@@ -53,14 +53,13 @@ class Case:
         """Values for these arguments that have nothing to do with their own."""
         names = tuple(names)
         work = functools.partial(self._others, names, (salt, size))
-        others: Arguments = self._once((names, salt, size), work)
-        return others
+        return {**self._once((names, salt, size), work)}
 
     def _others(self, names: Sequence[str], salt: tuple[str, float]) -> Arguments:
         draw = self.draw(salt)
         vocabulary = int(self.sizes.get("vocabulary", 2))
         found = {n: other_values(self.arguments[n], draw, salt[1], vocabulary) for n in names}
-        return mapped(found, frozen)
+        return {name: mapped(value, frozen) for name, value in found.items()}
 
     def changed(self, **arguments: Any) -> Case:
         """The same case with some arguments replaced."""
