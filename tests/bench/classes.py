@@ -138,10 +138,8 @@ def scaling(registered: Registry, options: Options) -> None:
                 peak = max(peak, took.peak)
             wall = statistics.median(walls)
             base = first.setdefault(jobs, wall)
-            print(
-                f"  --jobs {jobs}, {count:4d} students {wall:18.3f} {wall / base:24.2f} {peak:13.0f}",
-                flush=True,
-            )
+            numbers = f"{wall:18.3f} {wall / base:24.2f} {peak:13.0f}"
+            print(f"  --jobs {jobs}, {count:4d} students {numbers}", flush=True)
             last = wall
         if jobs == 1:
             alone = last

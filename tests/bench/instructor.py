@@ -66,14 +66,12 @@ def _call(function: str, args: Any, options: Mapping[str, Any], answer: Answer) 
         return f"{written(answer.value)} = {call}"
     if not any(opaque):
         return f"assert alike({call}, {written(answer.value)})"
-    places = [written(v) if hide else f"out{i}" for i, (v, hide) in enumerate(_parts(answer, opaque))]
+    places = [
+        written(v) if hide else f"out{i}" for i, (v, hide) in enumerate(_parts(answer, opaque))
+    ]
     shown = [(f"out{i}", v) for i, (v, hide) in enumerate(_parts(answer, opaque)) if not hide]
     lines = [f"{', '.join(places)} = {call}"]
     return "\n".join(lines + [f"assert alike({name}, {written(v)})" for name, v in shown])
-
-
-def _parts(answer: Answer, opaque: Sequence[bool]) -> list[tuple[Any, bool]]:
-    return list(zip(answer.value, opaque, strict=True))
 
 
 def tests_of(registry: Registry, step: Step) -> dict[str, str]:

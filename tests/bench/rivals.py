@@ -6,7 +6,6 @@ Neither keeps a submission in: both run it with the rights of whoever grades, be
 import ast
 import json
 import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -127,7 +126,7 @@ def nbgrader(everyone: Mapping[str, Work], tests: Tests, folder: Path) -> tuple[
     folder.mkdir(parents=True)
     variables = _variables(folder, tool)
     (folder / "nbgrader_config.py").write_text("c = get_config()\n")
-    blank = {step: "### BEGIN SOLUTION\n### END SOLUTION" for step in tests}
+    blank = dict.fromkeys(tests, "### BEGIN SOLUTION\n### END SOLUTION")
     _notebook_at(folder / "source" / "bench", _nbgrader_notebook(blank, tests))
     command = [str(tool / "bin" / "nbgrader")]
     _run([*command, "generate_assignment", "bench", "--create"], folder, **variables)

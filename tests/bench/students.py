@@ -10,7 +10,7 @@ from grader.variants import FAIR, MISTAKES, Variant, read
 Work = Mapping[str, str]
 """A student's sources, by step."""
 # Out of ten students: what they hand in.
-KINDS = "right fair mistake right mistake fair mistake right stub mistake".split()
+KINDS = tuple("right fair mistake right mistake fair mistake right stub mistake".split())
 
 
 def _text(folder: str, step: Step) -> str:

@@ -23,6 +23,7 @@ from timing import children_cpu, own_cpu
 
 from grader import client, examiner, given, grading, protocol, registry, sandbox
 from grader.laws import cases
+from grader.sandbox import hosts, isolation
 from grader.submission import Submission
 
 STUDENTS = 20
@@ -38,13 +39,13 @@ JUDGE: dict[str, list[tuple[Any, str]]] = {
     "sending and receiving": [(client.Worker, "_exchange")],
     "starting and ending workers": [
         *((client.Worker, name) for name in ("__init__", "close")),
-        *((sandbox, "host"), (sandbox.ForkingHost, "close")),
+        *((sandbox, "host"), (hosts.ForkingHost, "close")),
     ],
     "looking for causes": [(grading, "diagnose")],
 }
 # In the worker: around each call of a function of the student's.
 CALLED = 'function = self.functions[request["function"]]'
-CLOCK = '''
+CLOCK = """
 _LOG = __import__("os").open({path!r}, 0o2001)
 
 
@@ -61,7 +62,7 @@ def _clocked(function):
     return call
 
 
-'''
+"""
 
 
 class Stopwatch:
@@ -120,7 +121,7 @@ def clocked_workers(folder: Path) -> Iterator[Path]:
     text = text.replace(CALLED, "function = _clocked(self.functions[request['function']])")
     before, line, after = text.partition("class Session:")
     program.write_text(before + CLOCK.format(path=str(log)) + line + after, encoding="utf-8")
-    with mock.patch.object(sandbox, "PROGRAM", program):
+    with mock.patch.object(isolation, "PROGRAM", program):
         yield log
 
 
@@ -181,17 +182,19 @@ def measure(names: list[str]) -> tuple[Counter[str], int, int]:
 
 @contextlib.contextmanager
 def _counting_workers(begun: list[int]) -> Iterator[None]:
-    start = sandbox.ForkingHost.start
+    start = hosts.ForkingHost.start
 
-    def counted(host: sandbox.ForkingHost) -> Any:
+    def counted(host: hosts.ForkingHost) -> Any:
         begun[0] += 1
         return start(host)
 
-    with mock.patch.object(sandbox.ForkingHost, "start", counted):
+    with mock.patch.object(hosts.ForkingHost, "start", counted):
         yield
 
 
-def _grade(grader: Any, prefix: str, everyone: Any, registered: Any, steps: Any, count: int) -> None:
+def _grade(
+    grader: Any, prefix: str, everyone: Any, registered: Any, steps: Any, count: int
+) -> None:
     for name, sources in list(everyone.items())[:count]:
         with sandbox.host(sandbox.Process(), registered.limits) as host:
             grader.bench.begin_anew(host)
