@@ -5,7 +5,7 @@ written out as Python that runs in a notebook beside the student's functions.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,16 +66,11 @@ def _call(function: str, args: Any, options: Mapping[str, Any], answer: Answer) 
         return f"{written(answer.value)} = {call}"
     if not any(opaque):
         return f"assert alike({call}, {written(answer.value)})"
-    places = [
-        written(v) if hide else f"out{i}" for i, (v, hide) in enumerate(_parts(answer, opaque))
-    ]
-    shown = [(f"out{i}", v) for i, (v, hide) in enumerate(_parts(answer, opaque)) if not hide]
+    parts = list(enumerate(zip(answer.value, opaque, strict=True)))
+    places = [written(part) if hide else f"out{i}" for i, (part, hide) in parts]
+    shown = [(f"out{i}", part) for i, (part, hide) in parts if not hide]
     lines = [f"{', '.join(places)} = {call}"]
     return "\n".join(lines + [f"assert alike({name}, {written(v)})" for name, v in shown])
-
-
-def _parts(answer: Answer, opaque: Sequence[bool]) -> list[tuple[Any, bool]]:
-    return list(zip(answer.value, opaque, strict=True))
 
 
 def tests_of(registry: Registry, step: Step) -> dict[str, str]:

@@ -9,19 +9,8 @@ from grader.variants import FAIR, MISTAKES, Variant, read
 
 Work = Mapping[str, str]
 """A student's sources, by step."""
-# Out of ten students: what they hand in.
-KINDS = [
-    "right",
-    "fair",
-    "mistake",
-    "right",
-    "mistake",
-    "fair",
-    "mistake",
-    "right",
-    "stub",
-    "mistake",
-]
+# What students hand in, in turn.
+KINDS = 2 * ("right", "fair", "mistake", "right", "mistake") + ("stub", "fair", "mistake")
 
 
 def _text(folder: str, step: Step) -> str:

@@ -3,11 +3,14 @@
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+LINUX = sys.platform == "linux"
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,8 @@ def children_cpu() -> float:
     """Processor seconds of the processes that this one has started and seen end."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def peak_mib() -> float:
+    """The most memory that this process ever had resident; in KiB on Linux, bytes on macOS."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if LINUX else 2**20)

@@ -23,6 +23,7 @@ from timing import children_cpu, own_cpu
 
 from grader import client, examiner, given, grading, protocol, registry, sandbox
 from grader.laws import cases
+from grader.sandbox import hosts, isolation
 from grader.submission import Submission
 
 STUDENTS = 20
@@ -38,7 +39,7 @@ JUDGE: dict[str, list[tuple[Any, str]]] = {
     "sending and receiving": [(client.Worker, "_exchange")],
     "starting and ending workers": [
         *((client.Worker, name) for name in ("__init__", "close")),
-        *((sandbox, "host"), (sandbox.ForkingHost, "close")),
+        *((sandbox, "host"), (hosts.ForkingHost, "close")),
     ],
     "looking for causes": [(grading, "diagnose")],
 }
@@ -120,7 +121,7 @@ def clocked_workers(folder: Path) -> Iterator[Path]:
     text = text.replace(CALLED, "function = _clocked(self.functions[request['function']])")
     before, line, after = text.partition("class Session:")
     program.write_text(before + CLOCK.format(path=str(log)) + line + after, encoding="utf-8")
-    with mock.patch.object(sandbox, "PROGRAM", program):
+    with mock.patch.object(isolation, "PROGRAM", program):
         yield log
 
 
@@ -181,13 +182,13 @@ def measure(names: list[str]) -> tuple[Counter[str], int, int]:
 
 @contextlib.contextmanager
 def _counting_workers(begun: list[int]) -> Iterator[None]:
-    start = sandbox.ForkingHost.start
+    start = hosts.ForkingHost.start
 
-    def counted(host: sandbox.ForkingHost) -> Any:
+    def counted(host: hosts.ForkingHost) -> Any:
         begun[0] += 1
         return start(host)
 
-    with mock.patch.object(sandbox.ForkingHost, "start", counted):
+    with mock.patch.object(hosts.ForkingHost, "start", counted):
         yield
 
 
