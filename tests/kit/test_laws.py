@@ -133,7 +133,7 @@ def test_agreement_is_tight():
         (np.full((T, D), np.nan), "All 15 values are wrong. Some are NaN"),
         (np.full((T, D), np.inf), "Some are infinite"),
         ([[1.0] * D] * T, "a list of 5; expected an array"),
-        (Foreign("generator"), "an object of a class of its own"),
+        (Foreign("Tensor"), "an object of a class of its own"),
         (Foreign("range"), "an object of type 'range'"),
         (Foreign("tuple of 3"), "a tuple of 3"),
         (3.0, r"shape is \(\)"),
