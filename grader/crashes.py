@@ -33,9 +33,15 @@ class Known:
         return self.allowed is None or all(n in self.allowed for n in lengths)
 
     def label(self, length: int) -> str:
-        """The length, and which sizes of the case are as large: `5 (as T_k)`."""
+        """The length, and which sizes of the case are as large: `5 (T_k is 5)`.
+
+        Whether it is that size, or just as long, is not known here, and so is not said.
+        """
         names = self.names.get(length, ())
-        return f"{length} (as {' and '.join(names)})" if names and length > 1 else str(length)
+        if not names or length == 1:
+            return str(length)
+        verb = "is" if len(names) == 1 else "are"
+        return f"{length} ({' and '.join(names)} {verb} {length})"
 
 
 def known(sizes: Mapping[str, object], shapes: Sequence[Shape], *, visible: bool) -> Known:

@@ -25,22 +25,23 @@ def ones(*shape):
 
 CRASHES = {
     "ones(3, 5) + ones(3, 4)": "(3, 5) and (3, 4) do not fit: "
-    "at axis -1, 5 (as T_k) met 4 (as d_k).",
-    "np.where(ones(3, 3) > 0, ones(3, 5), 0)": "at axis -1, 3 (as T_q) met 5 (as T_k).",
-    "ones(2, 6, 5, 5) + ones(2, 5, 5)": "at axis -3, 6 met 2 (as batch). "
+    "at axis -1, 5 (T_k is 5) met 4 (d_k is 4).",
+    "np.where(ones(3, 3) > 0, ones(3, 5), 0)": "at axis -1, 3 (T_q is 3) met 5 (T_k is 5).",
+    "ones(2, 6, 5, 5) + ones(2, 5, 5)": "at axis -3, 6 met 2 (batch is 2). "
     "Without axis 1 of (2, 6, 5, 5) they would.",
     "ones(3, 4) @ ones(5, 4)": "In a matrix product the columns of the left array meet the rows of "
-    "the right one: 4 (as d_k) met 5 (as T_k).",
-    "ones(3, 4).dot(ones(5, 4))": "4 (as d_k) met 5 (as T_k).",
+    "the right one: 4 (d_k is 4) met 5 (T_k is 5).",
+    "ones(3, 4).dot(ones(5, 4))": "4 (d_k is 4) met 5 (T_k is 5).",
     "np.einsum('id,jd->ij', ones(3, 4), ones(5, 6))": "In an einsum one letter",
-    "np.concatenate([ones(2, 4), ones(2, 5)], axis=0)": "along axis 1, 4 (as d_k) met 5 (as T_k).",
+    "np.concatenate([ones(2, 4), ones(2, 5)], axis=0)": "along axis 1, 4 (d_k is 4) met "
+    "5 (T_k is 5).",
     "np.concatenate([ones(2, 4), ones(2, 2, 4)])": "one has 2, another 3.",
     "np.stack([ones(2, 4), ones(2, 5)])": "stacked must all have the same shape.",
     "ones(3, 4)[:2] = ones(3, 4)": "shape (3, 4) was to be written into a place of shape (2, 4).",
     "ones(3, 4).reshape(5, 2)": "must keep the number of elements",
     "ones(3, 4).transpose(0, 2, 1)": "must name every axis",
     "ones(3, 4).sum(axis=2)": "The array has 2 axes, and another one was named.",
-    "ones(3, 4)[:, 4]": "Axis 1 is 4 (as d_k) long, and a place beyond its end was asked for.",
+    "ones(3, 4)[:, 4]": "Axis 1 is 4 (d_k is 4) long, and a place beyond its end was asked for.",
     "ones(3)[:, 0]": "An array of 1 axis was indexed as if it had 2.",
     "ones(3).shape[1]": "of a shape, the array has fewer axes.",
     "np.float64(1)[0]": "There is a single number",
