@@ -99,9 +99,7 @@ def side_by_side(registered: Registry, title: str, names: list[str], options: Op
     calls = sum(test.count("assert alike(") for step in tests.values() for test in step.values())
     checks = sum(len(step.checks) for step in steps)
     print(f"\n{title}: {checks} checks of ours, {calls} assertions of nbgrader's and otter's")
-    print(
-        "  seconds per student                  students      whole  no start   times ours  no start"
-    )
+    print(f"  seconds per student{'':18}students      whole  no start   times ours  no start")
     best = None
     for jobs in sorted({1, len(os.sched_getaffinity(0))}, reverse=True):
         found = rate(ours(options, steps, jobs), steps, options.students, options.rounds)
