@@ -19,7 +19,7 @@ from unittest import mock
 
 import _pytest.python
 from students import students
-from timing import children_cpu, own_cpu
+from timing import children_cpu, family_cpu
 
 from grader import client, examiner, given, grading, protocol, registry, sandbox
 from grader.laws import cases
@@ -161,13 +161,15 @@ def measure(names: list[str]) -> tuple[Counter[str], int, int]:
         _grade(grader, "warm", everyone, registered, steps, 2)  # torch, and the cases
         with tempfile.TemporaryDirectory() as folder, clocked_workers(Path(folder)) as log:
             with watched(watch), _counting_workers(begun):
-                before = children_cpu(), own_cpu()
+                before, searched = children_cpu(), family_cpu(host.process.pid)
                 watch.last = time.process_time()
                 _grade(grader, "", everyone, registered, steps, STUDENTS)
                 watch._charge()
-            children = children_cpu() - before[0]
+            children = children_cpu() - before
+            searched = family_cpu(host.process.pid) - searched
             theirs, calls = _seconds_in(log)
         found = Counter(watch.seconds)
+        found["worker: replaying known mistakes"] = searched
         found["worker: the interpreter and NumPy start"] = start * STUDENTS
         found["worker: one process for each step"] = each * begun[0]
         found["worker: the student's own functions"] = theirs
