@@ -317,9 +317,6 @@ class _Session:
         self.error: BaseException | None = None
         self.ran = False
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.option.tbstyle = "no"  # nobody reads tracebacks here, and they take long to write
-
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.broken.append(str(report.longrepr))
