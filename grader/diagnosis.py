@@ -28,11 +28,7 @@ DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
 REPLAY = PACKAGE / "replay.py"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
-_LAST = """
-def explaining(calls, causes):
-    from exercises.replay import survivors
-    return survivors(globals(), calls, causes)
-"""
+FETCH = "(fetch)"
 
 
 # All functions that write into their arguments fail in the same words, whatever they write.
@@ -45,13 +41,19 @@ WRITES = Diagnosis(
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a student's function, and what became of it: a value, or what was raised."""
+    """One call of a student's function, and what became of it: a value, or what was raised.
+
+    more: where the check asked for it, the first of two calls with the same arrays (`before`), the
+    arguments afterwards (`after`), the `products` that were counted, and the number under which
+    the result was `kept`. Looking at a kept result again is a call of FETCH.
+    """
 
     function: str
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     opaque: bool
     outcome: Any
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -126,40 +128,50 @@ class Library:
         ]
 
     def explaining(
-        self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
+        self,
+        step: Step,
+        function: str,
+        causes: Sequence[Cause],
+        calls: Sequence[Call],
+        span: tuple[int, int] = (0, 0),
     ) -> list[Cause]:
-        """Those of the causes that answer all of these calls as the student's code did."""
-        used = _used(self.right[step.id][0], function) | {function}
-        own = [name for name in used if name in {f.name for f in step.functions}]
+        """Those of the causes that answer all of these calls as the student's code did.
+
+        None if right code does so too. span: the calls that are looked at first.
+        """
+        own = {f.name for f in step.functions}
+        used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
+        opaque = {call.function for call in calls if call.opaque}
+
+        def wanted(places: Mapping[str, str]) -> dict[str, Any]:
+            rebind = [] if function in places else used
+            names = sorted({function, *places} | opaque)
+            return {"places": dict(places), "rebind": rebind, "calls": names}
+
+        replayed = [wanted(cause.places) for cause in causes]
         records = [_record(call) for call in calls]
-        wanted = [
-            {
-                "places": cause.places,
-                "rebind": [] if function in cause.places else own,
-                "calls": sorted(
-                    {function, *cause.places} | {c.function for c in calls if c.opaque}
-                ),
-            }
-            for cause in causes
-        ]
+        question = [self._text(step, causes), wanted({}), records, list(span), replayed]
         worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
         try:
-            worker.load(self._program(step, causes))
-            answer = worker.call("explaining", [records, wanted], {})
+            worker.load(self._program(step))
+            answer = worker.call("survivors", question, {})
         finally:
             worker.close()
         return [causes[number] for number in answer.value]
 
-    def _program(self, step: Step, causes: Sequence[Cause]) -> Program:
-        """The solution, behind it the variants under their own names, and the replay."""
+    def _text(self, step: Step, causes: Sequence[Cause]) -> str:
+        """The solution, and behind it the variants under their own names."""
         known = {variant.name: variant for cause in causes for variant in cause.variants}
         preludes = dict.fromkeys(variant.prelude for variant in known.values())
         imports = [f"from exercises.{e.id} import *" for e in self.registry.before(step)]
         bodies = [variant.body for variant in known.values()]
-        text = "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies, _LAST])
+        return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
+
+    def _program(self, step: Step) -> Program:
+        """The replay, and the earlier steps for what it replays."""
+        earlier = {e.id: self.right[e.id] for e in self.registry.before(step)}
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
-        sources = {**self.right, step.id: (text, "<mistakes>"), "replay": replay}
-        return Program(step.id, sources)
+        return Program("replay", {**earlier, "replay": replay})
 
 
 def _used(source: str, function: str) -> set[str]:
@@ -185,6 +197,7 @@ def _record(call: Call) -> dict[str, Any]:
         "args": [_marked(value) for value in call.args],
         "kwargs": dict(call.kwargs),
         "tolerance": SINGLE if any(map(_single, [*call.args, *call.kwargs.values()])) else DOUBLE,
+        **{name: _marked(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
         return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
@@ -219,12 +232,11 @@ def diagnose(library: Library, step: Step, function: str, log: Log, check: str) 
     if last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text:
         return WRITES
     for causes in library.causes(step, function):
-        for calls in (log.of(check), log.calls):  # afresh for all calls: a mistake may remember
-            if causes:
-                try:
-                    causes = library.explaining(step, function, causes, calls)
-                except CallFailed:
-                    causes = []  # a diagnosis that fails must not hide the failed check
-        if causes:
-            return causes[0].diagnosis
+        try:
+            span = log.spans.get(check, (0, 0))
+            found = library.explaining(step, function, causes, log.calls, span) if causes else []
+        except CallFailed:
+            continue  # a diagnosis that fails must not hide the failed check
+        if found:
+            return found[0].diagnosis
     return None

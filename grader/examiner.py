@@ -22,7 +22,7 @@ from _pytest.runner import runtestprotocol
 from grader import messages
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
-from grader.diagnosis import Call, Log
+from grader.diagnosis import FETCH, Call, Log
 from grader.given import Given
 from grader.protocol import Handle
 from grader.records import CheckVerdict, Status
@@ -95,18 +95,31 @@ class Bench:
             self._note(function, args, options, raised)
             raise
         self.printed = answer.printed
-        self._note(function, args, options, answer.value)
+        self._note(function, args, options, answer)
         return answer
 
     def _note(
-        self, function: str, args: Sequence[Any], options: Mapping[str, Any], outcome: Any
+        self,
+        function: str,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+        answer: Answer | Raised,
     ) -> None:
         """Keeps a call for the diagnosis."""
         positional, named = options.get("then") or args
-        self.log.calls.append(Call(function, positional, named, all(options["opaque"]), outcome))
+        more: dict[str, Any] = {"before": args} if options.get("then") else {}
+        outcome = answer if isinstance(answer, Raised) else answer.value
+        if isinstance(answer, Answer):
+            kept = {} if answer.kept is None else {"kept": answer.kept.number}
+            seen = {} if answer.arguments is None else {"after": answer.arguments}
+            more |= {"products": answer.products, **kept, **seen}
+        call = Call(function, positional, named, all(options["opaque"]), outcome, more)
+        self.log.calls.append(call)
 
     def _fetch(self, handle: Any) -> Any:
-        return self._working().fetch(handle)
+        value = self._working().fetch(handle)
+        self.log.calls.append(Call(FETCH, [handle], {}, False, value))
+        return value
 
     def _working(self) -> Worker:
         """The worker, a fresh one if the last has ended."""

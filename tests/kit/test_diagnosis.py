@@ -1,7 +1,12 @@
 """Causes: named when they give exactly these numbers, and not a guess otherwise."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from grader import grading
+from grader.diagnosis import Call, Library
 from grader.grading import with_grader
 from grader.submission import Submission
 from grader.variants import FAIR, MISTAKES, read
@@ -74,6 +79,66 @@ def test_writing_into_arguments_is_said_in_general(diagnosed):
     found = diagnosed("step02_scores", end)
     assert set(found) == {"scores_arguments"}
     assert found["scores_arguments"].misconception == "np_input_mutated"
+
+
+PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"
+REMEMBERS = f"""
+seen = {{}}
+def attention_scores(q, k):
+    return seen.setdefault((q.shape, k.shape), {PLAIN}).copy()
+"""
+SHARES = f"""
+buffers = {{}}
+def attention_scores(q, k):
+    result = {PLAIN}
+    buffer = buffers.setdefault(result.shape, np.empty(result.shape))
+    buffer[...] = result
+    return buffer
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "id"), [(REMEMBERS, "np_memoised_on_shape"), (SHARES, "np_returns_alias")]
+)
+def test_what_is_remembered_between_calls_is_recognised(diagnosed, end, id):
+    found = diagnosed("step02_scores", end)
+    assert {diagnosis.misconception for diagnosis in found.values()} == {id}
+
+
+def test_arguments_that_changed_are_part_of_what_a_cause_must_explain(diagnosed):
+    end = """
+right = generate
+def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    tokens = right(prompt, n_new, params, temperature, top_k, u)
+    params.pop("w_out")
+    return tokens
+"""
+    found = diagnosed("step08_generation", end)
+    assert {diagnosis.misconception for diagnosis in found.values()} == {"np_input_mutated"}
+
+
+def test_error_that_is_far_behind_the_decimal_point_is_recognised(diagnosed):
+    end = """
+def softmax(scores, axis=-1):
+    maximum = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - np.where(maximum == -np.inf, 0.0, maximum))
+    return e / (np.sum(e, axis=axis, keepdims=True) + 1e-10)
+"""
+    found = diagnosed("step04_softmax", end)
+    assert set(found) == {"softmax_distribution"}
+    assert found["softmax_distribution"].misconception == "softmax_eps_denominator"
+
+
+def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
+    step = steps.find("step02_scores")
+    library = Library(host, steps, grading.solutions(steps))
+    (causes, *_) = library.causes(step, "attention_scores")
+    q = np.ones((2, 4))
+    calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]
+    assert library.explaining(step, "attention_scores", causes, calls) == []
+    wrong = [replace(calls[0], outcome=np.full((2, 2), 4.0))]
+    found = library.explaining(step, "attention_scores", causes, wrong)
+    assert "score_no_scale" in {cause.variants[0].id for cause in found}
 
 
 def test_right_code_gets_no_cause(diagnosed):
