@@ -139,25 +139,41 @@ class Library:
 
         None if right code does so too. span: the calls that are looked at first.
         """
+        right, *replayed = self._wanted(step, function, [Cause(()), *causes], calls)
+        question = [right, [_record(call) for call in calls], list(span), replayed]
+        numbers = self._replay(step, "survivors", [self._text(step, causes), *question])
+        return [causes[number] for number in numbers]
+
+    def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
+        """Whether right code answers these calls of the function as the student's code did."""
+        (right,) = self._wanted(step, function, [Cause(())], calls)
+        question = [self._text(step, ()), right, [_record(call) for call in calls]]
+        return bool(self._replay(step, "is_right", question))
+
+    def _wanted(
+        self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
+    ) -> list[dict[str, Any]]:
+        """What the replay must know of causes: what stands where, and which calls matter."""
         own = {f.name for f in step.functions}
         used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
+        return [
+            {
+                "places": cause.places,
+                "rebind": [] if function in cause.places else used,
+                "calls": sorted({function, *cause.places} | opaque),
+            }
+            for cause in causes
+        ]
 
-        def wanted(places: Mapping[str, str]) -> dict[str, Any]:
-            rebind = [] if function in places else used
-            names = sorted({function, *places} | opaque)
-            return {"places": dict(places), "rebind": rebind, "calls": names}
-
-        replayed = [wanted(cause.places) for cause in causes]
-        records = [_record(call) for call in calls]
-        question = [self._text(step, causes), wanted({}), records, list(span), replayed]
+    def _replay(self, step: Step, name: str, question: list[Any]) -> Any:
+        """What a function of the replay answers, in a worker of its own."""
         worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
         try:
             worker.load(self._program(step))
-            answer = worker.call("survivors", question, {})
+            return worker.call(name, question, {}).value
         finally:
             worker.close()
-        return [causes[number] for number in answer.value]
 
     def _text(self, step: Step, causes: Sequence[Cause]) -> str:
         """The solution, and behind it the variants under their own names."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from grader.inputs import Arguments, Build, Draw, Sizes, digest, mapped, resized
+from grader.compare import SINGLE
+from grader.inputs import Arguments, Build, Draw, Sizes, as_single, digest, mapped, resized
 from grader.laws import Case
 from grader.registry import ROOT, KitError
 
@@ -103,6 +105,16 @@ class Live(Given):
         if key not in self.known:
             self.known[key] = getattr(self.reference, name)(**arguments)
         return self.known[key]
+
+
+class Single(Live):
+    """The hidden suite with float32 inputs, and what float32 can be asked for."""
+
+    def case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
+        """The case with its numbers rounded to float32, which the reference takes as they are."""
+        case = super().case(build, number, sizes, salt)
+        arguments = mapped(case.arguments, lambda array: _frozen(as_single(array)))
+        return replace(case, arguments=arguments, precision=SINGLE)
 
 
 class Recording(Given):

@@ -38,7 +38,10 @@ class Grader:
     """Grades submissions, one after the other, on one bench.
 
     thorough: also looks for the causes, and tries each step on the student's own earlier ones.
+    log: the calls of the step that was judged last.
     """
+
+    log = Log()
 
     def __init__(
         self, registry: Registry, bench: Bench, seed: int, *, thorough: bool = True
@@ -108,7 +111,7 @@ class Grader:
         try:
             with self.bench.on(attempt):
                 verdicts = self.bench.run(step.checks)
-                log = self.bench.log
+                self.log = log = self.bench.log
         except CallFailed as failure:
             message = messages.not_loaded(failure, attempt.source, step, self.bench.host.limits)
             return self._unjudged(step, Status.ERROR, message)
@@ -209,10 +212,14 @@ def with_grader(
     work: Callable[[Grader], Any],
     *,
     thorough: bool = True,
+    given: Callable[[Step], Given] | None = None,
 ) -> Any:
-    """Collects the suite's checks of these steps and calls `work` with a grader; its result."""
+    """Collects the suite's checks of these steps and calls `work` with a grader; its result.
+
+    given: other inputs than the suite's own.
+    """
     results: list[Any] = []
-    bench = Bench(host, suite_given(suite, seed), suite)
+    bench = Bench(host, given or suite_given(suite, seed), suite)
 
     def start(bench: Bench) -> None:
         results.append(work(Grader(registry, bench, seed, thorough=thorough)))

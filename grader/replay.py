@@ -15,7 +15,7 @@ import numpy as np
 HANDLE = "handle of"
 FETCH = "(fetch)"
 FEW = 200
-TIGHTER = 1e-5
+SINGLE, TIGHTER = 1e-4, 1e-5
 
 
 def bound(module, places, rebind):
@@ -155,13 +155,13 @@ def answers(space, call, module, kept):
     """Whether these functions answer the call as it was answered, and leave behind the same."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
-        return number not in kept or _still(call["value"], kept[number], call["tolerance"])
+        return number not in kept or _still(call["value"], kept[number], kept[number, "tolerance"])
     try:
         got, after, products = asked(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call, module)
     if "kept" in call:
-        kept[call["kept"]] = got
+        kept[call["kept"]], kept[call["kept"], "tolerance"] = got, call["tolerance"]
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)
@@ -182,6 +182,12 @@ def explains(module, cause, calls):
     return all(answers(space, call, module, kept) for call in calls if call["function"] in wanted)
 
 
+def tighter(call):
+    """The call, to be answered more exactly; float32 is as exact as it can be."""
+    exact = call["tolerance"] < SINGLE
+    return {**call, "tolerance": call["tolerance"] * TIGHTER} if exact else call
+
+
 class Mistakes:
     """The text of the mistakes; each time it is run anew, they remember nothing."""
 
@@ -195,10 +201,16 @@ class Mistakes:
         return module
 
 
+def is_right(text, right, calls):
+    """Whether right code answers these calls as they were answered."""
+    with np.errstate(all="ignore"):
+        return explains(Mistakes(text).module, right, calls)
+
+
 def survivors(text, right, calls, span, causes):
     """The numbers of the causes that explain all of their calls; none if right code does.
 
-    Where right code almost does, what counts is far behind the decimal point.
+    Where right code nearly does, what counts is far behind the decimal point.
 
     A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter;
     right is one without places. Causes that do not explain the calls in the span are not tried on
@@ -207,7 +219,7 @@ def survivors(text, right, calls, span, causes):
     with np.errstate(all="ignore"):
         mistakes = Mistakes(text)
         if explains(mistakes.module, right, calls):
-            calls = [{**call, "tolerance": call["tolerance"] * TIGHTER} for call in calls]
+            calls = list(map(tighter, calls))
             if explains(mistakes.anew(), right, calls):
                 return []
         some = [

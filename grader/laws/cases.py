@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from grader.client import Answer
-from grader.compare import EXACT, Broken, Question, Tolerance, matches
+from grader.compare import EXACT, NOTHING, Broken, Question, Tolerance, matches
 from grader.inputs import Arguments, Draw, digest
 from grader.registry import Function as Registered
 from grader.student import StudentFunction
@@ -22,15 +22,23 @@ Axes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments of one call, and where their right result is to be had."""
+    """Arguments of one call, and where their right result is to be had.
+
+    precision: what can be asked of numbers made from these arguments, where it is less than usual.
+    """
 
     arguments: Arguments
     sizes: Mapping[str, Any]
     expect: Expect
+    precision: Tolerance = NOTHING
 
     def expected(self, name: str) -> Any:
         """What the reference's function of that name returns for these arguments."""
         return self.expect(name, self.arguments)
+
+    def within(self, tolerance: Tolerance) -> Tolerance:
+        """The tolerance, or this case's own if that is wider."""
+        return tolerance.at_least(self.precision)
 
     def draw(self, salt: object) -> Draw:
         """More random numbers for this case, the same every time."""
@@ -85,7 +93,7 @@ def is_right(
     matches(
         case.expected(like or name),
         got,
-        tolerance,
+        case.within(tolerance),
         name=name,
         question=Question(name, case.arguments),
         names=names_of(function),
@@ -107,4 +115,4 @@ def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) 
         return draw.uniform(*array.shape) < 0.5
     if array.dtype.kind in "iu":
         return (array + 1 + draw.tokens(vocabulary - 1, *array.shape)) % vocabulary
-    return draw.normal(*array.shape) * size
+    return (draw.normal(*array.shape) * size).astype(array.dtype)

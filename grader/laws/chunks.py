@@ -158,7 +158,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     matches(
         case.expected(like)[..., piece.start : piece.stop, :],
         piece.value,
-        EXACT,
+        case.within(EXACT),
         name=result,
         part=f"{result} for {where}: ",
         question=Question(

@@ -68,7 +68,7 @@ def _row_unmoved(
 ) -> None:
     if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
         raise Broken(f"{name_of(function)} does not return one result for each {what}.")
-    wrong = wrong_cells(before[row].astype(float), after[row].astype(float), EXACT)
+    wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
     if wrong.any():
         told = f"The result for {what} {row} changed when only the other {what}s changed."
         call = call_text(name_of(function), case.arguments)

@@ -25,8 +25,7 @@ from grader.inputs import Arguments
 from grader.laws.cases import Axes, Case, Function, name_of
 from grader.records import Evidence, Influence
 
-UNMOVED = 1e-10
-PREFIX = Tolerance(0.0, UNMOVED)
+PREFIX = Tolerance(0.0, 1e-10)
 
 
 def positions_text(first: int, last: int) -> str:
@@ -137,7 +136,7 @@ def _moved_before(
         shapes = f"{before.shape} became {after.shape}"
         return Broken(f"The shape of the output depends on later values: {shapes}.")
     difference = _movement(before, after)
-    moved = difference > UNMOVED
+    moved = difference > case.within(PREFIX).atol
     early = [i for i in positions_of(moved, axis) if i < start]
     if not early:
         return None
@@ -177,7 +176,7 @@ def influence(function: Function, case: Case, along: Axes, axis: int = -2) -> In
         arguments = _replaced(case, along, slice(source, source + 1), others)
         after = timed_output(function, arguments, axis, length)
         moved = np.moveaxis(_movement(before, after), axis, 0).reshape(length, -1).max(axis=1)
-        columns.append(np.where(moved > UNMOVED, moved, 0.0))
+        columns.append(np.where(moved > case.within(PREFIX).atol, moved, 0.0))
     return Influence(tuple(map(tuple, np.stack(columns, axis=1).tolist())))
 
 
@@ -204,7 +203,8 @@ def prefix_gives_the_same(
             prefix = _cut(case.arguments, along, slice(0, end))
             alone = timed_output(function, prefix, axis, end)
             part = np.take(whole, np.arange(end), axis)
-            broken = _other_than_alone(function, prefix, alone, part, end, axis, tolerance)
+            near = case.within(tolerance)
+            broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis)
 

@@ -13,7 +13,8 @@ LAYERS = [
     {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
     {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
     | {"page", "grids"}
-    | {"hints", "diagnosis", "replay", "parallel", "watch"},
+    | {"hints", "diagnosis", "replay", "parallel", "watch"}
+    | {"naming", "figures"},
     {"cli"},
     {"__main__"},
 ]
