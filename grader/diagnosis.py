@@ -13,6 +13,7 @@ import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ class Library:
         function = self.registry.find(variant.step).function(variant.replaces)
         return variant.caught_by == function.checks[0].id
 
-    def _parts(self, step: Step, names: set[str]) -> list[list[Variant]]:
+    def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
         """The known mistakes of these functions, whichever step they belong to."""
         steps = [*self.registry.before(step), step]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
@@ -190,7 +191,8 @@ class Library:
         return Program("replay", {**earlier, "replay": replay})
 
 
-def _used(source: str, function: str) -> set[str]:
+@cache
+def _used(source: str, function: str) -> frozenset[str]:
     """The names that a function of that module uses, directly or through its own functions."""
     tree = ast.parse(source)
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -203,7 +205,7 @@ def _used(source: str, function: str) -> set[str]:
         )
         waiting += names & set(bodies) - found
         found |= names
-    return found - {function}
+    return frozenset(found - {function})
 
 
 def _record(call: Call) -> dict[str, Any]:

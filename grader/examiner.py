@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -278,13 +278,23 @@ class _Session:
             self.error = error
         return True
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Iterator[Any]:
-        if call.excinfo is not None and self.bench.failure is None:
+    ) -> pytest.TestReport | None:
+        """Notes what was raised.
+
+        pytest's own report would take longer than the check: it parses the sources of a whole
+        traceback, which nobody is shown.
+        """
+        if call.excinfo is None or call.when == "collect":
+            return None
+        if self.bench.failure is None:
             self.bench.failure = call.excinfo.value
-        return (yield)
+        outcome: Literal["skipped", "failed"] = "failed"
+        if isinstance(call.excinfo.value, pytest.skip.Exception):
+            outcome = "skipped"
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
 
 
 def examine(bench: Bench, steps: Sequence[Step], work: Callable[[Bench], None]) -> None:

@@ -16,10 +16,10 @@ from grader.variants import FAIR, MISTAKES, read
 
 PROMISE = 0.98
 CHUNK = 15
-COLUMNS = ("programs", "rejected", "named", "right", "alike", "wrong", "silent")
+COLUMNS = ("programs", "caught", "named", "right", "alike", "wrong", "silent")
 HEADER = f" {'':<19}" + "".join(f"{name:>8}" for name in COLUMNS)
 LEGEND = (
-    "named: got a cause. right: the mistake's own name. alike: the name of one that answers a "
+    "caught: failed a check. named: got a cause. right: the mistake's own name. alike: the name of one that answers a "
     "whole suite of fresh inputs in the same way. A fair variant must be neither rejected nor "
     "named."
 )
@@ -72,9 +72,10 @@ def told(outcome: Outcome) -> str | None:
     who = f"{outcome.step[:6]}  {outcome.kind} {outcome.name}"
     named = ", ".join(name.rstrip("!") for name in outcome.named)
     if outcome.kind == "fair":
-        if not outcome.failed:
+        if not outcome.failed and not outcome.named:
             return None
-        return f" x {who}: rejected by {', '.join(outcome.failed)}; named {named or 'nothing'}"
+        failed = ", ".join(outcome.failed) or "no check"
+        return f" x {who}: rejected by {failed}; named {named or 'nothing'}"
     if outcome.plain:
         return f" - {who}: no different from right code in float32"
     if not outcome.failed:
