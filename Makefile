@@ -6,13 +6,18 @@ VENV ?= .venv
 STEP ?=
 SEED ?=
 SUBMISSION ?=
+SUBMISSIONS ?=
+OUT ?= graded
+JOBS ?=
+ISOLATION ?=
+SCHEDULER ?=
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam proof build test lint bench setup clean
+.PHONY: check watch list hint reset exam grade proof build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -32,6 +37,10 @@ reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
+
+grade: $(VENV)/.grade   ## SUBMISSIONS=folder: a class, into OUT=graded
+	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
+	@$(RUN) grade $(SUBMISSIONS) --out $(OUT) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)
@@ -72,7 +81,11 @@ $(VENV)/.exam: $(VENV)/.light
 	@$(PIP) $(TORCH)
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.exam
+$(VENV)/.grade: $(VENV)/.exam
+	@$(PIP) --editable '.[grade]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.grade
 	@$(PIP) --editable '.[test]'
 	@touch $@
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from grader import registry as registry_module
+from grader.problem import Problem, need_torch, steps_named
 from grader.registry import ROOT, Registry, Step
 
 if TYPE_CHECKING:
@@ -26,25 +28,31 @@ if TYPE_CHECKING:
 EXERCISES = ROOT / "exercises"
 
 
-class Problem(click.ClickException):
-    """One clear sentence, and exit status 2."""
+class _Later(click.Group):
+    """Commands whose modules are imported when they are asked for: a student's never are."""
 
-    exit_code = 2
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *LATER])
 
-    def show(self, file: Any = None) -> None:
-        """The sentence alone."""
-        click.echo(f"nopeek: {self.message}", err=True)
-
-
-def _steps(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
-    try:
-        found = [registry.find(name) for name in names]
-    except ValueError as error:
-        raise Problem(str(error)) from None
-    return tuple(step for step in registry.steps if step in found) or registry.steps
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LATER:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
+        return command
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+LATER = {
+    "grade": "grader.cli_grade",
+    "export": "grader.cli_reports",
+    "release": "grader.cli_reports",
+}
+
+
+@click.group(
+    cls=_Later,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="nopeek", prog_name="nopeek")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -86,7 +94,7 @@ def check(
 ) -> None:
     """Judges the steps named, or all, and shows the first that needs work."""
     registry = registry_module.load()
-    steps = _steps(registry, step)
+    steps = steps_named(registry, step)
     report, printer = _judge(registry, steps, submission, suite, seed, isolation, _row)
     if json_file is not None:
         _write_json(json_file, report)
@@ -138,7 +146,7 @@ def _judge(
 ) -> tuple[Report, Printer]:
     """The report on a folder. on_step: makes what is called with every verdict."""
     if suite == "hidden":
-        _need_torch()
+        need_torch()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
     submission = _submitted(folder, registry)
@@ -176,13 +184,6 @@ def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
     from grader import sandbox
 
     return suite == "visible" and len(steps) > 2 and sandbox.CAN_FORK and (os.cpu_count() or 1) > 1
-
-
-def _need_torch() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("torch") is None:
-        raise Problem("the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
 
 
 def _write_json(path: Path, report: Report) -> None:
@@ -230,7 +231,7 @@ def watch(submission: Path, suite: str) -> None:
     """The same on every save, at once: the step that was saved, then the rest if it passes."""
     registry = registry_module.load()
     if suite == "hidden":
-        _need_torch()
+        need_torch()
     with _hosts(registry, "auto", 1) as (host,):
         from grader import grading, terminal
 
@@ -303,7 +304,7 @@ def hint(step: str | None, submission: Path) -> None:
     from grader import hints, terminal
 
     registry = registry_module.load()
-    steps = _steps(registry, (step,) if step else ())
+    steps = steps_named(registry, (step,) if step else ())
     report, printer = _judge(registry, steps, submission)
     todo = terminal.first_to_do(report)
     if todo is None:
@@ -329,7 +330,7 @@ def reset(step: str) -> None:
     from grader import building
 
     registry = registry_module.load()
-    (found,) = _steps(registry, (step,))
+    (found,) = steps_named(registry, (step,))
     kept = building.reset(found)
     click.echo(f"exercises/{found.filename} is the stub again.")
     if kept is not None:
@@ -341,7 +342,7 @@ def build() -> None:
     """Generates the stubs and the visible checks' stored results from the solutions."""
     from grader import building
 
-    _need_torch()
+    need_torch()
     try:
         written = building.build(registry_module.load())
     except (building.BuildError, registry_module.KitError) as error:
@@ -365,13 +366,13 @@ def proof(
     from grader import grading, proof, terminal
 
     registry = registry_module.load()
-    steps = _steps(registry, step)
+    steps = steps_named(registry, step)
     if suite == "hidden":
-        _need_torch()
+        need_torch()
     seed = grading.fresh_seed() if seed is None else seed
     printer = terminal.Printer()
     if causes:
-        _need_torch()
+        need_torch()
         sys.exit(0 if _causes(printer, steps, suite, seed) else 1)
 
     def show(finding: proof.Finding) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,12 @@ class Raised(CallFailed):
     text: str
     lines: tuple[int, ...]
     printed: str = ""
+
+    @property
+    def known(self) -> str | None:
+        """Its name if that is one of Python's own: any other may say anything, inputs included."""
+        own = getattr(builtins, self.type, None)
+        return self.type if isinstance(own, type) and issubclass(own, BaseException) else None
 
 
 @dataclass

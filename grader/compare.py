@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +15,10 @@ from grader.protocol import Foreign
 from grader.records import Array, Evidence
 
 MAX_CELLS = 256
+_TYPES = {
+    *("array of object", "array of complex64", "array of complex128", "huge integer"),
+    *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
+}
 _KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 
 
@@ -48,13 +54,28 @@ SINGLE = Tolerance(1e-4, 1e-5)
 LARGE = Tolerance(1e-6, 1e-9)
 
 
+def _of_type(description: str) -> str:
+    """What an object is called that cannot cross.
+
+    Only names that are not the student's to choose are told: a class may be called anything, the
+    hidden inputs included.
+    """
+    if description in _TYPES or isinstance(getattr(builtins, description, None), type):
+        return f"an object of type {description!r}"
+    if re.fullmatch(r"(tuple|list|dict) of \d{1,4}", description):
+        return f"a {description}"
+    if description.startswith("array of "):
+        return "an array that is too large, or holds what is not a number"
+    return "an object of a class of its own"
+
+
 def described(value: Any) -> str:
     """What a returned value is, in words."""
     match value:
         case None:
             return "None (is a `return` missing?)"
         case Foreign(description):
-            return f"an object of type {description!r}"
+            return _of_type(description)
         case np.ndarray():
             return f"{_KINDS[value.dtype.kind]} of shape {value.shape}"
         case bool() | int() | float():

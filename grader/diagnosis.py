@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from grader.client import CallFailed, Program, Raised, Worker
+from grader.inputs import digest
 from grader.protocol import Counted, Foreign, Handle, Laid
 from grader.records import Diagnosis
 from grader.registry import PACKAGE, Registry, Step
@@ -28,6 +29,7 @@ from grader.variants import MISTAKES, Variant, read
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
 REPLAY = PACKAGE / "replay.py"
+FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
 FETCH = "(fetch)"
 
@@ -67,6 +69,13 @@ class Log:
     def of(self, check: str) -> Sequence[Call]:
         """The calls that the check made."""
         return self.calls[slice(*self.spans.get(check, (0, 0)))]
+
+    def fingerprint(self, check: str) -> str:
+        """A digest of what the check was answered, to the last bit; "" where it got no values."""
+        outcomes = [call.outcome for call in self.of(check)]
+        if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
+            return ""
+        return digest(outcomes)
 
 
 @dataclass(frozen=True)
@@ -186,7 +195,8 @@ class Library:
 
     def _program(self, step: Step) -> Program:
         """The replay, and the earlier steps for what it replays."""
-        earlier = {e.id: self.right[e.id] for e in self.registry.before(step)}
+        # No later step's: a worker that outlived its end must not find the answers to come.
+        earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
         return Program("replay", {**earlier, "replay": replay})
 
@@ -215,22 +225,39 @@ def _record(call: Call) -> dict[str, Any]:
         "args": [_marked(value) for value in call.args],
         "kwargs": dict(call.kwargs),
         "tolerance": SINGLE if any(map(_single, [*call.args, *call.kwargs.values()])) else DOUBLE,
-        **{name: _marked(value) for name, value in call.more.items()},
+        **{name: _left(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
         return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
-    return {**record, "value": _marked(call.outcome)}
+    return {**record, "value": _told(call.outcome)}
 
 
 def _marked(value: Any) -> Any:
-    """The value with its handles as data. What cannot be sent equals nothing."""
+    """An argument with its handles as data."""
+    return {HANDLE: value.number} if isinstance(value, Handle) else value
+
+
+def _left(value: Any) -> Any:
+    """What a call left behind, with what only student code looks into left out."""
     match value:
-        case Handle(number):
-            return {HANDLE: number}
-        case Foreign(description):
-            return {"a foreign object": description}
+        case Handle() | Foreign():
+            return {FOREIGN: ""}
         case tuple() | list():
-            return [_marked(item) for item in value]
+            return [_left(item) for item in value]
+        case dict():
+            return {key: _left(item) for key, item in value.items()}
+    return value
+
+
+def _told(value: Any) -> Any:
+    """A result with its handles as data. What cannot be sent, or is a dict, equals nothing."""
+    match value:
+        case Handle():
+            return _marked(value)
+        case Foreign() | dict():
+            return {FOREIGN: ""}
+        case tuple() | list():
+            return [_told(item) for item in value]
     return value
 
 

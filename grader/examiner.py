@@ -16,15 +16,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from _pytest.runner import runtestprotocol
 
 from grader import messages
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
+from grader.crashes import arrays_of, explained, known, sizes_of
 from grader.diagnosis import FETCH, Call, Log
 from grader.given import Given
-from grader.protocol import Handle
+from grader.inputs import Sizes
+from grader.protocol import Foreign, Handle
 from grader.records import CheckVerdict, Status
 from grader.registry import ROOT, Check, KitError, Step
 from grader.sandbox import Host, SandboxError
@@ -38,8 +41,26 @@ UNUSED = (
     *("setuponly", "setupplan", "debugging", "unraisableexception", "threadexception"),
     *("legacypath", "subtests", "pytester_assertions", "skipping", "capture", "reports"),
 )
+# A judge keeps every result of a step for the diagnosis: right ones are far smaller.
+MAX_NOTED = 2**20
 # After these there is nothing more to learn from the function's other checks.
 HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
+
+
+def _size(outcome: Any) -> int:
+    """The bytes of the arrays and texts in a result."""
+    if isinstance(outcome, np.ndarray):
+        return outcome.nbytes
+    if isinstance(outcome, dict):
+        return sum(map(_size, outcome.values()))
+    if isinstance(outcome, (list, tuple)):
+        return sum(map(_size, outcome))
+    return len(outcome) if isinstance(outcome, str) else 0
+
+
+def _noted(result: Any) -> Any:
+    """The result, or that there was one: a log is kept in memory, and sent to the replay."""
+    return Foreign("too large to be kept") if _size(result) > MAX_NOTED else result
 
 
 @dataclass(frozen=True)
@@ -49,6 +70,14 @@ class Attempt:
     step: Step
     program: Program
     source: str
+
+
+def _edges(item: pytest.Function) -> Sequence[Sizes]:
+    """The suite's own sizes for a check."""
+    sizes: Sequence[Sizes] = getattr(item.module, "EDGES", {}).get(
+        item.name.removeprefix("test_"), ()
+    )
+    return sizes
 
 
 class Bench:
@@ -79,8 +108,7 @@ class Bench:
         if step.id not in self.givens:
             self.givens[step.id] = self.make_given(step)
         given = self.givens[step.id]
-        edges = getattr(request.module, "EDGES", {})
-        given.edges = edges.get(request.node.name.removeprefix("test_"), ())
+        given.edges, given.made = _edges(request.node), ()
         return given
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
@@ -108,17 +136,18 @@ class Bench:
         """Keeps a call for the diagnosis."""
         positional, named = options.get("then") or args
         more: dict[str, Any] = {"before": args} if options.get("then") else {}
-        outcome = answer if isinstance(answer, Raised) else answer.value
+        outcome = answer if isinstance(answer, Raised) else _noted(answer.value)
         if isinstance(answer, Answer):
             kept = {} if answer.kept is None else {"kept": answer.kept.number}
-            seen = {} if answer.arguments is None else {"after": answer.arguments}
+            after = _noted(answer.arguments)
+            seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
             more |= {"products": answer.products, **kept, **seen}
         call = Call(function, positional, named, all(options["opaque"]), outcome, more)
         self.log.calls.append(call)
 
     def _fetch(self, handle: Any) -> Any:
         value = self._working().fetch(handle)
-        self.log.calls.append(Call(FETCH, [handle], {}, False, value))
+        self.log.calls.append(Call(FETCH, [handle], {}, False, _noted(value)))
         return value
 
     def _working(self) -> Worker:
@@ -130,6 +159,12 @@ class Bench:
         return self.worker
 
     # What grading uses.
+
+    def begin_anew(self, host: Host) -> None:
+        """Forgets the last submission; the next one runs on that host."""
+        self.host = host
+        self.log = Log()
+        self.faults.clear()
 
     @contextlib.contextmanager
     def on(self, attempt: Attempt) -> Iterator[None]:
@@ -144,6 +179,22 @@ class Bench:
         finally:
             with contextlib.suppress(OSError):
                 self.worker.close()
+
+    @contextlib.contextmanager
+    def aside(self, seconds: float) -> Iterator[Student]:
+        """The student's functions, for calls that belong to no check: nobody hears of them.
+
+        seconds: how long all of them may take, at most what is left to the step.
+        """
+        log, count = self.log, len(self.log.calls)
+        self.deadline = min(self.deadline, time.monotonic() + seconds)
+        if self.worker is not None:
+            self.worker.deadline = self.deadline
+        try:
+            yield Student(self.attempt.step, self._ask, self._fetch)
+        finally:
+            self.log = log
+            del log.calls[count:]
 
     def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
         """Puts the attempt on the bench through these checks, in order."""
@@ -172,6 +223,13 @@ class Bench:
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
+    def called(self, check: Check) -> tuple[Callable[..., None], Sequence[Sizes]]:
+        """The check as a function of `student` and `given`, and the suite's own sizes for it."""
+        item = self.items.get(check.id)
+        if not isinstance(item, pytest.Function):
+            raise KitError(f"there is no check {check.id}")
+        return item.obj, _edges(item)
+
     def _judged(self, check: Check) -> CheckVerdict:
         item = self.items.get(check.id)
         if item is None:
@@ -187,7 +245,8 @@ class Bench:
             return self.verdict(check, Status.PASSED, "")
         if "failed" not in outcomes:
             return self.verdict(check, Status.SKIPPED, messages.NEVER_REPORTED)
-        return self._failed(check, self.failure)
+        verdict = self._failed(check, self.failure)
+        return replace(verdict, fingerprint=self.log.fingerprint(check.id))
 
     def _birth_of_nan(self, failure: Broken) -> str:
         """If the wrong result holds a NaN: what made it, by making the same call once more."""
@@ -204,6 +263,18 @@ class Bench:
         except CallFailed:
             pass
         return ""
+
+    def _crash(self, failure: Raised) -> str:
+        """What the exception says, with names for the lengths where they are known."""
+        given = self.givens.get(self.attempt.step.id)
+        call = self.log.calls[-1] if self.log.calls else None
+        if call is None or given is None:
+            return ""
+        takes = self.attempt.step.function(call.function).takes
+        shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
+        sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
+        lengths = known(sizes, list(shapes.values()), visible=self.suite == "visible")
+        return explained(failure, lengths)
 
     def _beside(self, item: pytest.Item) -> pytest.Item | None:
         """Another check of the same file: named as the next one, it keeps the file set up."""
@@ -226,6 +297,8 @@ class Bench:
                 status, message = messages.raised(
                     failure, self.asked, self.attempt.source, self.attempt.step, visible
                 )
+                if status is Status.ERROR:
+                    message += self._crash(failure)
                 printed = self.printed if visible else ""
                 return self.verdict(check, status, message, printed=printed)
             case TimedOut():

@@ -19,9 +19,9 @@ CHUNK = 15
 COLUMNS = ("programs", "caught", "named", "right", "alike", "wrong", "silent")
 HEADER = f" {'':<19}" + "".join(f"{name:>8}" for name in COLUMNS)
 LEGEND = (
-    "caught: failed a check. named: got a cause. right: the mistake's own name. alike: the name of one that answers a "
-    "whole suite of fresh inputs in the same way. A fair variant must be neither rejected nor "
-    "named."
+    "caught: failed a check. named: got a cause. right: the mistake's own name. alike: the name of "
+    "one that answers a whole suite of fresh inputs in the same way. A fair variant must be "
+    "neither rejected nor named."
 )
 
 

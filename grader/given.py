@@ -18,7 +18,7 @@ import numpy as np
 
 from grader.compare import SINGLE
 from grader.inputs import Arguments, Build, Draw, Sizes, as_single, digest, mapped, resized
-from grader.laws import Case
+from grader.laws import Case, Witness
 from grader.registry import ROOT, KitError
 
 VALUES = ROOT / "tests" / "visible" / "values"
@@ -31,10 +31,16 @@ def _frozen(array: Any) -> Any:
 
 
 class Given:
-    """Cases from a builder and sizes. edges: the suite's own sizes for the running check."""
+    """Cases from a builder and sizes.
+
+    edges: the suite's own sizes for the running check. witness: what a survey gives to its cases.
+    made: the sizes and shapes of the cases that the running check got.
+    """
 
     decimals: int | None = None
     edges: Sequence[Sizes] = ()
+    witness: Witness | None = None
+    made: Sequence[Case] = ()
 
     def cases(self, build: Build, sizes: Iterable[Sizes], *, salt: object = 0) -> list[Case]:
         """One case for each of the sizes. salt: for other values of the same sizes."""
@@ -48,7 +54,9 @@ class Given:
         sizes = self.sized(sizes, build.__name__, number)
         draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
         arguments = mapped(build(draw, **sizes), _frozen)
-        return Case(arguments, sizes, self.expect)
+        made = Case(arguments, sizes, self.expect, self.witness)
+        self.made = [*self.made, made]
+        return made
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
         """The sizes that this suite uses for these."""

@@ -11,13 +11,16 @@ from typing import Any
 from grader import messages
 from grader.client import CallFailed, Program
 from grader.diagnosis import Library, Log, diagnose
+from grader.drawing import with_maps
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
 from grader.parallel import in_two
+from grader.properties import said
 from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict, step_from_dict
 from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import Submission
+from grader.survey import survey
 
 SOLUTIONS = ROOT / "solutions"
 Sources = Mapping[str, tuple[str, str]]
@@ -37,11 +40,9 @@ def fresh_seed() -> int:
 class Grader:
     """Grades submissions, one after the other, on one bench.
 
-    thorough: also looks for the causes, and tries each step on the student's own earlier ones.
-    log: the calls of the step that was judged last.
+    thorough: also looks for the causes, draws maps of who looks at whom, and tries each step on
+    the student's own earlier ones.
     """
-
-    log = Log()
 
     def __init__(
         self, registry: Registry, bench: Bench, seed: int, *, thorough: bool = True
@@ -111,33 +112,59 @@ class Grader:
         try:
             with self.bench.on(attempt):
                 verdicts = self.bench.run(step.checks)
-                self.log = log = self.bench.log
+                log = self.bench.log
+                if self.thorough:
+                    verdicts = with_maps(self.bench, verdicts)
         except CallFailed as failure:
-            message = messages.not_loaded(failure, attempt.source, step, self.bench.host.limits)
+            limits, visible = self.bench.host.limits, self.bench.suite == "visible"
+            message = messages.not_loaded(failure, attempt.source, step, limits, visible)
             return self._unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, verdicts, None, "")
-        verdicts = self._diagnosed(step, verdicts, log)
+        verdicts = self._diagnosed(attempt, verdicts, log)
         own, message = self._on_own_steps(submission, step, verdicts)
         return _verdict(step, verdicts, own, message)
 
+    def caused(self, submission: Submission, step: Step) -> tuple[list[CheckVerdict], Log]:
+        """The verdicts on a step that can be loaded, with causes and nothing more; and its calls.
+
+        Without causes where the grader is not thorough.
+        """
+        attempt = self._attempt(submission, step, self.right)
+        with self.bench.on(attempt):
+            verdicts, log = self.bench.run(step.checks), self.bench.log
+        return self._diagnosed(attempt, verdicts, log) if self.thorough else verdicts, log
+
     def _diagnosed(
-        self, step: Step, verdicts: Sequence[CheckVerdict], log: Log
+        self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
     ) -> list[CheckVerdict]:
-        """The verdicts with the known mistake, where there is one, at each function's failures."""
+        """The verdicts with the known mistake, or what can be said, at each function's failures."""
         causes: dict[str, Diagnosis | None] = {}
+        step = attempt.step
         for verdict in verdicts:
             wrong = verdict.status in (Status.FAILED, Status.ERROR)
             if wrong and verdict.function not in causes:
                 causes[verdict.function] = diagnose(
                     self.library, step, verdict.function, log, verdict.check
-                )
+                ) or self._properties(attempt, verdict.function)
         return [
             replace(verdict, diagnosis=causes.get(verdict.function))
             if verdict.status in (Status.FAILED, Status.ERROR)
             else verdict
             for verdict in verdicts
         ]
+
+    def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
+        """What can be said of a function's wrong results in all cases of its checks."""
+        function = attempt.step.function(name)
+        checks = [self.bench.called(check) for check in function.checks]
+        try:
+            given = self.bench.make_given(attempt.step)
+            host, program = self.bench.host, attempt.program
+            tried = survey(host, program, attempt.step, function, checks, given)
+            return said(tried, function.takes)
+        except Exception:  # results can be anything; a failed check must not be hidden by that
+            return None
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """The step's code among earlier steps that are right, where `right` has them."""

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
+from grader.influences import VERDICTS, allowed, counted, kind, movement, of_kind
 from grader.records import Array, Evidence, Influence
 
 MAX_LINES = 12
 MAX_SLICES = 3
-VERDICTS = {"leak": ": it must not", "may": ": it may", "missing": ": it should", "none": ""}
+MAX_MAP = 24
 
 Place = tuple[int, ...]
 Marks = Set[tuple[int, int]]
@@ -33,6 +34,8 @@ class Grid:
     """A matrix, or as much of it as is shown; down and across are the indices that are.
 
     dimensions: of its array, which tells the indices to be written; wrong: how many cells are.
+    border: where cells that may depend on something meet others, as (row, column, down, across):
+    a line of that extent that starts at the corner above and left of that cell.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Grid:
     dimensions: int = 2
     note: str = ""
     wrong: int = 0
+    border: tuple[tuple[int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,6 @@ def _told_apart(one: Any, other: Any) -> tuple[str, str]:
     return repr(one), repr(other)
 
 
-def counted(count: int, word: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
 def _matrix(array: Array, place: Place) -> Any:
     """The rows of one slice; of an array with fewer than two dimensions, all of it."""
     cells = array.cells
@@ -101,10 +100,10 @@ def _marks(array: Array) -> dict[Place, Marks]:
     return dict(found)
 
 
-def _some(length: int, first: Set[int]) -> tuple[int, ...]:
+def _some(length: int, first: Set[int], most: int = MAX_LINES) -> tuple[int, ...]:
     """As many of 0..length-1 as are shown: those in `first` first, in order."""
     wanted = sorted(range(length), key=lambda i: (i not in first, i))
-    return tuple(sorted(wanted[:MAX_LINES]))
+    return tuple(sorted(wanted[:most]))
 
 
 def _places(array: Array, first: Set[Place]) -> list[Place]:
@@ -121,11 +120,11 @@ def _left_out(array: Array, places: list[Place], marked: Set[Place]) -> str:
     return f"and {counted(left, 'more slice')}{also}" if left > 0 else ""
 
 
-def _shortened(rows: int, columns: int) -> str:
+def _shortened(rows: int, columns: int, most: int = MAX_LINES) -> str:
     parts = [
-        f"{MAX_LINES} of {length:,} {word}"
+        f"{most} of {length:,} {word}"
         for length, word in ((rows, "rows"), (columns, "columns"))
-        if length > MAX_LINES
+        if length > most
     ]
     return f"{' and '.join(parts)} shown" if parts else ""
 
@@ -254,47 +253,49 @@ def exhibits(evidence: Evidence) -> list[Exhibit]:
     return found + [exhibit for pair in pairs for exhibit in _compared(*pair)]
 
 
-def _kind(influence: Influence, output: int, source: int) -> str:
-    if influence.moved[output][source]:
-        return "leak" if source > output else "may"
-    return "missing" if influence.all_matter and source <= output else "none"
-
-
-def _movement(influence: Influence, output: int, source: int) -> str:
-    moved = influence.moved[output][source]
-    did = f"moved by {moved:.3g}" if moved else "did not move"
-    return f"output {output} {did} when only input {source} changed"
-
-
-def _of_kind(influence: Influence, *kinds: str) -> list[tuple[int, int]]:
-    size = range(len(influence.moved))
-    pairs = ((i, j) for i in size for j in range(len(influence.moved[i])))
-    return [pair for pair in pairs if _kind(influence, *pair) in kinds]
-
-
-def influence_grid(influence: Influence) -> Grid:
-    """The map as a matrix, outputs down and inputs across."""
+def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
+    """The map as a matrix, outputs down and inputs across; most: lines of each that are shown."""
     rows = influence.moved
-    involved = set(itertools.chain(*_of_kind(influence, "leak", "missing")))
     columns = len(rows[0]) if rows else 0
-    down, across = _some(len(rows), involved), _some(columns, involved)
+    first_down, first_across = _involved(influence, square=len(rows) == columns)
+    down, across = _some(len(rows), first_down, most), _some(columns, first_across, most)
 
     def cell(i: int, j: int) -> Cell:
-        kind = _kind(influence, i, j)
-        return Cell(f"{rows[i][j]:.3g}", _movement(influence, i, j) + VERDICTS[kind], kind)
+        moved, mark = rows[i][j], kind(influence, i, j)
+        text = "nan" if moved is None else f"{moved:.3g}"
+        return Cell(text, movement(influence, i, j) + VERDICTS[mark], mark)
 
-    cells = tuple(tuple(cell(i, j) for j in across) for i in down)
-    note = _shortened(len(rows), columns)
-    return Grid("influence", "outputs down, inputs across", down, across, cells, note=note)
+    return Grid(
+        "influence",
+        f"{influence.output} down, {influence.input} across",
+        down,
+        across,
+        tuple(tuple(cell(i, j) for j in across) for i in down),
+        note=_shortened(len(rows), columns, most),
+        border=_border([[allowed(influence, i, j) for j in across] for i in down]),
+    )
 
 
-def findings(influence: Influence) -> list[str]:
-    """What is wrong in the map, in words: the first pair of each kind, the others counted."""
-    sentences = []
-    for kind in ("leak", "missing"):
-        pairs = _of_kind(influence, kind)
-        if pairs:
-            more = f" The same holds for {counted(len(pairs) - 1, 'more pair')}."
-            first = _movement(influence, *pairs[0]) + VERDICTS[kind]
-            sentences.append(f"{first.capitalize()}.{more if len(pairs) > 1 else ''}")
-    return sentences
+def _involved(influence: Influence, *, square: bool) -> tuple[set[int], set[int]]:
+    """The rows and columns with something wrong; of a square map the same of both."""
+    wrong = of_kind(influence, "leak", "missing")
+    down, across = {i for i, _ in wrong}, {j for _, j in wrong}
+    return (down | across, down | across) if square else (down, across)
+
+
+def _border(may: list[list[bool]]) -> tuple[tuple[int, int, int, int], ...]:
+    """The sides that a cell which may depend on something shares with one that must not."""
+    rows, columns = len(may), len(may[0]) if may else 0
+    right = [
+        (i, j + 1, 1, 0)
+        for i in range(rows)
+        for j in range(columns - 1)
+        if may[i][j] != may[i][j + 1]
+    ]
+    below = [
+        (i + 1, j, 0, 1)
+        for i in range(rows - 1)
+        for j in range(columns)
+        if may[i][j] != may[i + 1][j]
+    ]
+    return (*right, *below)

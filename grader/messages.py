@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import builtins
 import difflib
-import re
 from collections.abc import Sequence
 
 from grader.client import CallFailed, Died, Raised, TimedOut
 from grader.records import Status
 from grader.registry import Limits, Step
+from grader.submission import place
 
+OWN = "an exception of its own"
+MAX_SIMILAR = 500
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
 
@@ -23,7 +24,7 @@ def missing(name: str, names: Sequence[str], step: Step) -> str:
     """For a function that the file does not define."""
     wanted = {function.name for function in step.functions}
     others = [other for other in names if other not in wanted]
-    close = difflib.get_close_matches(name, others, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
     guess = f" Is {close[0]!r} meant to be it?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
 
@@ -48,18 +49,9 @@ def unusable(function: str) -> str:
     return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
-def _known(raised: Raised) -> str:
-    """The exception's name if it is Python's own; one of the student's may say anything."""
-    known = getattr(builtins, raised.type, None)
-    return raised.type if isinstance(known, type) else "an exception of its own"
-
-
 def _place(raised: Raised, source: str, step: Step) -> str:
-    lines = re.split(r"\r\n?|\n", source)  # as Python counts them; splitlines() sees more
-    if not raised.lines or not 0 < raised.lines[-1] <= len(lines):
-        return ""
-    number = raised.lines[-1]
-    return f" ({step.filename}, line {number}: `{lines[number - 1].strip()[:100]}`)"
+    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
+    return f" ({where}: `{line[:100]}`)" if where else ""
 
 
 def raised(
@@ -73,7 +65,7 @@ def raised(
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{_place(failure, source, step)}"
     text = f": {failure.text[:300]}" if visible and failure.text else ""
-    name = _known(failure)
+    name = failure.known or OWN
     return Status.ERROR, f"{function} raised {name}{text}{_place(failure, source, step)}"
 
 
@@ -93,19 +85,23 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
-def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits) -> str:
-    """For a file that could not be imported. No input has reached it yet: its text may be shown."""
+def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
+    """For a file that could not be imported.
+
+    What was raised may quote the right earlier steps that it was loaded with: its text is shown
+    only where that is no secret.
+    """
     match failure:
         case Raised():
             place = _place(failure, source, step)
+            text = f": {failure.text[:300]}" if visible and failure.text else ""
             if "SyntaxError" in failure.kinds and not failure.lines:
-                return f"{step.filename} imports what is not valid Python: {failure.text[:300]}"
+                return f"{step.filename} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:
-                return f"{step.filename} is not valid Python: {failure.text[:300]}{place}"
+                return f"{step.filename} is not valid Python{text}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{step.filename} calls exit() when it is imported.{place}"
-            text = f": {failure.text[:300]}" if failure.text else ""
-            return f"Importing {step.filename} raised {_known(failure)}{text}{place}"
+            return f"Importing {step.filename} raised {failure.known or OWN}{text}{place}"
         case TimedOut():
             return (
                 f"Importing {step.filename} took more than {limits.call_seconds:g} s: "

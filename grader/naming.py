@@ -16,17 +16,16 @@ from typing import Any
 
 from grader.client import Raised
 from grader.diagnosis import WRITES, Call, Cause, Log
-from grader.given import Live, Single, Stored
+from grader.given import Given, Live, Single, Stored
 from grader.grading import Grader, with_grader
 from grader.protocol import Laid
-from grader.records import Diagnosis, Status, StepVerdict
+from grader.records import CheckVerdict, Diagnosis, Status
 from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import read_folder
 from grader.variants import FAIR, MISTAKES, Variant, read
 
 UNSEEN = ROOT / "tests" / "kit" / "unseen"
-PROPERTY = "property:"
 DOUBLE, SINGLE = "float64", "float32"
 
 
@@ -78,17 +77,18 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
     folder = FAIR if task.kind == "fair" else MISTAKES
     variants = read(folder, step)[task.first : task.last]
     live = Single if task.precision == SINGLE else Live
-    first = Stored(step.id) if task.suite == "visible" else live(task.seed)
-    fresh = live(task.seed + 1)
+
+    def given(step: Step) -> Given:
+        return Stored(step.id) if task.suite == "visible" else live(task.seed)
 
     def work(grader: Grader) -> list[Outcome]:
-        judged = [(v, grader.step(v.submission, step), grader.log) for v in variants]
+        judged = [(v, *grader.caused(v.submission, step)) for v in variants]
         grader.thorough = False
-        grader.bench.make_given, grader.bench.givens = (lambda step: fresh), {}
+        grader.bench.make_given, grader.bench.givens = (lambda step: live(task.seed + 1)), {}
         return [Examined(grader, step, task, *one).outcome() for one in judged]
 
     found: list[Outcome] = with_grader(
-        registry, host, task.suite, task.seed, [step], work, given=lambda step: first
+        registry, host, task.suite, task.seed, [step], work, given=given
     )
     return found
 
@@ -103,7 +103,7 @@ def unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
     def work(grader: Grader) -> list[Outcome]:
         submissions = [read_folder(path.parent, registry) for path in paths]
         return [
-            _as_read(path.parent, grader.step(submission, step), read.get(path.parent.name, {}))
+            _as_read(path.parent, *grader.caused(submission, step), read.get(path.parent.name, {}))
             for path, submission in zip(paths, submissions, strict=True)
         ]
 
@@ -111,44 +111,46 @@ def unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
     return found
 
 
-def _as_read(path: Path, verdict: StepVerdict, read: Mapping[str, Any]) -> Outcome:
+def _as_read(
+    path: Path, checks: Sequence[CheckVerdict], log: Log, read: Mapping[str, Any]
+) -> Outcome:
     """The outcome for a program whose cause, if one was recognised before, a reader has judged."""
     function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
-    given = [c.diagnosis for c in verdict.checks if c.diagnosis and c.function == function]
-    named = tuple(d.misconception for d in given if _is_cause(d))[:1]
+    given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
+    named = tuple(d.misconception for d in given if d.known)[:1]
     if not named:
         naming = Naming.SILENT
     elif named != (read.get("recognised"),):
         naming = Naming.UNREAD
     else:
         naming = Naming.RIGHT if read["right"] else Naming.WRONG
-    failed = _failed(verdict)
-    return Outcome(verdict.step, "unseen", path.name, "", failed, named, naming)
+    step = next(path.glob("step*.py")).stem
+    return Outcome(step, "unseen", path.name, "", _failed(checks), named, naming)
 
 
-def _failed(verdict: StepVerdict) -> tuple[str, ...]:
+def _failed(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
     passed = (Status.PASSED, Status.SKIPPED)
-    return tuple(check.check for check in verdict.checks if check.status not in passed)
+    return tuple(check.check for check in checks if check.status not in passed)
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A variant, the verdict on it, and its calls; the grader is ready with fresh inputs."""
+    """A variant, the verdicts on it, and its calls; the grader is ready with fresh inputs."""
 
     grader: Grader
     step: Step
     task: Task
     variant: Variant
-    verdict: StepVerdict
+    checks: Sequence[CheckVerdict]
     log: Log
 
     def outcome(self) -> Outcome:
         """How rightly it was named."""
-        failed = tuple(filter(self._usable, _failed(self.verdict)))
+        failed = tuple(filter(self._usable, _failed(self.checks)))
         causes = {
             check.function: check.diagnosis
-            for check in reversed(self.verdict.checks)
-            if check.diagnosis and check.check in failed and _is_cause(check.diagnosis)
+            for check in reversed(self.checks)
+            if check.diagnosis and check.check in failed and check.diagnosis.known
         }
         kinds = {function: self._kind(function, cause) for function, cause in causes.items()}
         marks = [
@@ -181,8 +183,8 @@ class Examined:
     @cached_property
     def _fresh(self) -> Sequence[Call]:
         """Its calls in the same checks on inputs that the diagnosis has not seen."""
-        self.grader.step(self.variant.submission, self.step)
-        return self.grader.log.calls
+        _, log = self.grader.caused(self.variant.submission, self.step)
+        return log.calls
 
     def _writes(self) -> bool:
         """Whether it fails on arrays that cannot be written, and only there."""
@@ -197,11 +199,6 @@ class Examined:
         """Whether right code answers as it does, in the checks that right code can pass."""
         calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
         return self.grader.library.is_right(self.step, self.variant.replaces, calls)
-
-
-def _is_cause(diagnosis: Diagnosis) -> bool:
-    """A known mistake, and not only what can be seen of the results."""
-    return not diagnosis.misconception.startswith(PROPERTY)
 
 
 def _locked(value: object) -> bool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from grader.grids import counted, exhibits, findings, influence_grid
-from grader.records import CheckVerdict, Report, Status, StepVerdict
+from grader.grids import exhibits, influence_grid
+from grader.influences import counted, findings
+from grader.plain import visible
+from grader.records import CheckVerdict, Graded, Report, Status, StepVerdict
 
-MAX_TEXT = 4000
 MAX_PRINTED_LINES = 40
 UNIT = 24  # the side of a cell in a map
 SIGNS = {
@@ -27,15 +30,6 @@ SIGNS = {
     Status.SKIPPED: ("–", "not counted"),
 }
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
-
-
-def visible(text: str, limit: int = MAX_TEXT) -> str:
-    """A text in which nothing is hidden, reordered or endless; escaping is the template's job."""
-    left = len(text) - limit
-    cut = text if left <= 0 else f"{text[:limit]} … ({left:,} more characters)"
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in cut
-    )
 
 
 def _finished(value: Any) -> Any:
@@ -90,8 +84,18 @@ def summary(step: StepVerdict) -> str:
     return f"{counted(len(step.checks), 'check')}: {', '.join(counts)}."
 
 
+def kept_in(held: Mapping[str, bool]) -> list[str]:
+    """What the isolation was probed for, in words, and what did not hold."""
+    named = {True: "held", False: "did not hold"}
+    sides = {
+        side: [name.replace("_", " ") for name in held if held[name] is side] for side in named
+    }
+    return [f"{named[side]}: {', '.join(names)}" for side, names in sides.items() if names]
+
+
 @functools.cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """One of the kit's pages, in which every value is made visible and escaped."""
     folder = Path(__file__).parent
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -102,12 +106,25 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     uses = (exhibits, influence_grid, findings, numbered, failing, by_function, shared_message)
-    environment.globals.update({use.__name__: use for use in (*uses, summary, printed)})
+    environment.globals.update({use.__name__: use for use in (*uses, summary, printed, kept_in)})
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)
     environment.filters["points"] = "{:g}".format
-    return environment.get_template("page.html")
+    return environment.get_template(name)
+
+
+def _whole(report: Report, graded: Graded | None) -> str:
+    data = {"report": report, "todo": first_to_do(report), "graded": graded}
+    return template("page.html").render(data).lstrip()
 
 
 def page(report: Report) -> str:
     """The report as a whole HTML page."""
-    return _template().render(report=report, todo=first_to_do(report)).lstrip()
+    return _whole(report, None)
+
+
+def feedback(graded: Graded) -> str:
+    """What a student of a class is given: the report, or why there is none, and what was noted."""
+    if graded.report is None:
+        return template("no_report.html").render(graded=graded).lstrip()
+    report = replace(graded.report, submission=graded.student)
+    return _whole(report, graded)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 SCHEMA = "nopeek/report/1"
+PROPERTY = "property:"
 
 
 class Status(str, Enum):
@@ -41,12 +42,19 @@ class Array:
 class Influence:
     """Which output position moved, and by how much, when a single input position was changed.
 
-    moved[i][j] is the largest change of output i when only input j changed. Output i may depend on
-    inputs 0..i; where every one of those should matter, `all_matter` is set.
+    moved[i][j] is the largest change of output i when only input j changed; None where a number
+    that is not finite leaves that open. allowed[i][j] says whether output i may depend on input j;
+    without it, on those up to its own, the last output being beside the last input. Where every
+    one of those should matter, `all_matter` is set. output and input: what a row and a column are
+    called; how: a sentence on what was tried.
     """
 
-    moved: tuple[tuple[float, ...], ...]
+    moved: tuple[tuple[float | None, ...], ...]
     all_matter: bool = False
+    allowed: tuple[tuple[bool, ...], ...] = ()
+    output: str = "output"
+    input: str = "input"
+    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,11 +70,19 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The known mistake that produces exactly these numbers."""
+    """The known mistake that produces exactly these numbers, or else what can be said of them.
+
+    misconception: the mistake's name; where none fits, `property:` and what was seen.
+    """
 
     misconception: str
     hint: str
     says: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it is a known mistake, not only a property of what came."""
+        return not self.misconception.startswith(PROPERTY)
 
 
 @dataclass(frozen=True)
@@ -110,11 +126,15 @@ def _array(data: dict[str, Any]) -> Array:
     return Array(data["name"], tuple(data["shape"]), data["cells"], tuple(data["wrong"]))
 
 
+def _influence(data: dict[str, Any]) -> Influence:
+    """The map; one from before there was `allowed` says no more than its numbers."""
+    rows = {name: tuple(map(tuple, data.get(name, ()))) for name in ("moved", "allowed")}
+    return Influence(**{**data, **rows})
+
+
 def _evidence(data: dict[str, Any]) -> Evidence:
     inputs, expected, got = (tuple(map(_array, data[n])) for n in ("inputs", "expected", "got"))
-    found = data["influence"]
-    moved = tuple(map(tuple, found["moved"])) if found else ()
-    influence = Influence(moved, found["all_matter"]) if found else None
+    influence = _influence(data["influence"]) if data["influence"] else None
     return Evidence(data["call"], inputs, expected, got, influence)
 
 
@@ -230,3 +250,13 @@ class Alike:
     step: str
     why: str
     share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A student whose result is another than before, and the reason."""
+
+    student: str
+    before: Graded
+    after: Graded
+    because: str

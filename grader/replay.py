@@ -14,6 +14,7 @@ import numpy as np
 
 HANDLE = "handle of"
 FETCH = "(fetch)"
+FOREIGN = "a foreign object"
 FEW = 200
 SINGLE, TIGHTER = 1e-4, 1e-5
 
@@ -115,7 +116,7 @@ def untouched(expected, got):
     """Whether arguments became what they were recorded to have become."""
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and same(expected, got, 0)
-    if isinstance(expected, dict):
+    if isinstance(expected, dict) and FOREIGN not in expected:
         return (
             isinstance(got, dict)
             and expected.keys() == got.keys()
@@ -222,9 +223,8 @@ def survivors(text, right, calls, span, causes):
             calls = list(map(tighter, calls))
             if explains(mistakes.anew(), right, calls):
                 return []
-        some = [
-            n for n, c in enumerate(causes) if explains(mistakes.module, c, calls[slice(*span)])
-        ]
+        first = calls[slice(*span)]
+        some = [n for n, c in enumerate(causes) if explains(mistakes.module, c, first)]
         if len(causes) <= FEW:
             some = some or range(len(causes))
         return [number for number in some if explains(mistakes.anew(), causes[number], calls)]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.registry import Registry, Step
+from grader.folders import Folder, SubmissionError
+from grader.registry import Registry
+
+__all__ = ["MAX_SOURCE", "Submission", "SubmissionError", "decoded", "place", "read_folder"]
 
 MAX_SOURCE = 1_000_000
-
-
-class SubmissionError(Exception):
-    """The submission cannot be read at all; the text says why."""
+MARK = "# from {notebook}, cell {number}{grade_id}"
+_MARK = re.compile(r"# from (.{1,80}), cell (\d{1,6})(?: \(\w*\))?")
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Submission:
     id: str
     sources: Mapping[str, str] = field(repr=False)
     refused: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What had to be passed over, or guessed, in order to read it."""
 
     @property
     def sha256(self) -> str:
@@ -34,17 +36,6 @@ class Submission:
             data = self.sources[name].encode("utf-8", "surrogatepass")
             state.update(f"{name}\0{len(data)}\0".encode() + data)
         return state.hexdigest()
-
-
-def _read(folder: int, name: str) -> str:
-    """The text of one regular file, opened without following a link or waiting for a pipe."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(name, flags | getattr(os, "O_BINARY", 0), dir_fd=folder)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)  # os.fdopen would fail for a folder, and leave it open
-        raise SubmissionError("it is not a regular file")
-    with os.fdopen(descriptor, "rb") as file:
-        return decoded(file.read(MAX_SOURCE + 1))
 
 
 def decoded(data: bytes) -> str:
@@ -60,44 +51,42 @@ def decoded(data: bytes) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _open_folder(folder: Path) -> int | None:
-    """A descriptor to open files in, where the platform has that."""
-    if os.open not in os.supports_dir_fd:
-        return None
-    try:
-        return os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-    except OSError as error:
-        raise SubmissionError(f"{folder} cannot be opened: {error.strerror}") from error
+def refusal(filename: str, reason: object) -> str:
+    """The sentence for a file that could not be taken."""
+    return f"{filename} cannot be read: {reason}."
 
 
-def _read_step(folder: Path, descriptor: int | None, step: Step) -> str:
-    if descriptor is not None:
-        return _read(descriptor, step.filename)
-    path = folder / step.filename
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise SubmissionError("it is not a regular file")
-    with path.open("rb") as file:
-        return decoded(file.read(MAX_SOURCE + 1))
+def place(source: str, number: int, filename: str) -> tuple[str, str]:
+    """Where a line of a source was written, for a reader, and the line; ("", "") if it has none.
+
+    That is a file and a line, or, in a source that was put together from a notebook, the cell and
+    the line in it.
+    """
+    lines = re.split(r"\r\n?|\n", source)  # as Python counts them; splitlines() sees more
+    if not 0 < number <= len(lines):
+        return "", ""
+    text = lines[number - 1].strip()
+    for above in range(number - 1, 0, -1):
+        if mark := _MARK.fullmatch(lines[above - 1]):
+            return f"{mark[1]}, cell {mark[2]}, line {number - above}", text
+    return f"{filename}, line {number}", text
 
 
 def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:
-    """The step files in a folder; whatever else lies there is ignored."""
+    """The step files in a folder of one's own; whatever else lies there is ignored."""
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder}")
     sources: dict[str, str] = {}
     refused: dict[str, str] = {}
-    descriptor = _open_folder(folder)
-    try:
+    with Folder.open(folder) as place:
         for step in registry.steps:
             try:
-                sources[step.id] = _read_step(folder, descriptor, step)
+                with place.file(step.filename) as file:
+                    sources[step.id] = decoded(file.read(MAX_SOURCE + 1))
             except FileNotFoundError:
                 continue
             except SubmissionError as error:
-                refused[step.id] = f"{step.filename} cannot be read: {error}."
-            except OSError:
-                refused[step.id] = f"{step.filename} cannot be read: it is not a regular file."
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
+                refused[step.id] = refusal(step.filename, error)
+            except OSError as error:
+                refused[step.id] = refusal(step.filename, error.strerror or "the disk failed")
     return Submission(name or folder.resolve().name, sources, refused)

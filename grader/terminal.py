@@ -14,12 +14,14 @@ from typing import Any
 
 import click
 
-from grader.grids import number_text, shape_text
+from grader.grids import influence_grid, number_text, shape_text
+from grader.influences import findings
 from grader.records import Array, CheckVerdict, Evidence, Influence, Report, Status, StepVerdict
 
 WIDTH = 80
 MAX_ROWS = 8
 MAX_COLUMNS = 8
+MAX_MAP = 12
 MAX_PRINTED_LINES = 6
 MAX_MORE = 3
 SIGNS = {
@@ -30,6 +32,14 @@ SIGNS = {
     Status.TIMEOUT: ("!", "too slow", "red"),
     Status.MEMORY: ("!", "too much memory", "red"),
     Status.SKIPPED: ("-", "not counted", "dim"),
+}
+MAP_SIGNS = {"may": "#", "leak": "!", "missing": "?", "unknown": "~", "none": "."}
+MAP_WORDS = {
+    "may": "may, and does",
+    "leak": "must not, but does",
+    "missing": "should, but does not",
+    "unknown": "is no number, so that nothing can be told",
+    "none": "does not",
 }
 STYLES: dict[str, dict[str, Any]] = {
     "": {},
@@ -121,7 +131,7 @@ class Printer:
         self.diagnosis(failed[0])
         mine = [check for check in failed[1:] if check.function == failed[0].function]
         telling = [check for check in mine if _telling(check, failed[0])]
-        drawn = False
+        drawn = bool(failed[0].evidence and failed[0].evidence.influence)
         for check in telling[:MAX_MORE]:
             self.check(_without_map(check) if drawn else check, whole=False)
             drawn = drawn or bool(check.evidence and check.evidence.influence)
@@ -149,10 +159,11 @@ class Printer:
             self.printed(check.printed)
 
     def diagnosis(self, check: CheckVerdict) -> None:
-        """The known mistake, if it was recognised: what it is like, and where to look."""
+        """The known mistake, or what can be said of the results; and where to look."""
         if check.diagnosis is not None:
             self.line()
-            self.line(f"looks like: {clean(check.diagnosis.says)}", indent=1)
+            label = "looks like" if check.diagnosis.known else "what can be said"
+            self.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
             self.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
 
     def evidence(self, evidence: Evidence) -> None:
@@ -169,18 +180,25 @@ class Printer:
             self.influence(evidence.influence)
 
     def influence(self, influence: Influence) -> None:
-        """The map of which output depends on which input."""
+        """The map of which output depends on which input, and in words what is wrong in it."""
+        grid = influence_grid(influence, MAX_MAP)
+        width = len(str(max((*grid.down, *grid.across), default=0))) + 1
         self.line()
-        self.line("which output (row) moves when one input (column) changes:", indent=5)
-        size = len(influence.moved)
-        width = len(str(size - 1)) + 1
-        self.row(" " * (5 + width) + "".join(str(j).rjust(width) for j in range(size)))
-        for i in range(size):
-            signs = "".join(sign.rjust(width) for sign in _signs(influence, i))
+        axes = f"rows: {influence.output}, columns: {influence.input}"
+        self.line(f"which row moves when one column changes ({axes}):", indent=5)
+        self.row(" " * (5 + width) + "".join(str(j).rjust(width) for j in grid.across))
+        for i, row in zip(grid.down, grid.cells):
+            signs = "".join(MAP_SIGNS[cell.mark].rjust(width) for cell in row)
             self.row(" " * 5 + str(i).rjust(width) + signs)
-        self.line("# may, and does   ! must not, but does   . does not", "dim", indent=5)
-        if any("?" in _signs(influence, i) for i in range(size)):
-            self.line("? should, but does not", "dim", indent=5)
+        kinds = {cell.mark for row in grid.cells for cell in row}
+        for legend in ("may leak none", "missing", "unknown"):
+            if kinds & set(legend.split()):
+                words = (f"{MAP_SIGNS[kind]} {MAP_WORDS[kind]}" for kind in legend.split())
+                self.line("   ".join(words), "dim", indent=5)
+        if grid.note:
+            self.line(f"{grid.note}", "dim", indent=5)
+        for sentence in (*findings(influence), *filter(None, [influence.how])):
+            self.line(clean(sentence), indent=5)
 
     def printed(self, text: str) -> None:
         """What the student's code printed in the call that failed."""
@@ -234,18 +252,6 @@ def _by_function(checks: Sequence[CheckVerdict]) -> str:
 
 
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
-
-
-def influence_sign(output: int, source: int, moved: float, influence: Influence) -> str:
-    """One cell of the map."""
-    if moved:
-        return "#" if source <= output else "!"
-    return "?" if influence.all_matter and source <= output else "."
-
-
-def _signs(influence: Influence, output: int) -> str:
-    row = enumerate(influence.moved[output])
-    return "".join(influence_sign(output, j, moved, influence) for j, moved in row)
 
 
 def _cell_text(value: Any, decimals: int) -> str:

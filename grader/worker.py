@@ -1,9 +1,10 @@
 """The worker: runs a student's code and hands back values. It knows no check and judges nothing.
 
 A program of its own, on the standard library and NumPy alone, started by the judge as
-`python -s -S -B worker.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS`. As `parent` it loads
-NumPy once and forks a child for every socket that it is sent; as `serve` it is one worker by
-itself, for platforms where forking is not safe. PACKAGES is the folder that NumPy is found in.
+`python -s -S -B worker.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS [WALLS]`. As `parent` it
+loads NumPy once and forks a child for every socket that it is sent; as `serve` it is one worker by
+itself, for platforms where forking is not safe. PACKAGES is the folder that NumPy is found in;
+WALLS, in JSON, is what a worker must give up before it loads any of the student's code.
 """
 
 import sys
@@ -15,8 +16,10 @@ import gc
 import importlib.abc
 import importlib.machinery
 import io
+import json
 import math
 import os
+import select
 import shutil
 import signal
 import socket
@@ -44,7 +47,13 @@ MAX_KEPT = 64
 PACKAGE = "exercises"
 CONTAINERS = ((b"L", list), (b"U", tuple), (b"M", dict))
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+NUMPY_MIB = 256  # what Python and NumPy take of the address space, where /proc does not tell
+GLANCE_SECONDS = 0.05
 
 
 # Values: the same format as the judge's, kept here because nothing of the judge is importable.
@@ -430,17 +439,20 @@ def _kind(value):
 # Processes.
 
 
-def _limit(memory_mib, seconds):
+def _limit(memory_mib, seconds, processes=None):
     """Caps what this process may take, above what it already holds."""
     try:
         import resource
     except ImportError:  # no such limits on this platform
         return
     wanted = {"CPU": int(seconds) + 5, "CORE": 0, "FSIZE": 16 * 2**20, "NOFILE": 64}
+    wanted["AS"] = (NUMPY_MIB + memory_mib) * 2**20
     with contextlib.suppress(OSError, ValueError):
         with open("/proc/self/statm") as statm:
             pages = int(statm.read().split()[0])
         wanted["AS"] = pages * resource.getpagesize() + memory_mib * 2**20
+    if processes is not None:
+        wanted["NPROC"] = processes
     for name, value in wanted.items():
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
@@ -454,19 +466,82 @@ def _silence():
     os.close(null)
 
 
-def _serve(channel, memory_mib, seconds):
-    sys.argv[:] = [PACKAGE]
+class Walls:
+    """What a worker can no longer do, whatever code it runs; none of it can be undone.
+
+    landlock: the version of its interface, 0 for none. readable: the paths that can be read.
+    files: how many files a worker may make in its folder; without it none, and nowhere.
+    calls: the seccomp filter. user: whom root turns into. alone: nobody else is in this world.
+    """
+
+    def __init__(self, calls, landlock=0, readable=(), files=0, user=None, alone=False):
+        import ctypes
+
+        self.library = ctypes.CDLL(None, use_errno=True)
+        self.words, self.error = ctypes.c_long, ctypes.get_errno
+        self.filter = ctypes.create_string_buffer(bytes.fromhex(calls), len(calls) // 2)
+        self.head = struct.pack("@HP", len(calls) // 16, ctypes.addressof(self.filter))
+        self.landlock, self.readable, self.files = landlock, readable, files
+        self.user, self.alone = user, alone
+
+    def _do(self, name, *args):
+        """A function of the C library; OSError if it fails, for a wall with a gap is none."""
+        words = [self.words(arg) if isinstance(arg, int) else arg for arg in args]
+        result = getattr(self.library, name)(*words)
+        if result < 0:
+            raise OSError(self.error(), f"{name} failed")
+        return result
+
+    def enter(self):
+        """For the parent: it becomes nobody in particular, and closed to all others."""
+        if self.user is not None:
+            os.setgroups([])
+            os.setresgid(self.user, self.user, self.user)
+            os.setresuid(self.user, self.user, self.user)
+        self._do("capset", struct.pack("=Ii", 0x2008_0522, 0), bytes(24))
+        self._do("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)  # /proc/PID/mem and ptrace
+        self._do("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        self.ruleset = self._ruleset([]) if self.landlock and not self.files else None
+
+    def close(self, folder):
+        """For a worker: from here on it keeps what it has been left."""
+        if self.landlock:
+            ruleset = self._ruleset([folder]) if self.files else self.ruleset
+            self._do("syscall", LANDLOCK_RESTRICT, ruleset, 0)
+            os.close(ruleset)
+        self._do("prctl", PR_SET_SECCOMP, 2, self.head, 0, 0)
+
+    def _ruleset(self, writable):
+        rights = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(self.landlock, 16)) - 1
+        handled = struct.pack("=QQQ", rights, 3, 3)  # files; TCP; sockets and signals
+        handled = handled[: 8 if self.landlock < 4 else 16 if self.landlock < 6 else 24]
+        ruleset = self._do("syscall", LANDLOCK_CREATE, handled, len(handled), 0)
+        grants = [(path, 0b1100) for path in self.readable]  # read files, list folders
+        for path, access in [*grants, (os.devnull, 0b0110), *((path, rights) for path in writable)]:
+            target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            if not os.path.isdir(path):
+                access &= 0b1100_0000_0000_0111  # what there is to do with a file
+            rule = struct.pack("=Qi", access & rights, target)
+            self._do("syscall", LANDLOCK_ADD, ruleset, 1, rule, 0)
+            os.close(target)
+        return ruleset
+
+
+def _serve(channel, memory_mib, seconds, walls):
+    sys.argv[:] = sys.orig_argv[:] = [PACKAGE]
     _silence()
-    _limit(memory_mib, seconds)
+    _limit(memory_mib, seconds, 0 if walls else None)
+    if walls:
+        walls.close(".")
     Session(channel).serve()
 
 
-def _serve_alone(descriptor, memory_mib, seconds):
+def _serve_alone(descriptor, memory_mib, seconds, walls):
     """One worker, which says first that it is there."""
     _enter(tempfile.mkdtemp(dir="."))
     channel = socket.socket(fileno=descriptor)
     channel.sendall(COMMAND.pack(b"r", os.getpid()))
-    _serve(channel, memory_mib, seconds)
+    _serve(channel, memory_mib, seconds, walls)
 
 
 def _enter(folder):
@@ -509,23 +584,26 @@ def _end(pid, live):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _parent(control, memory_mib, seconds):
+def _parent(control, memory_mib, seconds, walls):
     """Forks a worker for every socket it is sent, and ends workers when it is told to."""
     live = {}
     gc.collect()
     gc.freeze()
     while True:
+        _watch(control, live, walls)
         message, descriptors, _, _ = socket.recv_fds(control, COMMAND.size, 1)
         if len(message) < COMMAND.size:
             break
         command, number = COMMAND.unpack(message)
         if command == b"k":
             _end(number, live)
+            if walls and set(os.listdir(".")) - {os.path.basename(path) for path in live.values()}:
+                break  # what it left behind could not be removed: this world ends with it
         else:
             folder = tempfile.mkdtemp(dir=".")
             number = os.fork()
             if not number:
-                _child(control, descriptors[0], folder, memory_mib, seconds)
+                _child(control, descriptors[0], folder, memory_mib, seconds, walls)
             live[number] = folder
             os.close(descriptors[0])
         control.sendall(COMMAND.pack(command, number))
@@ -533,14 +611,25 @@ def _parent(control, memory_mib, seconds):
         _end(pid, live)
 
 
-def _child(control, descriptor, folder, memory_mib, seconds):
+def _watch(control, live, walls):
+    """Waits for a command, and ends workers that make too many files: no limit counts those."""
+    while walls and walls.files and live:
+        if select.select([control], [], [], GLANCE_SECONDS)[0]:
+            return
+        room = os.statvfs(".")
+        if room.f_files - room.f_ffree > walls.files:
+            for pid in live:
+                os.kill(pid, signal.SIGKILL)
+
+
+def _child(control, descriptor, folder, memory_mib, seconds, walls):
     """Never returns: whatever happens here must not run on as a second parent."""
     try:
         control.close()
         os.setsid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         _enter(folder)
-        _serve(socket.socket(fileno=descriptor), memory_mib, seconds)
+        _serve(socket.socket(fileno=descriptor), memory_mib, seconds, walls)
     finally:
         os._exit(0)
 
@@ -576,22 +665,25 @@ def _guard(descriptor):
     os._exit(0)
 
 
-def _serve_parent(descriptor, memory_mib, seconds):
+def _serve_parent(descriptor, memory_mib, seconds, walls):
     _adopt_orphans()
     control = socket.socket(fileno=descriptor)
     control.sendall(COMMAND.pack(b"r", os.getpid()))
-    _parent(control, memory_mib, seconds)
+    _parent(control, memory_mib, seconds, walls)
 
 
-def main(mode, descriptor, _packages, memory_mib, seconds):
+def main(mode, descriptor, _packages, memory_mib, seconds, walls=""):
     """Serves, as a parent of workers or as one."""
     if mode == "share":  # on Windows the socket comes through standard input
         size = U32.unpack(sys.stdin.buffer.read(4))[0]
         descriptor = socket.fromshare(sys.stdin.buffer.read(size)).detach()
-    if sys.platform.startswith("linux"):  # the only one where orphans can be adopted
-        _guard(int(descriptor))
+    walls = Walls(**json.loads(walls)) if walls else None
+    if walls:
+        walls.enter()
+    if sys.platform.startswith("linux") and not (walls and walls.alone):
+        _guard(int(descriptor))  # only there can orphans be adopted
     serve = _serve_parent if mode == "parent" else _serve_alone
-    serve(int(descriptor), int(memory_mib), float(seconds))
+    serve(int(descriptor), int(memory_mib), float(seconds), walls)
 
 
 if __name__ == "__main__":

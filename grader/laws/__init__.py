@@ -5,7 +5,7 @@ arguments, and cases. It returns nothing when the law holds and raises `Broken` 
 """
 
 from grader.laws.answers import probabilities_add_up
-from grader.laws.cases import Case
+from grader.laws.cases import Case, Witness
 from grader.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.laws.rows import rows_are_independent
 from grader.laws.state import answers_the_same_again, leaves_arguments_alone
@@ -22,6 +22,7 @@ from grader.laws.work import work_is_linear
 __all__ = [
     "Case",
     "InChunks",
+    "Witness",
     "agrees",
     "agrees_in_chunks",
     "agrees_in_float32",

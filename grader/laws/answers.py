@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from grader.compare import Broken, Tolerance, as_array, call_text, described, shown_inputs
 from grader.laws.cases import Case, Function, name_of
+from grader.laws.time import unstable
 from grader.records import Evidence
 
 TOTAL = Tolerance(0.0, 1e-7)
@@ -32,6 +33,8 @@ def probabilities_add_up(
             after = [_log_probability(function, case, text) for text in texts]
             with np.errstate(all="ignore"):
                 total = float(np.exp(np.logaddexp.reduce(after) - before))
+            if not np.isfinite(total):
+                raise unstable(f"for the tokens that may stand at position {end}")
             if not abs(total - 1) <= case.within(TOTAL).atol:
                 _do_not_add_up(function, case.changed(tokens=texts[0]), end, total)
 

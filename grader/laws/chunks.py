@@ -146,6 +146,12 @@ def agrees_in_chunks(function: InChunks, case: Case, *, like: str) -> None:
 
 
 def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> None:
+    expected = case.expected(like)[..., piece.start : piece.stop, :]
+    if case.witness is not None:
+        place = {"chunk": piece.number, "start": piece.start, "stop": piece.stop}
+        here = replace(case, sizes={**case.sizes, **place})
+        case.witness(here, expected, piece.value, EXACT)
+        return
     result, number = function.function.returns[0], piece.number + 1
     positions = positions_text(piece.start, piece.stop - 1)
     parts = len(function.chunks)
@@ -156,7 +162,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     rest = [name for name in case.arguments if name != function.text]
     cut = f"{function.text}[{positions}]"
     matches(
-        case.expected(like)[..., piece.start : piece.stop, :],
+        expected,
         piece.value,
         case.within(EXACT),
         name=result,

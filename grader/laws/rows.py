@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from grader.compare import EXACT, Broken, as_array, call_text, shown, shown_inputs, wrong_cells
 from grader.inputs import Arguments
 from grader.laws.cases import Case, Function, name_of, names_of, noting
+from grader.laws.time import finite_in_both, unstable
 from grader.records import Evidence
 
 
@@ -69,6 +70,10 @@ def _row_unmoved(
     if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
         raise Broken(f"{name_of(function)} does not return one result for each {what}.")
     wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
+    finite = finite_in_both(before[row], after[row])
+    if wrong.any() and not wrong[finite].any():
+        raise unstable(f"for {what} {row}")
+    wrong = wrong & finite
     if wrong.any():
         told = f"The result for {what} {row} changed when only the other {what}s changed."
         call = call_text(name_of(function), case.arguments)

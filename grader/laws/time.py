@@ -21,11 +21,15 @@ from grader.compare import (
     shown_inputs,
     wrong_cells,
 )
+from grader.influences import of_kind
 from grader.inputs import Arguments
 from grader.laws.cases import Axes, Case, Function, name_of
+from grader.laws.influence import UNMOVED, Change, Moves, past
 from grader.records import Evidence, Influence
 
-PREFIX = Tolerance(0.0, 1e-10)
+PREFIX = Tolerance(0.0, UNMOVED)
+MAX_MAPPED = 40
+POSITIONS = {"q": "query", "k": "key", "v": "value"}
 
 
 def positions_text(first: int, last: int) -> str:
@@ -70,26 +74,28 @@ def _length(case: Case, along: Axes) -> int:
     return int(case.arguments[name].shape[axis])
 
 
-def _replaced(case: Case, along: Axes, part: slice, others: Arguments) -> Arguments:
-    """The arguments with that part of time taken from the others."""
+def _replaced(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
+    """The arguments with everything from `start` on taken from the others."""
     arguments = dict(case.arguments)
     for name, axis in along.items():
         array = arguments[name].copy()
         index = [slice(None)] * array.ndim
-        index[axis] = part
+        index[axis] = slice(start, None)
         array[tuple(index)] = others[name][tuple(index)]
         arguments[name] = array
     return arguments
 
 
-def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[int, Arguments]]:
+def _futures(
+    case: Case, along: Axes, sizes: Sequence[float]
+) -> Iterator[tuple[int, float, Arguments]]:
     """Every cut with everything behind it replaced, smallest change first."""
     name, length = next(iter(along)), _length(case, along)
     # Tokens have no size: replacing them once is all there is.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
         others = case.others(along, "future", size)
         for start in range(1, length):
-            yield start, _replaced(case, along, slice(start, None), others)
+            yield start, size, _replaced(case, along, start, others)
 
 
 def future_does_not_matter(
@@ -108,11 +114,21 @@ def future_does_not_matter(
     for case in cases:
         length = _length(case, along)
         before = timed_output(function, case.arguments, axis, length)
-        for start, arguments in _futures(case, along, sizes):
+        for start, size, arguments in _futures(case, along, sizes):
             after = timed_output(function, arguments, axis, length)
             broken = _moved_before(function, case, before, after, start, axis, tuple(along))
             if broken is not None:
-                raise _with_map(broken, function, case, along, axis)
+                raise _with_map(broken, function, case, along, axis, size)
+
+
+def finite_in_both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Where both arrays hold numbers: what overflowed is unstable, and tells nothing of leaks."""
+    return np.asarray(np.isfinite(one.astype(float)) & np.isfinite(other.astype(float)))
+
+
+def unstable(where: str) -> Broken:
+    """The finding that some of what should be compared is not a number."""
+    return Broken(f"Some results {where} are NaN or infinite, so they cannot be compared.")
 
 
 def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
@@ -156,28 +172,38 @@ def _moved_before(
     return Broken(told, f"{told} The change is {biggest:.3g}.", evidence)
 
 
-def _with_map(broken: Broken, function: Function, case: Case, along: Axes, axis: int) -> Broken:
-    """The same finding with the map of all influences, if that can be had."""
+def _with_map(
+    broken: Broken, function: Function, case: Case, along: Axes, axis: int, size: float
+) -> Broken:
+    """The same finding with the map of all influences, if that can be had and shows a leak."""
     evidence = broken.evidence
-    if evidence is None:
+    if evidence is None or _length(case, along) > MAX_MAPPED:
         return broken
     with contextlib.suppress(Broken, CallFailed):
-        evidence = replace(evidence, influence=influence(function, case, along, axis))
+        found = influence(function, case, along, axis, size)
+        if of_kind(found, "leak"):
+            evidence = replace(evidence, influence=found)
     return Broken(broken.told, broken.shown, evidence)
 
 
-def influence(function: Function, case: Case, along: Axes, axis: int = -2) -> Influence:
-    """Which output position moves, and how far, when one input position is replaced."""
-    length = _length(case, along)
-    before = timed_output(function, case.arguments, axis, length)
-    others = case.others(along, "future", 1.0)
-    columns = []
-    for source in range(length):
-        arguments = _replaced(case, along, slice(source, source + 1), others)
-        after = timed_output(function, arguments, axis, length)
-        moved = np.moveaxis(_movement(before, after), axis, 0).reshape(length, -1).max(axis=1)
-        columns.append(np.where(moved > case.within(PREFIX).atol, moved, 0.0))
-    return Influence(tuple(map(tuple, np.stack(columns, axis=1).tolist())))
+def influence(
+    function: Function, case: Case, along: Axes, axis: int = -2, size: float = 1.0
+) -> Influence:
+    """Which output position moves, and how far, when one input position is replaced.
+
+    It shows what leaks. What is missing it does not tell: which of the earlier positions should
+    matter is not for this law to know.
+    """
+    change = Change(case.arguments, case.others(along, "future", size), along)
+    sees = past(change.length)
+    return Moves(change, sees, axis, input=_input(along), all_matter=False).draw(function)
+
+
+def _input(along: Axes) -> str:
+    """What one position of these arguments is called: a token, if it is all there is of one."""
+    if len(along) > 2 or not {"x", "tokens"}.isdisjoint(along):
+        return "token"
+    return " and ".join(POSITIONS.get(name, name) for name in along)
 
 
 def _earlier(array: NDArray[Any], axis: int, start: int) -> NDArray[Any]:
@@ -206,7 +232,7 @@ def prefix_gives_the_same(
             near = case.within(tolerance)
             broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
-                raise _with_map(broken, function, case, along, axis)
+                raise _with_map(broken, function, case, along, axis, 1.0)
 
 
 def _other_than_alone(
@@ -226,6 +252,9 @@ def _other_than_alone(
     wrong = wrong_cells(alone, part, tolerance)
     if not wrong.any():
         return None
+    if not wrong[finite_in_both(alone, part)].any():
+        return unstable(f"for the first {end} positions, alone or in the whole")
+    wrong = wrong & finite_in_both(alone, part)
     row = positions_of(wrong, axis)[0]
     told = (
         f"Position {row} of the output is another when the function sees only the first {end} "

@@ -8,17 +8,26 @@ import pytest
 from .conftest import ROOT
 
 LAYERS = [
-    {"records"},
-    {"registry", "submission", "inputs", "protocol"},
-    {"sandbox", "client", "reference", "compare", "student", "laws", "messages", "given"},
-    {"examiner", "recording", "grading", "building", "variants", "proof", "terminal"}
+    {"records", "plain", "names"},
+    {"registry", "submission", "inputs", "protocol", "version", "influences"}
+    | {"folders", "archives", "cells", "ipynb", "notebooks", "handins", "layouts", "intake"},
+    {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
+    {"tried", "survey", "conditions", "circumstances", "pairs", "resemblance", "places", "factors"},
+    {"properties", "crashes"},
+    {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
+    | {"terminal"}
     | {"page", "grids"}
-    | {"hints", "diagnosis", "replay", "parallel", "watch"}
-    | {"naming", "figures"},
+    | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
+    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
+    {"judge"},
+    {"gradebook", "cluster"},
+    {"classroom", "publishing"},
+    {"problem"},
+    {"cli_grade", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = {"grids", "page", "terminal"}
+RENDERERS = {"grids", "page", "terminal", "classpage", "classsummary"}
 
 
 def imported(path: Path) -> set[str]:
@@ -40,6 +49,8 @@ def own(path: Path) -> set[str]:
 
 
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
+SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
+EXPORTS = sorted((ROOT / "grader" / "exports").glob("*.py"))
 CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py")) + sorted(
     (ROOT / "tests" / "hidden").glob("*.py")
 )
@@ -62,10 +73,16 @@ def test_torch_is_imported_by_the_reference_only(path):
     assert ("torch" in roots) == (path.stem == "reference")
 
 
-def test_worker_stands_alone():
-    path = ROOT / "grader" / "worker.py"
+@pytest.mark.parametrize("path", SANDBOX, ids=lambda path: path.stem)
+def test_sandbox_knows_nothing_of_checks(path):
+    assert own(path) <= {"registry", "sandbox"}
+
+
+@pytest.mark.parametrize("name", ["worker", "attempts"])
+def test_program_of_a_worker_stands_alone(name):
+    path = ROOT / "grader" / f"{name}.py"
     assert own(path) == set()
-    importers = [other.name for other in MODULES if "worker" in own(other)]
+    importers = [other.name for other in MODULES + SANDBOX if name in own(other)]
     assert importers == []
 
 
@@ -79,4 +96,20 @@ def test_checks_know_neither_solutions_nor_reference(path):
 
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
-    assert own(ROOT / "grader" / f"{name}.py") <= {"records", "grids"}
+    allowed = {"records", "plain", "names", "grids", "influences", "classsummary", "page"}
+    assert own(ROOT / "grader" / f"{name}.py") <= allowed
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.stem)
+def test_exports_see_records_only(path):
+    assert own(path) <= {"records", "plain", "names", "exports"}
+
+
+MAPS = sorted((ROOT / "grader" / "maps").glob("step*.py"))
+
+
+@pytest.mark.parametrize("path", MAPS, ids=lambda path: path.stem)
+def test_maps_know_neither_solutions_nor_reference(path):
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert roots <= {"__future__", "typing", "numpy", "grader"}
+    assert own(path) <= {"laws", "inputs", "student", "maps"}

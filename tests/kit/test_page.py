@@ -12,8 +12,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from grader.grids import MAX_LINES, are_weights, exhibits, findings, influence_grid
-from grader.page import MAX_PRINTED_LINES, MAX_TEXT, page
+from grader.grids import MAX_MAP, are_weights, exhibits, influence_grid
+from grader.influences import findings
+from grader.page import MAX_PRINTED_LINES, page
+from grader.plain import MAX_TEXT
 from grader.records import (
     Array,
     CheckVerdict,
@@ -27,7 +29,7 @@ from grader.records import (
 
 from .conftest import ROOT, STEPS
 
-VOID = {"meta", "link"}
+VOID = {"meta", "link", "input"}
 DRAWN = {"rect", "path"}  # of SVG, closed in themselves
 HOSTILE = {
     "element": "<script>alert(1)</script>",
@@ -264,8 +266,8 @@ def test_large_influence_map_keeps_what_is_wrong():
     moved[20, 35] = 1
     grid = influence_grid(Influence(tuple(map(tuple, moved.tolist()))))
     assert {20, 35} <= set(grid.down) == set(grid.across)
-    assert len(grid.down) == MAX_LINES
-    assert "12 of 40 rows" in grid.note
+    assert len(grid.down) == MAX_MAP
+    assert f"{MAX_MAP} of 40 rows" in grid.note
 
 
 def test_weights_get_heat_maps_side_by_side():

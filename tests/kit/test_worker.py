@@ -1345,7 +1345,7 @@ AGAINST_PARENT = {
 @linux
 @pytest.mark.parametrize("body", AGAINST_PARENT.values(), ids=AGAINST_PARENT.keys())
 def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, host, body, monkeypatch):
-    monkeypatch.setattr(sandbox, "END_SECONDS", 1.0)
+    monkeypatch.setattr(sandbox.hosts, "END_SECONDS", 1.0)
     worker = load(function(f"{body}\nreturn os.getpid()"))
     pid = worker.number
     with contextlib.suppress(Died):
@@ -1520,7 +1520,7 @@ def test_program_that_does_not_start_is_an_error_of_the_kit(kind):
 
 @pytest.mark.skipif(not shutil.which("sleep"), reason="no such program")
 def test_program_that_says_nothing_is_an_error_of_the_kit(kind, monkeypatch):
-    monkeypatch.setattr(sandbox, "START_SECONDS", 0.1)
+    monkeypatch.setattr(sandbox.hosts, "START_SECONDS", 0.1)
     with (
         kind(Broken(["sleep", "60"]), LIMITS) as host,
         pytest.raises(SandboxError, match="did not start"),

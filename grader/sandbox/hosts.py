@@ -1,9 +1,4 @@
-"""Where workers run: starting the worker program, and what keeps it in.
-
-`Process` is the isolation that needs nothing of the platform: a process group of its own, resource
-limits, a clean environment, an empty working directory, all of it killed at the end. It keeps
-mistakes in, not attackers.
-"""
+"""Hosts: what starts workers, ends them, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -17,14 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
 
 from grader.registry import Limits
+from grader.sandbox.isolation import Isolation, SandboxError
 
-PROGRAM = Path(__file__).with_name("worker.py")
 START_SECONDS = 30.0
 END_SECONDS = 10.0
 _COMMAND = struct.Struct(">cQ")
@@ -35,61 +27,11 @@ GUARDED = sys.platform.startswith("linux")
 CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
 
 
-class SandboxError(Exception):
-    """The worker program cannot be started on this machine."""
-
-
-class Isolation(Protocol):
-    """A way to start the worker program."""
-
-    name: str
-    held: Mapping[str, bool]
-    """What it was probed for here, and whether that held; empty if it promises nothing."""
-
-    def command(self, program: list[str]) -> list[str]:
-        """The command line that runs `program` under this isolation."""
-
-    def environment(self, folder: Path) -> dict[str, str]:
-        """The whole environment of the program; folder is its empty working directory."""
-
-
-class Process:
-    """A process with limits, for code that is trusted not to attack."""
-
-    name = "process"
-    held: Mapping[str, bool] = {}
-
-    def command(self, program: list[str]) -> list[str]:
-        """The program itself."""
-        return program
-
-    def environment(self, folder: Path) -> dict[str, str]:
-        """One thread for every BLAS, a fixed hash seed, and nothing of the judge's."""
-        threads = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
-        keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-        return {
-            "HOME": str(folder),
-            "TMPDIR": str(folder),
-            "LANG": "C.UTF-8",
-            "PYTHONHASHSEED": "0",
-            **{f"{name}_NUM_THREADS": "1" for name in threads},
-            **{name: os.environ[name] for name in keep if name in os.environ},
-        }
-
-
-def _packages() -> str:
-    """The folder that NumPy is installed in."""
-    spec = find_spec("numpy")
-    if spec is None or spec.origin is None:
-        raise SandboxError("NumPy is not installed: run `make check`, or `pip install numpy`")
-    return str(Path(spec.origin).parent.parent)
-
-
-def _program(mode: str, descriptor: int, limits: Limits) -> list[str]:
+def _program(isolation: Isolation, mode: str, descriptor: int, limits: Limits) -> list[str]:
+    paths = isolation.paths()
     return [
-        sys.executable,
-        *("-s", "-S", "-B", str(PROGRAM), mode, str(descriptor), _packages()),
-        *(str(limits.memory_mib), str(limits.step_seconds)),
+        *(paths.python, "-s", "-S", "-B", paths.program, mode, str(descriptor), paths.packages),
+        *(str(limits.memory_mib), str(limits.step_seconds), isolation.walls()),
     ]
 
 
@@ -145,7 +87,7 @@ class Host:
     def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = theirs.fileno()
         windows = sys.platform == "win32"
-        program = _program("share" if windows else mode, descriptor, self.limits)
+        program = _program(self.isolation, "share" if windows else mode, descriptor, self.limits)
         process = subprocess.Popen(
             self.isolation.command(program),
             env=self.isolation.environment(self.folder),
@@ -295,10 +237,3 @@ class ForkingHost(Host):
 def host(isolation: Isolation, limits: Limits) -> Host:
     """The host that suits this platform."""
     return ForkingHost(isolation, limits) if CAN_FORK else SpawningHost(isolation, limits)
-
-
-def isolation_named(name: str) -> Isolation:
-    """The isolation called `auto` or `process`; SandboxError for one that is not there."""
-    if name in ("auto", "process"):
-        return Process()
-    raise SandboxError(f"isolation {name!r} is not available: use `--isolation process`")

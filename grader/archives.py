@@ -1,0 +1,153 @@
+"""The files in a zip, read where they lie: nothing is ever unpacked.
+
+Names are compared, never used as paths. What is read is streamed up to a limit, whatever sizes the
+archive claims. The archive as a whole is refused if it is too large, names more members than a
+submission has, names a place outside of itself, lets members overlap, or is no sound zip.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import BinaryIO, cast
+
+from grader.folders import SubmissionError, litter
+from grader.names import shown
+
+MAX_ARCHIVE = 200 * 2**20
+MAX_MEMBERS = 20_000
+MAX_DIRECTORY = 4 * 2**20
+MAX_RATIO = 200
+"""Of a file's size to what it takes in the archive. Code and notebooks are far below."""
+
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    OverflowError,
+    RuntimeError,
+)
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+_OUTSIDE = re.compile(r"/|[A-Za-z]:|(.*/)?\.\.(/|$)", re.DOTALL)
+_CONTROL = re.compile(r"[\0-\x1f\x7f]")
+
+
+class _Bounded:
+    """A file that is never read in large pieces, however large a directory an archive claims."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if size > MAX_DIRECTORY:
+            raise SubmissionError("its table of contents is too long")
+        return self.file.read(MAX_DIRECTORY if size < 0 else size)
+
+
+def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+    """The member's path; some Windows programs write it with backslashes."""
+    name = info.filename.replace("\\", "/")
+    if _OUTSIDE.match(name) or _CONTROL.search(name):
+        raise SubmissionError(f"it has a member with a path that is not allowed, {shown(name)!r}")
+    return tuple(part for part in name.split("/") if part not in ("", "."))
+
+
+def _is_folder(info: zipfile.ZipInfo) -> bool:
+    return info.filename.endswith(("/", "\\"))
+
+
+def _refuse_overlaps(infos: Sequence[zipfile.ZipInfo], end: int) -> None:
+    """Members that share bytes are how a small archive becomes a huge one."""
+    offsets = sorted((info.header_offset, info.compress_size) for info in infos)
+    for (offset, size), (following, _) in pairwise([*offsets, (end, 0)]):
+        if offset < 0 or offset + 30 + size > following:
+            raise SubmissionError("its members overlap")
+
+
+def _reason(info: zipfile.ZipInfo) -> str:
+    """Why a member cannot be taken; empty if it can."""
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        return "it is not a regular file"
+    if info.flag_bits & 1:
+        return "it is encrypted"
+    if info.compress_type not in _METHODS:
+        return "it is compressed in a way that few programs know"
+    if info.file_size > 100_000 and info.file_size > MAX_RATIO * max(1, info.compress_size):
+        return f"it unpacks to more than {MAX_RATIO:,} times its size"
+    return ""
+
+
+class Archive:
+    """A zip, or a folder in it, as a place where files lie."""
+
+    def __init__(
+        self, zipped: zipfile.ZipFile, members: dict[tuple[str, ...], list[zipfile.ZipInfo]]
+    ) -> None:
+        self.zipped = zipped
+        self.members = members
+
+    @classmethod
+    def open(cls, file: BinaryIO) -> Archive:
+        """The archive in a file that the caller keeps open; SubmissionError with the reason."""
+        if file.seek(0, 2) > MAX_ARCHIVE:
+            raise SubmissionError(f"it is larger than {MAX_ARCHIVE // 2**20} MiB")
+        try:
+            zipped = zipfile.ZipFile(cast(BinaryIO, _Bounded(file)))
+        except NotImplementedError as error:
+            raise SubmissionError("it needs a newer program to be unpacked") from error
+        except BROKEN as error:
+            raise SubmissionError("it is no zip archive, or a damaged one") from error
+        infos = zipped.infolist()
+        if len(infos) > MAX_MEMBERS:
+            raise SubmissionError(f"it holds more than {MAX_MEMBERS:,} files")
+        _refuse_overlaps(infos, zipped.start_dir)
+        members: dict[tuple[str, ...], list[zipfile.ZipInfo]] = {}
+        for info in infos:
+            parts = _parts(info)
+            if not any(map(litter, parts)) and not _is_folder(info):
+                members.setdefault(parts, []).append(info)
+        return cls(zipped, members)
+
+    def folders(self) -> list[str]:
+        return sorted({path[0] for path in self.members if len(path) > 1})
+
+    def files(self) -> list[str]:
+        return sorted(path[0] for path in self.members if len(path) == 1)
+
+    def into(self, name: str) -> Archive:
+        inner = {
+            path[1:]: infos
+            for path, infos in self.members.items()
+            if len(path) > 1 and path[0] == name
+        }
+        return Archive(self.zipped, inner)
+
+    def read(self, name: str, limit: int) -> bytes:
+        infos = self.members.get((name,), [])
+        if len(infos) != 1:
+            raise SubmissionError("the archive has it twice" if infos else "it is not there")
+        if reason := _reason(infos[0]):
+            raise SubmissionError(reason)
+        try:
+            with self.zipped.open(infos[0]) as member:
+                return member.read(limit)
+        except NotImplementedError as error:
+            raise SubmissionError("it needs a newer program to be unpacked") from error
+        except BROKEN as error:
+            raise SubmissionError("the archive is damaged there") from error
+
+    def modified(self, name: str) -> tuple[int, ...]:
+        return max((tuple(info.date_time) for info in self.members.get((name,), [])), default=())

@@ -1,0 +1,212 @@
+"""What a notebook's code cell is made of: imports, definitions, assignments, and all the rest.
+
+A cell is cut at its left margin without being parsed: student source is never parsed where it is
+judged. All that is known here of Python is where strings, brackets and comments end.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
+_MAGIC = re.compile(
+    r"[ \t]*(?:[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*)"
+)
+_WORD = re.compile(r"[^\W\d]\w*")
+_DEFINES = re.compile(r"(?:async[ \t]+def|def|class)[ \t]+([^\W\d]\w*)")
+_TARGET = re.compile(r"([^\W\d]\w*)[ \t]*(?::[^=\n]{1,200})?=(?!=)")
+_IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
+_CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\.\w+)*\s*\(")
+_CONTINUES = ("else", "elif", "except", "finally")
+_STATEMENTS = frozenset(keyword.kwlist) - {"None", "True", "False", "not", "lambda", "await"}
+_HARMLESS = frozenset(
+    {"abs", "bool", "bytes", "complex", "dict", "enumerate", "float", "frozenset"}
+)
+_HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
+_HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
+_IDLE = re.compile(r"pass\b|[rRbBuUfF]{0,2}[\"']")
+PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A logical line: the physical lines from first up to, not including, end."""
+
+    first: int
+    end: int
+    assigns: bool = False
+    magic: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """A statement at the left margin with all that is indented below it.
+
+    kind is `import`, `definition`, `assignment` or `other`; names are those that it binds.
+    """
+
+    first: int
+    end: int
+    kind: str
+    text: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cell's lines, magics taken out, and the blocks that they form.
+
+    magics: the first words of what was taken out. closed: whether all brackets and quotes are.
+    """
+
+    lines: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    magics: tuple[str, ...]
+    closed: bool
+
+
+def _string_end(text: str, at: int, quote: str) -> int:
+    """Where the string that is open at `at` has ended; -1 if it never does."""
+    while True:
+        end = text.find(quote, at)
+        if len(quote) == 1:
+            stop = _unescaped_line_end(text, at, end)
+            if stop >= 0:
+                return stop
+        if end < 0:
+            return -1
+        backslashes = end - len(text[at:end].rstrip("\\")) - at
+        if backslashes % 2 == 0:
+            return end + len(quote)
+        at = end + 1
+
+
+def _unescaped_line_end(text: str, at: int, end: int) -> int:
+    """The first line end from `at` up to `end` with no backslash before it; -1 if there is none."""
+    stop = text.find("\n", at, end if end >= 0 else len(text))
+    while stop >= 0 and text[stop - 1] == "\\":
+        stop = text.find("\n", stop + 1, end if end >= 0 else len(text))
+    return stop
+
+
+def _logical_lines(text: str) -> Iterator[_Line]:
+    """The logical lines; one that is never closed does not come."""
+    at = first = number = depth = 0
+    assigns = False
+    fresh = True
+    while at < len(text):
+        if fresh and (magic := _MAGIC.match(text, at)):
+            number += 1
+            yield _Line(first, number, magic=True)
+            at, first = magic.end() + 1, number
+            continue
+        fresh = False
+        token = _TOKEN.search(text, at)
+        if token is None:
+            return
+        kind, at = token[0], token.end()
+        if kind == "#":
+            at = text.find("\n", at)
+        elif kind[0] in "\"'":
+            end = _string_end(text, at, kind)
+            if end < 0:
+                return
+            number, at = number + text.count("\n", at, end), end
+        elif kind in "([{":
+            depth += 1
+        elif kind in ")]}":
+            depth = max(0, depth - 1)
+        elif kind == "=":
+            assigns = assigns or depth == 0
+        elif kind in ("\n", "\\\n"):
+            number += 1
+            if kind == "\n" and depth == 0:
+                yield _Line(first, number, assigns)
+                first, assigns, fresh = number, False, True
+
+
+def _imported(text: str) -> list[tuple[str, str]]:
+    """The modules that an import statement names, each with a name that it binds."""
+    text = re.sub(r"#[^\n]*|[()\\]", " ", text).partition(";")[0]
+    match = _IMPORT.match(text)
+    pairs = []
+    for item in match[2].split(",") if match else []:
+        words = item.split()
+        if words:
+            source = match[1] if match and match[1] else words[0]
+            pairs.append((source.split(".")[0], words[-1].split(".")[0]))
+    return pairs
+
+
+def _block(lines: list[str], members: list[_Line]) -> Block:
+    first, end = members[0].first, members[-1].end
+    text = "\n".join(lines[first:end])
+    word = _WORD.match(text)
+    start = word[0] if word else ""
+    if start in ("import", "from"):
+        bound = tuple(name for _, name in _imported(text))
+        return Block(first, end, "import", text, bound)
+    if start in ("def", "class", "async") or text.startswith("@"):
+        defined = next((m for line in lines[first:end] if (m := _DEFINES.match(line))), None)
+        return Block(first, end, "definition" if defined else "other", text, _first(defined))
+    if members[0].assigns and start not in _STATEMENTS:
+        return Block(first, end, "assignment", text, _first(_TARGET.match(text)))
+    return Block(first, end, "other", text, ())
+
+
+def _first(match: re.Match[str] | None) -> tuple[str, ...]:
+    return (match[1],) if match else ()
+
+
+def _begins(line: str, block: list[str]) -> bool:
+    """Whether a line begins a statement at the left margin, after those of the open block."""
+    if not line or line[0] in " \t\f#":
+        return False
+    word = _WORD.match(line)
+    decorated = bool(block) and all(other.startswith(("@", "#")) or not other for other in block)
+    return not (word and word[0] in _CONTINUES) and not decorated
+
+
+def cut(source: str) -> Cut:
+    """The cell, cut into blocks."""
+    text = source.replace("\r\n", "\n").replace("\r", "\n") + "\n"
+    lines = text.split("\n")[:-1]
+    groups: list[list[_Line]] = []
+    heads: list[str] = []
+    magics = []
+    end = 0
+    for line in _logical_lines(text):
+        end = line.end
+        head = lines[line.first]
+        if line.magic:
+            magics.append(head.split()[0])
+            lines[line.first] = head[: len(head) - len(head.lstrip())] + "pass"
+            head = lines[line.first]
+        if _begins(head, heads):
+            groups.append([])
+            heads = []
+        if groups:
+            groups[-1].append(line)
+            heads.append(head)
+    blocks = tuple(_block(lines, group) for group in groups)
+    return Cut(tuple(lines), blocks, tuple(magics), end == len(lines))
+
+
+def idle(block: Block) -> bool:
+    """Whether a block does nothing: a text standing alone, or what a magic has left behind."""
+    return block.kind == "other" and _IDLE.match(block.text) is not None
+
+
+def missing_modules(block: Block) -> list[str]:
+    """What an import block asks for that is not there where code is judged."""
+    return [module for module, _ in _imported(block.text) if module not in PROVIDED]
+
+
+def harmless(block: Block, imported: Collection[str]) -> bool:
+    """Whether an assignment calls nothing but built-in types and what was imported."""
+    called = {match[1] for match in _CALL.finditer(block.text.partition("lambda")[0])}
+    return all(name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in called)

@@ -1,0 +1,94 @@
+"""Where a function is right and where it is wrong: which condition divides the two."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.conditions import FIXED, WORDS, Condition, optional, related, too_long, zero
+from grader.tried import Fact, Tried, whole
+
+NEEDED = 2  # cases on either side; one more of what may well be chance
+
+
+@dataclass(frozen=True)
+class Division:
+    """A condition, and the numbers of the cases that have it."""
+
+    condition: Condition
+    having: frozenset[int]
+
+    def divides(self, right: frozenset[int], wrong: frozenset[int]) -> bool:
+        """Whether all that is wrong has it, and enough of what has it is wrong."""
+        others, chancy = right - self.having, self.condition.chancy
+        if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
+            return False
+        many = 2 * len(self.having) > len(right) + len(wrong)
+        share = 1.0 if chancy else 0.5 if many else 0.25
+        return len(wrong) >= share * len(self.having)
+
+
+def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
+    """What divides the wrong cases from the right ones; of several, what divides them best.
+
+    takes: the function's required arguments.
+    """
+    tried = whole(tried)
+    right = frozenset(number for number, one in enumerate(tried) if one.right)
+    wrong = frozenset(range(len(tried))) - right
+    single = [_division(tried, one) for one in _candidates(tried, takes)]
+    best = _best(single, right, wrong)
+    if best is None or len(best.having) > len(wrong):
+        best = _best(_both(single, wrong), right, wrong) or best
+    if best is None:
+        return None
+    says = _sentence(tried, best, right, wrong)
+    return Fact(best.condition.id, says, best.condition.hint)
+
+
+def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
+    names = sorted({name for one in tried for name in one.arguments})
+    options = [name for name in names if name not in takes and name not in ("x", "params")]
+    plain = [*zero(names, takes), *FIXED, *optional(options)]
+    plain += [one.opposite for one in plain if one.both]
+    return [*plain, *too_long(tried), *related(_sizes_of_all(tried))]
+
+
+def _sizes_of_all(tried: Sequence[Tried]) -> list[str]:
+    """The sizes that every case has."""
+    numbers = [{n for n, v in one.sizes.items() if isinstance(v, int)} for one in tried]
+    return sorted(set.intersection(set(WORDS), *numbers))
+
+
+def _division(tried: Sequence[Tried], condition: Condition) -> Division:
+    having = (number for number, one in enumerate(tried) if condition.holds(one))
+    return Division(condition, frozenset(having))
+
+
+def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Division]:
+    """Two conditions at once, each of which all that is wrong has."""
+    plain = [one for one in single if not one.condition.chancy and wrong <= one.having]
+    for one, other in itertools.combinations(plain, 2):
+        yield Division(one.condition.along_with(other.condition), one.having & other.having)
+
+
+def _best(
+    found: Iterable[Division], right: frozenset[int], wrong: frozenset[int]
+) -> Division | None:
+    """The first of those that the fewest right cases have."""
+    dividing = [one for one in found if one.divides(right, wrong)]
+    return min(dividing, key=lambda one: len(one.having), default=None)
+
+
+def _sentence(
+    tried: Sequence[Tried], division: Division, right: frozenset[int], wrong: frozenset[int]
+) -> str:
+    raised = sum(tried[number].error is not None for number in wrong)
+    what = "Wrong" if not raised else "Wrong or an exception"
+    what = "An exception" if raised == len(wrong) else what
+    every = len(division.having) == len(wrong)
+    how_many = f"all {len(wrong)}" if every else f"{len(wrong)} of {len(division.having)}"
+    others = len(right - division.having)
+    this, other = division.condition.this, division.condition.other
+    return f"{what} in {how_many} cases {this}; right in all {others} {other}."

@@ -1,0 +1,99 @@
+"""The instructor's page of a class: one HTML file that needs no network, whole without a script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from grader.classsummary import BINS, Row, Spread, Summary
+from grader.names import safe_name
+from grader.page import SIGNS, template
+from grader.plain import one_line
+from grader.records import Alike
+
+NAMED = 10  # who made a mistake, at a glance
+LISTED = 200  # and when unfolded; the table of all students has everyone
+MAX_NAME = 80
+FOLDED = 300  # a longer table of students is folded up at first
+WIDTH, HEIGHT, TOP, FOOT = 640, 220, 24, 28  # of the drawing, its upper and lower margin
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of the distribution, in the drawing's units, and what it says."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    count: int
+    label: str
+
+
+def bars(spread: Spread) -> list[Bar]:
+    """The distribution of the scores; the longest bar takes the whole height."""
+    wide, high = WIDTH / BINS, HEIGHT - TOP - FOOT
+    scale = high / max(spread.bins)
+    return [
+        Bar(
+            round(i * wide + 3, 2),
+            round(TOP + high - count * scale, 2),
+            round(wide - 6, 2),
+            round(count * scale, 2),
+            count,
+            f"{100 * i // BINS}–{100 * (i + 1) // BINS} %",
+        )
+        for i, count in enumerate(spread.bins)
+    ]
+
+
+def link(file: str) -> str:
+    """Where a student's page is, from the class page."""
+    return f"feedback/{quote(file, safe='')}.html"
+
+
+def short(name: str) -> str:
+    """A name that leaves room for others; its whole length stands on the student's page."""
+    return one_line(name, MAX_NAME) or "(no name)"
+
+
+def _script() -> Markup:
+    text = Path(__file__).with_name("class.js").read_text(encoding="utf-8")
+    return Markup(text)
+
+
+def _fingerprint(script: str) -> str:
+    """What the page's own policy allows to run: this script and no other."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def marks(row: Row, steps: Iterable[str]) -> str:
+    """A sign per step: ✓ passed, ✗ needs work, – not attempted."""
+    return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
+
+
+def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
+    """The page, in pieces. alike is listed for a human to look at, and decides nothing."""
+    script, spread = _script(), summary.spread
+    data: dict[str, Any] = {
+        "summary": summary,
+        "spread": spread,
+        "bars": bars(spread) if spread else [],
+        "alike": list(alike),
+        "script": script,
+        "fingerprint": _fingerprint(script),
+        "sizes": {"NAMED": NAMED, "LISTED": LISTED, "FOLDED": FOLDED},
+        "drawing": {"width": WIDTH, "height": HEIGHT, "foot": FOOT},
+        "link": link,
+        "safe_name": safe_name,
+        "short": short,
+        "marks": marks,
+    }
+    return template("class.html").generate(data)

@@ -1,0 +1,131 @@
+"""Grading a class: every entry is read, judged at most once, and marked in the gradebook.
+
+The gradebook is written by one thread of one process. The judging is done elsewhere, by any
+executor: threads that own judge processes here, or the workers of a cluster. It can be stopped at
+any moment; started again, it goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from time import monotonic
+
+from grader import intake
+from grader.gradebook import Gradebook, Mark, key_of
+from grader.judge import Exam, JudgeRefuses, Outcome, graded
+from grader.registry import Registry
+from grader.submission import Submission, SubmissionError
+
+LOST = "It could not be judged: {}."
+
+
+@dataclass
+class Progress:
+    """How far a run is. judged counts what had to be graded now, kept what was known before."""
+
+    total: int
+    judged: int = 0
+    kept: int = 0
+    refused: int = 0
+    started: float = field(default_factory=monotonic)
+
+    @property
+    def done(self) -> int:
+        """How many students have their mark."""
+        return self.judged + self.kept + self.refused
+
+    @property
+    def seconds_left(self) -> float | None:
+        """An estimate, None as long as there is nothing to go by."""
+        if not self.judged:
+            return None
+        return (monotonic() - self.started) / self.judged * (self.total - self.done)
+
+
+class Run:
+    """One run of grading over the entries of a class."""
+
+    def __init__(self, registry: Registry, book: Gradebook, exam: Exam) -> None:
+        self.registry = registry
+        self.book = book
+        self.exam = exam
+        self.number = book.begin(exam)
+        self.waiting: dict[str, list[Mark]] = {}
+
+    def grade(
+        self,
+        entries: Sequence[intake.Entry],
+        executor: Executor,
+        in_flight: int,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> Progress:
+        """Marks every entry. in_flight: how many submissions may be under way at a time."""
+        progress = Progress(len(entries))
+        under_way: dict[Future[Outcome], str] = {}
+        for key, submission in self._unjudged(entries, progress):
+            under_way[executor.submit(graded, self.exam, submission)] = key
+            while len(under_way) >= in_flight:
+                self._take(under_way, progress)
+                on_progress(progress)
+            on_progress(progress)
+        while under_way:
+            self._take(under_way, progress)
+            on_progress(progress)
+        self.book.finish(self.number, [entry.student for entry in entries])
+        return progress
+
+    def _unjudged(
+        self, entries: Sequence[intake.Entry], progress: Progress
+    ) -> Iterator[tuple[str, Submission]]:
+        """The submissions that no result is known of, each content once; all others are marked."""
+        for entry in entries:
+            attempts = len(entry.attempts)
+            try:
+                submission = intake.read(entry, self.registry)
+            except SubmissionError as error:
+                self.book.mark(
+                    self.number, Mark(entry.student, reason=str(error), attempts=attempts)
+                )
+                progress.refused += 1
+                continue
+            key = key_of(self.exam, submission)
+            mark = Mark(
+                *(entry.student, submission.sha256, key, ""),
+                *(submission.warnings, attempts),
+            )
+            self.book.keep(submission)
+            if self.book.has(key):
+                self.book.mark(self.number, mark)
+                progress.kept += 1
+            elif key in self.waiting:
+                self.waiting[key].append(mark)
+            else:
+                self.waiting[key] = [mark]
+                yield key, submission
+
+    def _take(self, under_way: dict[Future[Outcome], str], progress: Progress) -> None:
+        """Waits for results, and marks whom they belong to."""
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            key = under_way.pop(future)
+            outcome = _outcome(future)
+            if outcome.report is not None:
+                self.book.record(key, outcome)
+            for mark in self.waiting.pop(key):
+                if outcome.report is None:
+                    mark = Mark(mark.student, mark.sha256, None, outcome.reason, (), mark.attempts)
+                    progress.refused += 1
+                else:
+                    progress.judged += 1
+                self.book.mark(self.number, mark)
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    """What the future holds; a submission whose judging failed must not stop the others."""
+    try:
+        return future.result()
+    except JudgeRefuses:
+        raise  # it would refuse all others too
+    except Exception as error:
+        return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)

@@ -1,0 +1,209 @@
+"""What an instructor wants to know of a class, added up one student at a time.
+
+Of a student only a small row is kept, not the report, so a class of any size fits in memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from grader.names import safe_name
+from grader.records import CheckVerdict, Graded, Report, Status
+
+BINS = 10
+MAX_SLOW = 10
+NOT_TRIED = (Status.NOT_ATTEMPTED, Status.SKIPPED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One student: score and max_score are None where there is no report, and reason says why.
+
+    file names the student's pages, without ending; marks are the statuses of the steps; mistakes
+    the names of the known mistakes that were found.
+    """
+
+    student: str
+    file: str
+    score: float | None
+    max_score: float | None
+    marks: Mapping[str, Status]
+    mistakes: tuple[str, ...]
+    seconds: float
+    attempts: int
+    warnings: int
+    reason: str
+
+
+@dataclass
+class StepCount:
+    """How a step went in the class."""
+
+    title: str
+    max_points: float
+    points: float = 0.0
+    passed: int = 0
+    failed: int = 0
+    not_tried: int = 0
+
+
+@dataclass
+class CheckCount:
+    """How often a check passed and failed; who wrote nothing for it is counted apart."""
+
+    step: str
+    check: str
+    function: str
+    title: str
+    passed: int = 0
+    failed: int = 0
+    not_tried: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of those who tried it and failed."""
+        return self.failed / (self.failed + self.passed) if self.failed else 0.0
+
+
+@dataclass
+class MistakeCount:
+    """A known mistake, and who made it."""
+
+    step: str
+    misconception: str
+    says: str
+    who: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The scores of the class in numbers; bins counts those in each tenth of the whole."""
+
+    mean: float
+    median: float
+    lowest: float
+    highest: float
+    full: int
+    nothing: int
+    max_score: float
+    bins: tuple[int, ...]
+
+
+def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
+    """By step's title and name of the mistake: what it is."""
+    return {
+        (step.title, check.diagnosis.misconception): (step.title, check.diagnosis.says)
+        for step in report.steps
+        for check in step.checks
+        if check.diagnosis is not None
+    }
+
+
+def row(graded: Graded) -> Row:
+    """What the summary keeps of a student."""
+    report = graded.report
+    marks = {sys.intern(step.step): step.status for step in report.steps} if report else {}
+    names = dict.fromkeys(sys.intern(name) for _, name in _mistakes(report)) if report else {}
+    return Row(
+        graded.student,
+        safe_name(graded.student),
+        report.score if report else None,
+        report.max_score if report else None,
+        marks,
+        tuple(names),
+        graded.seconds,
+        graded.attempts,
+        len(graded.warnings),
+        graded.reason,
+    )
+
+
+class Summary:
+    """The class so far; `add` takes one student after the other, in any order."""
+
+    def __init__(self, class_: Iterable[Graded] = ()) -> None:
+        self.rows: list[Row] = []
+        self.steps: dict[str, StepCount] = {}
+        self.checks: dict[tuple[str, str], CheckCount] = {}
+        self._mistakes: dict[tuple[str, str], MistakeCount] = {}
+        self.ran: defaultdict[str, int] = defaultdict(int)
+        for graded in class_:
+            self.add(graded)
+
+    def add(self, graded: Graded) -> None:
+        """Counts one student in."""
+        found = row(graded)
+        self.rows.append(found)
+        if graded.report is not None:
+            self._count_steps(graded.report)
+            self._count_mistakes(graded.report, found)
+            self.ran[f"{graded.report.suite} checks, isolation {graded.report.isolation}"] += 1
+
+    def _count_steps(self, report: Report) -> None:
+        for step in report.steps:
+            count = self.steps.setdefault(step.step, StepCount(step.title, step.max_points))
+            count.points += step.points
+            count.passed += step.status is Status.PASSED
+            count.not_tried += step.status in NOT_TRIED
+            count.failed += step.status not in (Status.PASSED, *NOT_TRIED)
+            for check in step.checks:
+                self._count_check(step.title, check)
+
+    def _count_check(self, step: str, check: CheckVerdict) -> None:
+        fresh = CheckCount(step, check.check, check.function, check.title)
+        count = self.checks.setdefault((step, check.check), fresh)
+        count.passed += check.status is Status.PASSED
+        count.not_tried += check.status in NOT_TRIED
+        count.failed += check.status not in (Status.PASSED, *NOT_TRIED)
+
+    def _count_mistakes(self, report: Report, found: Row) -> None:
+        for (step, name), (title, says) in _mistakes(report).items():
+            count = self._mistakes.setdefault((step, name), MistakeCount(title, name, says))
+            count.who.append(found)
+
+    @property
+    def hardest(self) -> list[CheckCount]:
+        """The checks that somebody failed, those first that the most of who tried them failed."""
+        failed = (check for check in self.checks.values() if check.failed)
+        return sorted(failed, key=lambda check: (-check.share, -check.failed))
+
+    @property
+    def mistakes(self) -> list[MistakeCount]:
+        """The known mistakes that were made, the commonest first."""
+        return sorted(self._mistakes.values(), key=lambda mistake: -len(mistake.who))
+
+    @property
+    def slowest(self) -> list[Row]:
+        """Whose grading took longest."""
+        return heapq.nlargest(MAX_SLOW, self.rows, key=lambda row: row.seconds)
+
+    @property
+    def not_graded(self) -> list[Row]:
+        """Who has no score."""
+        return [row for row in self.rows if row.score is None]
+
+    @property
+    def spread(self) -> Spread | None:
+        """The scores in numbers; None without a single one."""
+        pairs = [(row.score, row.max_score or 1.0) for row in self.rows if row.score is not None]
+        if not pairs:
+            return None
+        scores = [score for score, _ in pairs]
+        bins = [0] * BINS
+        for score, most in pairs:
+            bins[max(0, min(BINS - 1, int(score / most * BINS + 1e-9)))] += 1
+        return Spread(
+            statistics.fmean(scores),
+            statistics.median(scores),
+            min(scores),
+            max(scores),
+            sum(score >= most for score, most in pairs),
+            sum(score <= 0 for score in scores),
+            max(most for _, most in pairs),
+            tuple(bins),
+        )

@@ -1,0 +1,63 @@
+"""Grading on a Dask cluster: any that Dask runs on, this machine's processes included.
+
+A Dask worker never runs a student's code. It owns a judge process, which owns a sandbox, so a
+submission cannot take the Dask worker down; and when a Dask worker dies all the same, its
+scheduler gives what was under way there to another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS_TO_CONNECT = 10
+DEATHS = 3  # how many Dask workers may die under a submission before it is given up
+
+
+class ClusterError(Exception):
+    """There is no cluster to grade on; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What grades, and how many submissions it can grade at a time."""
+
+    executor: Executor
+    slots: int
+
+
+def _answers(address: str) -> None:
+    """ClusterError unless something listens there: Dask's own client takes long to say so."""
+    found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
+    if found is None:
+        raise ClusterError(f"{address} is no scheduler's address, such as tcp://10.0.0.5:8786")
+    try:
+        socket.create_connection((found[1].strip("[]"), int(found[2])), SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """The cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ClusterError(
+            "--scheduler needs Dask: pip install 'nopeek[cluster]', here and on the workers"
+        ) from None
+    _answers(address)
+    try:
+        client: Any = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TypeError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        slots = sum(client.nthreads().values())
+        if not slots:
+            raise ClusterError(f"the Dask scheduler at {address} has no workers: start some")
+        yield Cluster(client.get_executor(retries=DEATHS, pure=False), slots)

@@ -1,0 +1,283 @@
+"""What an exception of Python or NumPy says, in words: which axes met, what is None, ...
+
+Only what is certain from the exception's own words is said. Of those words no more is repeated
+than lengths, and in the hidden suite only lengths that the arguments have.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.client import Raised
+from grader.conditions import WORDS
+
+Shape = tuple[int, ...]
+SHAPE = r"\(([\d, ]*)\)"
+
+
+@dataclass(frozen=True)
+class Known:
+    """Names of lengths, and which lengths may be repeated: all where allowed is None."""
+
+    names: Mapping[int, Sequence[str]]
+    allowed: Set[int] | None
+
+    def may_say(self, *lengths: int) -> bool:
+        """Whether these lengths may be repeated."""
+        return self.allowed is None or all(n in self.allowed for n in lengths)
+
+    def label(self, length: int) -> str:
+        """The length, and which sizes of the case are as large: `5 (as T_k)`."""
+        names = self.names.get(length, ())
+        return f"{length} (as {' and '.join(names)})" if names and length > 1 else str(length)
+
+
+def known(sizes: Mapping[str, object], shapes: Sequence[Shape], *, visible: bool) -> Known:
+    """Names from a case's sizes. In the hidden suite only the lengths of arguments are told."""
+    names: dict[int, list[str]] = {}
+    for name, size in sizes.items():
+        for length in size if isinstance(size, tuple) else (size,):
+            word = "batch" if name in ("batch", "lead") else WORDS.get(name)
+            if isinstance(length, int) and word and word not in names.setdefault(length, []):
+                names[length].append(word)
+    return Known(names, None if visible else {1, *(n for shape in shapes for n in shape)})
+
+
+def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
+    """The shapes of all arrays in a nest of arguments, by name."""
+    if isinstance(value, Mapping):
+        found: dict[str, Shape] = {}
+        for key, item in value.items():
+            found |= arrays_of(item, key)
+        return found
+    array = getattr(value, "array", value)
+    return {name: array.shape} if isinstance(array, np.ndarray) else {}
+
+
+def sizes_of(
+    made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
+) -> dict[str, Any]:
+    """The sizes of the case with these shapes; of several, what they agree on."""
+    alike = [
+        sizes
+        for theirs, sizes in made
+        if all(shapes[name] == shape for name, shape in theirs.items() if name in shapes)
+    ]
+    if not alike:
+        return {}
+    return {
+        name: size for name, size in alike[0].items() if all(s.get(name) == size for s in alike)
+    }
+
+
+def _shape(text: str) -> Shape:
+    return tuple(1 if part == "newaxis" else int(part) for part in re.findall(r"\w+", text))
+
+
+def _clash(one: Shape, other: Shape) -> int | None:
+    """The axis, counted from the end, along which two shapes do not fit; the last such."""
+    for axis in range(1, min(len(one), len(other)) + 1):
+        lengths = {one[-axis], other[-axis]} - {1}
+        if len(lengths) > 1:
+            return -axis
+    return None
+
+
+def _misses(one: Shape, other: Shape) -> int | None:
+    """The only axis of the longer shape that the shorter one, without it, would fit."""
+    if len(one) != len(other) + 1:
+        return None
+    places = [
+        place
+        for place in range(1, len(one))
+        if _clash(one, (*other[:place], 1, *other[place:])) is None and one[place] > 1
+    ]
+    return places[0] if len(places) == 1 else None
+
+
+def _met(one: Shape, other: Shape, known: Known) -> str:
+    axis = _clash(one, other)
+    if axis is None or not known.may_say(*one, *other):
+        return ""
+    lengths = f"{known.label(one[axis])} met {known.label(other[axis])}"
+    says = f"{one} and {other} do not fit: at axis {axis}, {lengths}."
+    long, short = sorted((one, other), key=len, reverse=True)
+    place = _misses(long, short)
+    return says if place is None else f"{says} Without axis {place} of {long} they would."
+
+
+def _broadcast(match: re.Match[str], known: Known) -> str:
+    shapes = [_shape(text) for text in re.findall(SHAPE, match[0])]
+    for number, one in enumerate(shapes):
+        for other in shapes[number + 1 :]:
+            if says := _met(one, other, known):
+                return says
+    return ""
+
+
+def _einsum(match: re.Match[str], known: Known) -> str:
+    shapes = [_shape(text) for text in re.findall(r"->\(([\w, ]*)\)", match[0])]
+    for one, other in itertools.pairwise(shapes):
+        axis = _clash(one, other)
+        if axis is not None and known.may_say(one[axis], other[axis]):
+            return (
+                "In an einsum one letter, or the dots, must stand for the same length everywhere: "
+                f"{known.label(one[axis])} met {known.label(other[axis])}."
+            )
+    return ""
+
+
+def _product(match: re.Match[str], known: Known) -> str:
+    second, first = int(match[1]), int(match[2])
+    if not known.may_say(first, second):
+        return ""
+    return (
+        "In a matrix product the columns of the left array meet the rows of the right one: "
+        f"{known.label(first)} met {known.label(second)}."
+    )
+
+
+def _dot(match: re.Match[str], known: Known) -> str:
+    first, second = int(match[1]), int(match[2])
+    if not known.may_say(first, second):
+        return ""
+    return f"The axes that a product sums over: {known.label(first)} met {known.label(second)}."
+
+
+def _joined(match: re.Match[str], known: Known) -> str:
+    axis, first, second = int(match[1]), int(match[2]), int(match[3])
+    if not known.may_say(first, second) or axis > 9:
+        return ""
+    return (
+        "Arrays that are joined must be equally long along every other axis: "
+        f"along axis {axis}, {known.label(first)} met {known.label(second)}."
+    )
+
+
+def _dimensions(match: re.Match[str], known: Known) -> str:
+    first, second = int(match[1]), int(match[2])
+    if max(first, second) > 9:
+        return ""
+    return f"Arrays that are joined need as many axes: one has {first}, another {second}."
+
+
+def _written(match: re.Match[str], known: Known) -> str:
+    one, other = _shape(match[1]), _shape(match[2])
+    if not known.may_say(*one, *other):
+        return ""
+    return f"An array of shape {one} was to be written into a place of shape {other}."
+
+
+def _bounds(match: re.Match[str], known: Known) -> str:
+    axis, size = int(match[1]), int(match[2])
+    if axis > 9 or not known.may_say(size):
+        return ""
+    return f"Axis {axis} is {known.label(size)} long, and a place beyond its end was asked for."
+
+
+def _axes(match: re.Match[str], known: Known) -> str:
+    axes = int(match[1])
+    return f"The array has {axes} axes, and another one was named." if axes < 10 else ""
+
+
+def _indices(match: re.Match[str], known: Known) -> str:
+    axes, indices = int(match[1]), int(match[2])
+    if max(axes, indices) > 9:
+        return ""
+    many = f"{axes} {'axis' if axes == 1 else 'axes'}"
+    return f"An array of {many} was indexed as if it had {indices}."
+
+
+Words = Callable[[re.Match[str], Known], str]
+
+
+def _fixed(says: str) -> Words:
+    return lambda match, known: says
+
+
+NOTHING = _fixed(
+    "Something is None there: a function without a `return`, or an argument that was not given."
+)
+CALLED = _fixed("A function was called with more, fewer or other arguments than it takes.")
+NUMBER = _fixed("There is a single number where the code expects an array with axes.")
+INDEX = _fixed("What is used as an index is no integer.")
+
+STACKED = _fixed("Arrays that are stacked must all have the same shape.")
+RESHAPED = _fixed("A reshape must keep the number of elements: multiply the lengths out.")
+TRANSPOSED = _fixed("A transpose must name every axis of the array, batch axes included.")
+TRUTH = _fixed("`if`, `and`, `or` and `not` need a single True or False, and got a whole array.")
+RAGGED = _fixed("Lists of different lengths cannot become an array.")
+FEWER = _fixed(
+    "There are more names on the left than values: of a shape, fewer axes than expected."
+)
+MORE = _fixed("There are more values than names on the left: of a shape, more axes than expected.")
+TUPLE = _fixed("A tuple is shorter than expected: of a shape, the array has fewer axes.")
+RESULTS = _fixed("There is a tuple: a function with several results returns all of them together.")
+NUMPY = _fixed("NumPy has nothing of that name.")
+UNBOUND = _fixed("A name is read there before it has a value, at least in this case.")
+UNNAMED = _fixed("A name is used there that nothing was given.")
+ENDLESS = _fixed("A function calls itself without end.")
+ZERO = _fixed("Something is divided by 0.")
+
+DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
+JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
+DIMENSIONS = r"index 0 has (\d+) dimension\(s\) and the array at index \d+ has (\d+) dimension\(s\)"
+INDEXED = r"array is (\d+)-dimensional, but (\d+) were indexed"
+
+# Type, beginning of the text, words. The first that fits is taken.
+RULES: list[tuple[str, str, Words]] = [
+    ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
+    ("ValueError", r"operands could not be broadcast together with remapped shapes .*", _einsum),
+    ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
+    ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
+    ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _joined),
+    ("ValueError", rf"all the input arrays must have same number .*{DIMENSIONS}", _dimensions),
+    ("ValueError", r"all input arrays must have the same shape", STACKED),
+    (
+        "ValueError",
+        rf"could not broadcast input array from shape {SHAPE} into shape {SHAPE}",
+        _written,
+    ),
+    ("ValueError", r"cannot reshape array of size .*", RESHAPED),
+    ("ValueError", r"axes don't match array", TRANSPOSED),
+    ("ValueError", r"The truth value of an array .*", TRUTH),
+    ("ValueError", r"setting an array element with a sequence.*", RAGGED),
+    ("ValueError", r"not enough values to unpack .*", FEWER),
+    ("ValueError", r"too many values to unpack .*", MORE),
+    ("IndexError", r"index -?\d+ is out of bounds for axis (\d+) with size (\d+)", _bounds),
+    ("IndexError", rf"too many indices for array: {INDEXED}", _indices),
+    ("IndexError", r"tuple index out of range", TUPLE),
+    ("IndexError", r"invalid index to scalar variable.*", NUMBER),
+    ("IndexError", r"(only integers, slices|arrays used as indices must be).*", INDEX),
+    ("AxisError", r"axis -?\d+ is out of bounds for array of dimension (\d+)", _axes),
+    ("TypeError", r".*'?NoneType'?.*", NOTHING),
+    ("AttributeError", r"'NoneType' object has no attribute.*", NOTHING),
+    (
+        "TypeError",
+        r".* (missing \d+ required|takes .* argument|got an unexpected keyword).*",
+        CALLED,
+    ),
+    ("TypeError", r"(len\(\) of unsized object|iteration over a 0-d array).*", NUMBER),
+    ("TypeError", r"only integer scalar arrays can be converted.*", INDEX),
+    ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
+    ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
+    ("UnboundLocalError", r".*", UNBOUND),
+    ("NameError", r".*", UNNAMED),
+    ("RecursionError", r".*", ENDLESS),
+    ("ZeroDivisionError", r".*", ZERO),
+]
+
+
+def explained(failure: Raised, known: Known) -> str:
+    """A sentence on what the exception says, with a space before it; empty if nothing is sure."""
+    for kind, text, words in RULES:
+        if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
+            says = words(match, known)
+            return f". {says}" if says else ""
+    return ""

@@ -1,0 +1,305 @@
+"""The gradebook of a class: one SQLite file that survives being killed at any moment.
+
+A result is kept under everything that it depends on: the sources, the kit, the suite, the seed and
+the isolation. So nothing is graded twice, whoever handed it in and however often grading is
+started, and a changed kit grades anew. A run marks which result each student has; the marks of
+earlier runs stay, so that it can be told who changed, and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.judge import Exam, Outcome
+from grader.records import Change, Graded, Report, report_from_dict
+from grader.submission import Submission
+
+NAME = "gradebook.db"
+LOCK = ".gradebook.lock"
+VERSION = 1
+_TABLES = """
+create table if not exists run (
+  number integer primary key, suite text not null, seed text not null, isolation text not null,
+  steps text not null, kit text not null, finished integer not null default 0);
+create table if not exists result (
+  key text primary key, report blob not null, seconds real not null);
+create table if not exists sources (sha256 text primary key, files blob not null);
+create table if not exists mark (
+  run integer not null references run, student blob not null, sha256 text, key text,
+  reason blob not null, warnings text not null, attempts integer not null,
+  primary key (run, student));
+create index if not exists mark_of_student on mark (student, run);
+"""
+
+
+class GradebookError(Exception):
+    """The gradebook cannot be used; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a run has of a student: where the result is kept, or why there is none."""
+
+    student: str
+    sha256: str | None = None
+    key: str | None = None
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+    attempts: int = 1
+
+
+def key_of(exam: Exam, submission: Submission) -> str:
+    """What this submission's result under this exam is kept under, whoever handed it in."""
+    content = [submission.sha256, sorted(submission.refused.items())]
+    text = json.dumps([*dataclasses.astuple(exam), *content])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _packed(data: Any) -> bytes:
+    """As ASCII JSON, which can say half characters too."""
+    return zlib.compress(json.dumps(data).encode())
+
+
+def _unpacked(data: bytes) -> Any:
+    return json.loads(zlib.decompress(data))
+
+
+def _bytes(text: str) -> bytes:
+    """SQLite's text knows no half characters; names from a disk may hold some."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+@contextlib.contextmanager
+def _clearly(path: Path) -> Iterator[None]:
+    """Turns what SQLite says into what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+        if "full" in text:
+            raise GradebookError(
+                f"there is no room left for {path}: what is graded is kept; make room, and run "
+                "the same command again"
+            ) from None
+        if "readonly" in text or "unable to open" in text:
+            raise GradebookError(f"{path} cannot be written: choose another --out") from None
+        if "locked" in text:
+            raise GradebookError(f"{path} is in use by another program: wait for it") from None
+        raise GradebookError(
+            f"{path} is damaged ({text}): move it away, and run the same command again"
+        ) from None
+
+
+class Gradebook:
+    """An open gradebook; with `write`, the only one that writes to it."""
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        self.path = folder / NAME
+        self._lock = _locked(folder) if write else None
+        if not write and not self.path.is_file():
+            raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
+        with _clearly(self.path):
+            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+            self._check(write)
+
+    def _check(self, write: bool) -> None:
+        found = self._db.execute("pragma user_version").fetchone()[0]
+        if found not in (0, VERSION):
+            raise GradebookError(f"{self.path} is of another version of the kit: move it away")
+        if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("it does not pass SQLite's own check")
+        if write:
+            self._db.executescript(_TABLES)
+            self._db.execute(f"pragma user_version = {VERSION}")
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def __enter__(self) -> Gradebook:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # Writing.
+
+    def seed(self, suite: str) -> int | None:
+        """The seed of the last run of that suite: with it, results can be compared."""
+        row = self._one("select seed from run where suite = ? order by number desc", suite)
+        return int(row[0]) if row else None
+
+    def begin(self, exam: Exam) -> int:
+        """The number of the run: the last one, if it is the same exam and was not finished."""
+        wanted = (exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit)
+        last = self._one(
+            "select number, finished, suite, seed, isolation, steps, kit from run "
+            "order by number desc"
+        )
+        if last and not last[1] and tuple(last[2:]) == wanted:
+            return int(last[0])
+        with _clearly(self.path):
+            made = self._db.execute(
+                "insert into run (suite, seed, isolation, steps, kit) values (?, ?, ?, ?, ?)",
+                wanted,
+            )
+        return int(made.lastrowid or 0)
+
+    def has(self, key: str) -> bool:
+        """Whether there is a result under that key."""
+        return self._one("select 1 from result where key = ?", key) is not None
+
+    def keep(self, submission: Submission) -> None:
+        """Keeps what was handed in."""
+        files = _packed(dict(submission.sources))
+        self._do("insert or ignore into sources values (?, ?)", submission.sha256, files)
+
+    def record(self, key: str, outcome: Outcome) -> None:
+        """Keeps a result, whole or not at all."""
+        assert outcome.report is not None
+        report = _packed(outcome.report.to_dict())
+        self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)
+
+    def mark(self, run: int, mark: Mark) -> None:
+        """Notes which result a student has in this run."""
+        self._do(
+            "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?)",
+            *(run, _bytes(mark.student), mark.sha256, mark.key),
+            *(_bytes(mark.reason), json.dumps(mark.warnings), mark.attempts),
+        )
+
+    def finish(self, run: int, students: Sequence[str]) -> None:
+        """Ends a run, whose students are these and no others."""
+        with _clearly(self.path):
+            known = self._db.execute("select student from mark where run = ?", [run]).fetchall()
+        for student in {row[0] for row in known} - set(map(_bytes, students)):
+            self._do("delete from mark where run = ? and student = ?", run, student)
+        self._do("update run set finished = 1 where number = ?", run)
+
+    # Reading.
+
+    def last(self) -> int:
+        """The number of the last run that was finished."""
+        row = self._one("select number from run where finished = 1 order by number desc")
+        if row is None:
+            raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
+        return int(row[0])
+
+    def graded(self, run: int | None = None) -> Iterator[Graded]:
+        """What became of every student in a run, in the order of their names."""
+        number = self.last() if run is None else run
+        with _clearly(self.path):
+            rows = self._db.execute(
+                "select student, reason, warnings, attempts, report, seconds from mark "
+                "left join result on mark.key = result.key where run = ? order by student",
+                [number],
+            )
+            for row in rows:
+                yield _graded(row)
+
+    def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
+        """What the student handed in, by step."""
+        row = self._one(
+            "select files from mark join sources on mark.sha256 = sources.sha256 "
+            "where run = ? and student = ?",
+            *(self.last() if run is None else run, _bytes(student)),
+        )
+        return _unpacked(row[0]) if row else {}
+
+    def sources_of(self, run: int, step: str) -> Iterator[tuple[str, str]]:
+        """What everyone handed in for a step, by student."""
+        with _clearly(self.path):
+            rows = self._db.execute(
+                "select student, files from mark join sources on mark.sha256 = sources.sha256 "
+                "where run = ? order by student",
+                [run],
+            )
+            for student, files in rows:
+                source = _unpacked(files).get(step)
+                if source is not None:
+                    yield _text(student), source
+
+    def changes(self, run: int) -> Iterator[Change]:
+        """Who has other points or verdicts than in the run before that they were in."""
+        with _clearly(self.path):
+            rows = self._db.execute(
+                "select now.student, max(before.run) from mark as now join mark as before "
+                "on before.student = now.student and before.run < now.run "
+                "where now.run = ? group by now.student order by now.student",
+                [run],
+            ).fetchall()
+        for student, earlier in rows:
+            (before, old), (after, new) = (self._standing(n, student) for n in (earlier, run))
+            if _verdicts(before.report) != _verdicts(after.report):
+                yield Change(after.student, before, after, self._because(earlier, run, old, new))
+
+    def _standing(self, run: int, student: bytes) -> tuple[Graded, str | None]:
+        row = self._one(
+            "select student, reason, warnings, attempts, report, seconds, sha256 from mark "
+            "left join result on mark.key = result.key where run = ? and student = ?",
+            *(run, student),
+        )
+        return _graded(row[:-1]), row[-1]
+
+    def _because(self, earlier: int, run: int, old: str | None, new: str | None) -> str:
+        if old != new:
+            return "handed in again"
+        columns = {"kit": "the kit changed", "seed": "another seed", "suite": "another suite"}
+        query = f"select {', '.join(columns)} from run where number = ?"
+        before, after = (self._one(query, number) for number in (earlier, run))
+        reasons = [why for why, a, b in zip(columns.values(), before, after) if a != b]
+        return ", ".join(reasons) or "graded under another isolation"
+
+    def _do(self, statement: str, *values: Any) -> None:
+        with _clearly(self.path):
+            self._db.execute(statement, values)
+
+    def _one(self, query: str, *values: Any) -> Any:
+        with _clearly(self.path):
+            return self._db.execute(query, values).fetchone()
+
+
+def _graded(row: Sequence[Any]) -> Graded:
+    student = _text(row[0])
+    report: Report | None = None
+    if row[4] is not None:
+        report = dataclasses.replace(report_from_dict(_unpacked(row[4])), submission=student)
+    return Graded(student, report, _text(row[1]), tuple(json.loads(row[2])), row[3], row[5] or 0.0)
+
+
+def _verdicts(report: Report | None) -> Any:
+    """What counts as a change: points and statuses, not wording."""
+    if report is None:
+        return None
+    return [(c.check, c.status, c.points) for step in report.steps for c in step.checks]
+
+
+def _locked(folder: Path) -> sqlite3.Connection:
+    """Holds the folder until it is closed, or this process ends in whichever way."""
+    try:
+        lock = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
+        lock.execute("begin exclusive")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise GradebookError(
+                f"another `grade` is at work in {folder}: wait for it, or stop it first"
+            ) from None
+        raise GradebookError(f"{folder} cannot be written: choose another --out") from None
+    return lock

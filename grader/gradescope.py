@@ -1,0 +1,128 @@
+"""A Gradescope autograder: the zip to upload, and what grades a submission there.
+
+The zip holds the whole kit, hidden checks and solutions too: it is for the instructor. There, every
+submission is graded as `check --suite hidden` grades it, by a fresh seed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.exports.gradescope import failure, results
+from grader.records import Graded, report_from_dict
+from grader.registry import PACKAGE, ROOT
+
+FOLDERS = ("grader", "solutions", "exercises", "tests/visible", "tests/hidden")
+FILES = ("pyproject.toml", "README.md", "LICENSE", "tests/__init__.py")
+SCRIPTS = ("setup.sh", "run_autograder")
+CONFIG = "autograder.json"
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same kit makes the same zip
+# Plain processes are not among them: students could read the solutions.
+ISOLATIONS = ("bubblewrap", "process+")
+SECONDS_PER_STEP = 90
+NOT_GRADED = (
+    "This could not be graded here, which is no fault of yours. Tell your instructor: the "
+    "autograder's log says why."
+)
+NOT_FINISHED = "This could not be graded in the time that there is. Tell your instructor."
+
+
+def _paths() -> Iterator[Path]:
+    """The kit's files, without what is hidden or compiled."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            parts = path.relative_to(ROOT).parts
+            hidden = any(part.startswith((".", "__pycache__")) for part in parts)
+            if path.is_file() and not hidden and path.suffix not in (".pyc", ".bak"):
+                yield path
+    yield from (ROOT / name for name in FILES)
+
+
+def _put(file: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False) -> None:
+    entry = zipfile.ZipInfo(name, LONG_AGO)
+    entry.create_system = 3  # the mode that follows is one of Unix
+    entry.external_attr = (0o100755 if runs else 0o100644) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    file.writestr(entry, data)
+
+
+def autograder(steps: Sequence[str]) -> bytes:
+    """The zip to upload. steps: the ids of those that are graded, for an assignment of some."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as file:
+        for name in SCRIPTS:
+            _put(file, name, (PACKAGE / "autograder" / name).read_bytes(), runs=True)
+        _put(file, CONFIG, json.dumps({"steps": list(steps)}).encode() + b"\n")
+        for path in _paths():
+            _put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
+    return whole.getvalue()
+
+
+def write_whole(path: Path, data: Mapping[str, Any]) -> None:
+    """Replaces the file at once: a reader finds the old one or the new one, whole."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(data, file, indent=1)
+    Path(name).chmod(0o644)
+    Path(name).replace(path)
+
+
+def _check(home: Path, steps: Sequence[str], isolation: str, report: Path) -> int:
+    """The exit status of grading under that isolation; TimeoutExpired if it takes too long."""
+    command = [sys.executable, "-m", "grader", "check", *steps, "--suite", "hidden"]
+    where = ["--submission", str(home / "submission"), "--isolation", isolation]
+    done = subprocess.run(
+        [*command, *where, "--json", str(report)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        timeout=SECONDS_PER_STEP * len(steps),
+        check=False,
+    )
+    return done.returncode
+
+
+def _student(home: Path) -> str:
+    """The address of who handed it in, as Gradescope says."""
+    try:
+        data = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
+        return ", ".join(str(user["email"]) for user in data["users"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "submission"
+
+
+def _graded(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
+    config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        for isolation in isolations:
+            try:
+                status = _check(home, config["steps"], isolation, report)
+            except subprocess.TimeoutExpired:
+                return failure(NOT_FINISHED)
+            if status in (0, 1) and report.is_file():
+                found = report_from_dict(json.loads(report.read_text(encoding="utf-8")))
+                seconds = time.monotonic() - start
+                return results(Graded(_student(home), found, seconds=seconds))
+    return failure(NOT_GRADED)
+
+
+def main(home: Path) -> None:
+    """Grades the submission and writes its results, the only ones that count."""
+    named = os.environ.get("NOPEEK_ISOLATION")
+    data = _graded(home, (named,) if named else ISOLATIONS)
+    write_whole(home / "results" / "results.json", data)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

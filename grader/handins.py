@@ -1,0 +1,242 @@
+"""What one student has handed in, wherever its files lie, as a Submission.
+
+The files are looked for at the top; where there are none, in `exercises` and `notebooks`; else in
+the only folder that has any; else in the only folder, or the only zip, that there is, and so on, a
+few levels down. Two folders with step files, and none called `exercises`, are an ambiguity that
+is not resolved. Names are compared exactly. A step that lies there as a file and in a notebook is
+taken from the file, unless that is still the stub.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO, Protocol, runtime_checkable
+
+from grader import notebooks
+from grader.archives import Archive
+from grader.folders import Place, SubmissionError
+from grader.ipynb import MAX_NOTEBOOK
+from grader.names import shown
+from grader.notebooks import Notebook
+from grader.registry import Registry, Step
+from grader.submission import MAX_SOURCE, Submission, decoded, refusal
+
+MAX_DOWN = 4
+MAX_LOOKED_INTO = 50
+MAX_NOTEBOOKS = 40
+ROOMS = ("exercises", "notebooks")
+PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL)
+
+
+@runtime_checkable
+class HasFiles(Protocol):
+    """A place whose files can be opened, as those of an archive cannot."""
+
+    def file(self, name: str) -> BinaryIO:
+        """A regular file, open for reading."""
+
+
+def is_notebook(name: str) -> bool:
+    """Whether the name is that of a notebook."""
+    return name.lower().endswith(".ipynb")
+
+
+def is_packed(name: str) -> bool:
+    """Whether the name is that of a zip or of any other archive."""
+    return PACKED.fullmatch(name) is not None
+
+
+def known(name: str, registry: Registry) -> bool:
+    """Whether the name is that of a step file or a notebook."""
+    return is_notebook(name) or any(name == step.filename for step in registry.steps)
+
+
+def has_known(place: Place, registry: Registry) -> bool:
+    """Whether a step file or a notebook lies right here."""
+    return any(known(name, registry) for name in place.files())
+
+
+def unpacked(place: Place, name: str, until: ExitStack) -> Archive:
+    """The zip of that name in a place, open as long as the stack is.
+
+    SubmissionError if it cannot be read, or is no zip.
+    """
+    try:
+        if not isinstance(place, HasFiles):
+            raise SubmissionError("it is an archive in an archive: unpack it and zip its files")
+        if not name.lower().endswith(".zip"):
+            raise SubmissionError("only zip archives are read: hand in a zip, or the files")
+        return Archive.open(until.enter_context(place.file(name)))
+    except FileNotFoundError as error:
+        raise SubmissionError(f"{shown(name)} cannot be read: it is not there") from error
+    except SubmissionError as error:
+        raise SubmissionError(f"{shown(name)} cannot be read: {error}") from error
+
+
+def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
+    """The folders right below that hold step files or notebooks; unreadable ones do not count."""
+    rooms: dict[str, Place] = {}
+    for name in place.folders()[:MAX_LOOKED_INTO]:
+        try:
+            room = place.into(name)
+            if has_known(room, registry):
+                rooms[name] = room
+        except SubmissionError:
+            continue
+    return rooms
+
+
+def home(place: Place, registry: Registry, until: ExitStack) -> list[Place]:
+    """The place, or places, where the step files and notebooks lie; SubmissionError if nowhere."""
+    for _ in range(MAX_DOWN):
+        if has_known(place, registry):
+            return [place]
+        rooms = _rooms(place, registry)
+        named = [rooms[name] for name in ROOMS if name in rooms]
+        if named or len(rooms) == 1:
+            return named or list(rooms.values())
+        if rooms:
+            names = ", ".join(shown(name) for name in list(rooms)[:4])
+            raise SubmissionError(f"several folders hold step files ({names}): keep one of them")
+        folders, packed = place.folders(), [name for name in place.files() if is_packed(name)]
+        if len(packed) > 1:
+            raise SubmissionError(f"it holds {len(packed)} archives: keep the one that counts")
+        if packed:
+            place = unpacked(place, packed[0], until)
+        elif len(folders) == 1:
+            place = place.into(folders[0])
+        else:
+            break
+    raise SubmissionError(_nothing(registry))
+
+
+def _nothing(registry: Registry) -> str:
+    first, last = registry.steps[0].filename, registry.steps[-1].filename
+    return f"it holds no notebook and none of the files {first} … {last}"
+
+
+class _Reading:
+    """One submission, while it is being read."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.sources: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
+        self.warnings: list[str] = []
+        self.notebooks: list[tuple[str, Notebook]] = []
+
+    def files(self, place: Place) -> None:
+        """Takes the step files of a place."""
+        present = set(place.files())
+        for step in self.registry.steps:
+            if step.filename in present and step.id not in self.sources:
+                try:
+                    data = place.read(step.filename, MAX_SOURCE + 1)
+                    self.sources[step.id] = decoded(data)
+                except SubmissionError as error:
+                    self.refused[step.id] = refusal(step.filename, error)
+        for name in sorted(present):
+            self._overlooked(name)
+
+    def _overlooked(self, name: str) -> None:
+        """Warns of a file whose name is nearly that of a step, and of an archive beside them."""
+        steps = tuple(step.id for step in self.registry.steps)
+        nearly = name.lower().startswith(steps) and not known(name, self.registry)
+        if nearly and len(self.warnings) < 20:
+            self.warnings.append(f"{shown(name)} is ignored: no step file has that name.")
+        if is_packed(name) and not nearly:
+            self.warnings.append(f"{shown(name)} is ignored: step files lie beside it.")
+
+    def read_notebooks(self, place: Place) -> None:
+        """Reads the notebooks of a place."""
+        names = [name for name in place.files() if is_notebook(name)]
+        if len(names) > MAX_NOTEBOOKS:
+            raise SubmissionError(f"it holds more than {MAX_NOTEBOOKS} notebooks")
+        for name in names:
+            try:
+                data = place.read(name, MAX_NOTEBOOK + 1)
+                self.notebooks.append((name, notebooks.read(data, name, self.registry)))
+            except SubmissionError as error:
+                self._unreadable(name, error)
+
+    def _unreadable(self, name: str, error: SubmissionError) -> None:
+        sentence = refusal(shown(name), error)
+        steps = [step.id for step in self.registry.steps if step.id == name[: -len(".ipynb")]]
+        self.warnings.append(sentence)
+        for id in steps:
+            self.refused.setdefault(id, sentence)
+
+    def merge(self) -> None:
+        """Takes from the notebooks the steps that no file has."""
+        for step in self.registry.steps:
+            offers = [
+                (name, notebook) for name, notebook in self.notebooks if step.id in notebook.sources
+            ]
+            if offers:
+                self._choose(step, sorted(offers, key=lambda offer: _rank(step, *offer)))
+        for name, notebook in self.notebooks:
+            if not notebook.sources:
+                self.warnings.append(f"{shown(name)} is ignored: it has no function of any step.")
+
+    def _choose(self, step: Step, offers: Sequence[tuple[str, Notebook]]) -> None:
+        name, notebook = offers[0]
+        places = [name for name, _ in offers]
+        if step.id in self.sources:
+            places.append(step.filename)
+        chosen = step.filename
+        if step.id not in self.sources or _untouched(self.sources[step.id], step):
+            chosen = name
+            self._take(step, name, notebook.sources[step.id])
+        others = ", ".join(shown(place) for place in places if place != chosen)
+        if others:
+            self.warnings.append(
+                f"{step.id} is taken from {shown(chosen)}; it is also in {others}."
+            )
+
+    def _take(self, step: Step, name: str, source: str) -> None:
+        if len(source.encode()) > MAX_SOURCE:
+            self.sources.pop(step.id, None)
+            self.refused[step.id] = refusal(shown(name), "its code is too long")
+            return
+        if step.id in self.refused:
+            self.warnings.append(self.refused.pop(step.id))
+        self.sources[step.id] = source
+
+
+def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, str]:
+    """Least for the notebook that a step is taken from.
+
+    The one that is named after the step; then the one with most of its functions written; then
+    one that is no copy.
+    """
+    return (
+        name != f"{step.id}.ipynb",
+        -notebook.written[step.id],
+        "copy" in name.lower() or "(" in name,
+        name,
+    )
+
+
+def _untouched(source: str, step: Step) -> bool:
+    """Whether a step file has as many functions to be written as there are."""
+    return len(re.findall(r"^\s+raise NotImplementedError", source, re.MULTILINE)) >= len(
+        step.functions
+    )
+
+
+def submission(student: str, place: Place, registry: Registry) -> Submission:
+    """What lies in a place; SubmissionError with the reason if it cannot be graded."""
+    reading = _Reading(registry)
+    with ExitStack() as until:
+        for room in home(place, registry, until):
+            reading.files(room)
+            reading.read_notebooks(room)
+    reading.merge()
+    warnings = [warning for _, notebook in reading.notebooks for warning in notebook.warnings]
+    if not reading.sources and not reading.refused:
+        details = " ".join(reading.warnings[:3]).rstrip(".")
+        raise SubmissionError(details or _nothing(registry))
+    everything: Mapping[str, None] = dict.fromkeys([*reading.warnings, *warnings])
+    return Submission(student, reading.sources, reading.refused, tuple(everything))

@@ -1,0 +1,214 @@
+"""A class's submissions: who has handed in what, which attempt counts, and what it holds.
+
+How entries are named, and when several are one student's, is told in `grader/layouts.py`. Where in
+an entry the step files may lie is told in `grader/handins.py`.
+
+The latest attempt counts, and no other, even if it cannot be read. The latest is the one with the
+highest number, or date, in its name, one without before one with; among equals the one whose
+newest file is newest (a zip's own times, taken as UTC, else the file's); then the last by name.
+
+What systems and editors leave behind (hidden files, `__MACOSX`, `Thumbs.db`) is passed over without
+a word. Any other file of the class folder that is nobody's is listed as ignored, with the reason.
+No link is followed, but for the class folder itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader import handins, layouts
+from grader.folders import Folder, Place, Some, SubmissionError
+from grader.layouts import Attempt, Found
+from grader.registry import Registry
+from grader.submission import Submission
+
+MAX_CLASS = 100_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A student and all attempts, the one that counts last. how: by which rule they are theirs."""
+
+    student: str
+    folder: Path
+    attempts: tuple[Attempt, ...]
+    how: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a class folder holds: an entry per student, by id; and what is none, with the reason."""
+
+    entries: tuple[Entry, ...]
+    ignored: Mapping[str, str]
+
+
+def _why_ignored(name: str, registry: Registry) -> str:
+    """Why a file of the class folder is nobody's."""
+    if handins.known(name, registry):
+        return "a step file must lie in a folder that has the student's name"
+    return "it is neither a folder nor a zip nor a notebook"
+
+
+def _found(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
+    """Whose the entries of the class folder are, and why some are nobody's."""
+    kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
+    canvas = layouts.is_canvas(kinds)
+    found: list[Found] = []
+    ignored: dict[str, str] = {}
+    for name, how in kinds.items():
+        if handins.is_notebook(name):
+            how = how or "notebook"
+        elif handins.is_packed(name):
+            how = how or "archive"
+        elif folder.kind(name) == "link":
+            how = "folder"  # what it may lead to; reading it will refuse to follow
+        if platform := layouts.platform(name, how == "folder", canvas):
+            found.append(platform)
+        elif how:
+            found.append(layouts.plain(name, kinds, how))
+        else:
+            ignored[name] = _why_ignored(name, registry)
+    return found, ignored
+
+
+def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
+    """The attempts in a student's folder, or the folder itself where it is one."""
+    whole = [found.attempt]
+    if found.how in ("archive", "notebook") or found.attempt.number:
+        return whole
+    (name,) = found.attempt.path
+    try:
+        inner = folder.into(name)
+        folders, files = inner.folders(), inner.files()
+    except SubmissionError:
+        return whole  # reading it will say why
+    finally:
+        folder.close_inner()
+    names = folders + [file for file in files if handins.is_packed(file)]
+    known = any(handins.known(file, registry) for file in files)
+    if known or set(folders) & set(handins.ROOMS) or len(names) < 2:
+        return whole
+    orders = layouts.numbered(names, folders)
+    return [Attempt((name, below), order) for below, order in orders.items()] or whole
+
+
+def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, ...]:
+    """When the newest file of an attempt was changed; () if that cannot be found out."""
+    times: list[tuple[int, ...]] = [()]
+    try:
+        with ExitStack() as until:
+            for room in handins.home(_open(folder, attempt, until), registry, until):
+                times += [
+                    room.modified(name) for name in room.files() if handins.known(name, registry)
+                ]
+    except (SubmissionError, OSError):
+        return ()
+    finally:
+        folder.close_inner()
+    return max(times)
+
+
+def _ordered(folder: Folder, attempts: list[Attempt], registry: Registry) -> tuple[Attempt, ...]:
+    numbers = [attempt.number for attempt in attempts]
+    tied = {number for number in numbers if numbers.count(number) > 1}
+    newest = {
+        attempt.path: _newest(folder, attempt, registry)
+        for attempt in attempts
+        if attempt.number in tied
+    }
+    return tuple(
+        sorted(attempts, key=lambda each: (each.number, newest.get(each.path, ()), each.path))
+    )
+
+
+def _entry(folder: Folder, student: str, found: Sequence[Found], registry: Registry) -> Entry:
+    files = [each for each in found if "text only" not in each.how] or found
+    loose = {as_: name for each in files for as_, name in each.attempt.files.items()}
+    attempts = [Attempt((), files=loose)] if loose else []
+    for each in files:
+        if not each.attempt.files:
+            attempts += _inside(folder, each, registry)
+    how = ", ".join(sorted({each.how for each in found}))
+    return Entry(student, folder.path, _ordered(folder, attempts, registry), how)
+
+
+def survey(path: Path, registry: Registry) -> Listing:
+    """What a class folder holds; SubmissionError if it cannot be listed at all."""
+    if not path.is_dir():
+        raise SubmissionError(f"there is no folder {path}")
+    with Folder.open(path, MAX_CLASS) as folder:
+        found, ignored = _found(folder, registry)
+        students: dict[str, list[Found]] = {}
+        for each in found:
+            students.setdefault(each.student, []).append(each)
+        entries = [
+            _entry(folder, student, theirs, registry) for student, theirs in students.items()
+        ]
+    return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
+
+
+def _bytes(name: str) -> bytes:
+    return os.fsencode(name) if os.name == "posix" else name.encode("utf-8", "surrogatepass")
+
+
+def entries(path: Path, registry: Registry) -> list[Entry]:
+    """The students of a class folder, by id."""
+    return list(survey(path, registry).entries)
+
+
+def alone(path: Path) -> Entry:
+    """One submission that is given by its own path: a folder, a zip or a notebook."""
+    path = path.absolute()
+    is_folder = path.is_dir()
+    student = path.name if is_folder else layouts.stem(path.name)
+    return Entry(student, path.parent, (Attempt((path.name,)),), "folder" if is_folder else "file")
+
+
+def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
+    """Where an attempt's files lie."""
+    if attempt.files:
+        return Some(folder, attempt.files)
+    for name in attempt.path[:-1]:
+        folder = folder.into(name)
+    last = attempt.path[-1]
+    kind = folder.kind(last)
+    if kind == "folder":
+        return folder.into(last)
+    if kind != "file":
+        what = "a link, which is not followed" if kind == "link" else "not a regular file"
+        raise SubmissionError(f"it is {what}")
+    if handins.is_notebook(last):
+        return Some(folder, {last: last})
+    return handins.unpacked(folder, last, until)
+
+
+def read(entry: Entry, registry: Registry) -> Submission:
+    """The attempt that counts; SubmissionError with the reason if it cannot be graded."""
+    attempt = entry.attempts[-1]
+    with ExitStack() as until:
+        folder = until.enter_context(Folder.open(entry.folder))
+        try:
+            place = _open(folder, attempt, until)
+            submission = handins.submission(entry.student, place, registry)
+        except SubmissionError as error:
+            raise SubmissionError(_told(entry, str(error))) from error
+        except OSError as error:
+            raise SubmissionError(_told(entry, error.strerror or "the disk failed")) from error
+    if len(entry.attempts) == 1:
+        return submission
+    counts = f"There are {len(entry.attempts)} attempts; {attempt.name} counts, as the latest."
+    return replace(submission, warnings=(counts, *submission.warnings))
+
+
+def _told(entry: Entry, reason: str) -> str:
+    """The reason, and which of several attempts it is about."""
+    if len(entry.attempts) == 1:
+        return reason
+    return (
+        f"of {len(entry.attempts)} attempts the latest, {entry.attempts[-1].name}, counts: {reason}"
+    )

@@ -1,0 +1,112 @@
+"""The cells of a notebook file, of nbformat 3 or 4, as far as they can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.folders import SubmissionError
+
+MAX_NOTEBOOK = 32 * 2**20
+MAX_VALUES = 1_000_000
+MAX_DEPTH = 64
+MAX_CELLS = 5_000
+_STRUCTURE = b"[]{},"
+_NOT_STRUCTURE = bytes(set(range(256)) - set(_STRUCTURE))
+
+
+@dataclass(frozen=True)
+class RawCell:
+    """A cell: its number, counted from 1, its nbgrader `grade_id`, and its text.
+
+    test: whether it is one that checks. text: None if it is no text.
+    """
+
+    number: int
+    code: bool
+    test: bool
+    grade_id: str
+    text: str | None = field(repr=False)
+
+
+def _refuse_giants(data: bytes) -> None:
+    """SubmissionError for JSON that would take too much to be read; strings do not count."""
+    if len(data) > MAX_NOTEBOOK:
+        raise SubmissionError(f"it is larger than {MAX_NOTEBOOK // 2**20} MiB")
+    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    if plain.count(b'"') > 4 * MAX_VALUES:
+        raise SubmissionError(f"it holds more than {MAX_VALUES:,} values")
+    structure = re.sub(rb'"[^"]*"?', b"", plain).translate(None, _NOT_STRUCTURE)
+    if len(structure) > MAX_VALUES:
+        raise SubmissionError(f"it holds more than {MAX_VALUES:,} values")
+    depth = deepest = 0
+    for byte in structure.replace(b",", b""):
+        depth += 1 if byte in b"[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > MAX_DEPTH:
+        raise SubmissionError("it is nested too deeply")
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    _refuse_giants(data)
+    try:
+        # Numbers are not needed, and a whole number may have a million digits.
+        notebook = json.loads(data.decode("utf-8-sig"), parse_int=float)
+    except UnicodeDecodeError as error:
+        raise SubmissionError("it is not UTF-8 text") from error
+    except json.JSONDecodeError as error:
+        raise SubmissionError(f"its JSON is broken in line {error.lineno}") from error
+    except (ValueError, RecursionError) as error:
+        raise SubmissionError("its JSON is broken") from error
+    if not isinstance(notebook, dict):
+        raise SubmissionError("it is JSON, but no notebook")
+    return notebook
+
+
+def _listed(notebook: Mapping[str, Any]) -> list[Any]:
+    """The cells, of format 4, or of format 3, which has them in worksheets."""
+    sheets = notebook.get("worksheets")
+    lists = [notebook.get("cells")]
+    if isinstance(sheets, list):
+        lists += [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+    cells = [cell for some in lists if isinstance(some, list) for cell in some]
+    if not cells:
+        raise SubmissionError("it has no cells")
+    if len(cells) > MAX_CELLS:
+        raise SubmissionError(f"it has more than {MAX_CELLS:,} cells")
+    return cells
+
+
+def _text(cell: Mapping[str, Any]) -> str | None:
+    """A cell's text, which is a string or a list of lines; None if it is neither."""
+    text = cell.get("source", cell.get("input", ""))
+    if isinstance(text, list) and all(isinstance(line, str) for line in text):
+        text = "".join(text)
+    if not isinstance(text, str) or "\0" in text or re.search("[\ud800-\udfff]", text):
+        return None
+    return text
+
+
+def _nbgrader(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return nbgrader if isinstance(nbgrader, dict) else {}
+
+
+def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
+    nbgrader = _nbgrader(cell)
+    grade_id = nbgrader.get("grade_id")
+    tag = grade_id if isinstance(grade_id, str) else ""
+    graded = nbgrader.get("grade") is True and nbgrader.get("solution") is not True
+    test = graded or tag.startswith("check_")
+    return RawCell(number, cell.get("cell_type") == "code", test, tag, _text(cell))
+
+
+def raw_cells(data: bytes) -> Iterator[RawCell]:
+    """The cells in the file that these bytes are; SubmissionError if it is no notebook."""
+    for number, cell in enumerate(_listed(_parsed(data)), 1):
+        if isinstance(cell, dict):
+            yield _cell(number, cell)

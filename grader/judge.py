@@ -1,0 +1,318 @@
+"""A judge in a process of its own, which grades one submission after another.
+
+Grading a class takes several, and one that is lost must not take the others with it. The process
+gets its exam, then submissions, and answers each with a report: frames of JSON, length first, on
+standard input and output. What is sent either way is data; no student code runs here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from grader.records import Report, report_from_dict
+from grader.registry import ROOT, KitError, Limits, load
+from grader.submission import Submission
+from grader.version import kit_digest
+
+if TYPE_CHECKING:
+    from grader.sandbox import Host, Isolation
+
+LENGTH = struct.Struct(">Q")
+START_SECONDS = 120.0
+STEP_SHARES = 8  # a step's checks, the same on own steps, and up to six searches for causes
+PROGRAM = "from grader.judge import main; main()"
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What a submission is put through; with its sources, all that its report depends on."""
+
+    suite: str
+    seed: int
+    isolation: str
+    steps: tuple[str, ...]
+    kit: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A report, or the reason why there is none; seconds is what it took to get it."""
+
+    report: Report | None
+    reason: str
+    seconds: float
+
+
+class JudgeLost(Exception):
+    """The process ended, or did not answer in time."""
+
+
+class JudgeRefuses(Exception):
+    """The process cannot judge at all where it is; the text says why."""
+
+
+# The process.
+
+
+def _send(stream: IO[bytes], data: Any) -> None:
+    text = json.dumps(data, allow_nan=False).encode()
+    stream.write(LENGTH.pack(len(text)) + text)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    """The next message; None at the end."""
+    header = stream.read(LENGTH.size)
+    if len(header) < LENGTH.size:
+        return None
+    return json.loads(stream.read(LENGTH.unpack(header)[0]))
+
+
+def main() -> None:
+    """Serves until standard input ends. What anything else prints goes nowhere."""
+    _end_with_parent()
+    questions = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    data = _receive(questions)
+    if data is not None:
+        exam = Exam(**{**data["exam"], "steps": tuple(data["exam"]["steps"])})
+        _serve(exam, data["held"], questions, answers)
+
+
+def _end_with_parent() -> None:
+    """Has Linux kill this process when the one that started it dies, however it dies."""
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
+
+
+def _serve(
+    exam: Exam, held: Mapping[str, bool] | None, questions: IO[bytes], answers: IO[bytes]
+) -> None:
+    from grader import grading, probe, sandbox
+
+    registry = load()
+    steps = [registry.find(name) for name in exam.steps]
+    try:
+        if exam.kit != kit_digest():
+            raise KitError("the kit here is not the one that grades: install the same everywhere")
+        isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
+        with _Spares(isolation, registry.limits) as spares:
+
+            def work(grader: grading.Grader) -> None:
+                grader.library.host = spares.trusted
+                _send(answers, {"held": dict(isolation.held)})
+                while (question := _receive(questions)) is not None:
+                    submission = Submission(**question)
+                    with spares.next() as host:
+                        grader.bench.begin_anew(host)
+                        _send(answers, grader.grade(submission, steps).to_dict())
+
+            grading.with_grader(registry, spares.trusted, exam.suite, exam.seed, steps, work)
+    except (KitError, sandbox.SandboxError) as error:
+        _send(answers, {"refused": str(error)})
+
+
+class _Spares:
+    """A sandbox for each submission, the next one always under way; and one for the kit's own."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        from grader import sandbox
+
+        self.new: Callable[[], Host] = lambda: sandbox.host(isolation, limits)
+        self.trusted = sandbox.host(sandbox.Process(), limits)
+        self.spare = self.new()
+
+    def __enter__(self) -> _Spares:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.spare.close()
+        self.trusted.close()
+
+    @contextlib.contextmanager
+    def next(self) -> Iterator[Host]:
+        """The sandbox for one submission, gone when the block ends."""
+        host, self.spare = self.spare, self.new()
+        with host:
+            yield host
+
+
+# Its owner.
+
+# What was found here by probing an isolation, for the judges that are started later.
+_held: dict[str, Mapping[str, bool]] = {}
+
+
+def found_to_hold(isolation: Isolation) -> None:
+    """Tells the judges of this process what an isolation was probed for already."""
+    _held[isolation.name] = dict(isolation.held)
+
+
+class Judge:
+    """The process, seen from the one that hands out the work."""
+
+    def __init__(self, exam: Exam) -> None:
+        registry = load()
+        self.seconds = STEP_SHARES * registry.limits.step_seconds * len(exam.steps)
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            start_new_session=True,  # Ctrl-C is for the process that has started it
+        )
+        try:
+            known = _held.get(exam.isolation)
+            answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
+        except JudgeLost as lost:
+            self.close()
+            raise JudgeRefuses(f"the judge does not start: {lost}") from None
+        if "refused" in answer:
+            self.close()
+            raise JudgeRefuses(answer["refused"])
+        _held[exam.isolation] = answer["held"]
+
+    def grade(self, submission: Submission) -> Outcome:
+        """The report on a submission; JudgeLost if none comes."""
+        start = time.monotonic()
+        answer = self._ask(dataclasses.asdict(submission), self.seconds)
+        if "refused" in answer:
+            raise JudgeLost(answer["refused"])
+        return Outcome(report_from_dict(answer), "", time.monotonic() - start)
+
+    def close(self) -> None:
+        """Ends the process, which takes its sandboxes along."""
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                assert stream is not None
+                stream.close()
+        try:
+            self.process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.errors.close()
+
+    def _ask(self, data: Any, seconds: float) -> Any:
+        assert self.process.stdin is not None
+        try:
+            _send(self.process.stdin, data)
+            deadline = time.monotonic() + seconds
+            size = LENGTH.unpack(self._exactly(LENGTH.size, deadline))[0]
+            return json.loads(self._exactly(size, deadline))
+        except (OSError, ValueError) as error:
+            raise JudgeLost(f"it ended{self._last_words()}") from error
+
+    def _exactly(self, size: int, deadline: float) -> bytes:
+        assert self.process.stdout is not None
+        descriptor, data = self.process.stdout.fileno(), bytearray()
+        while len(data) < size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                self.process.kill()
+                raise JudgeLost("it did not answer in time")
+            piece = os.read(descriptor, size - len(data))
+            if not piece:
+                raise JudgeLost(f"it ended{self._last_words()}")
+            data += piece
+        return bytes(data)
+
+    def _last_words(self) -> str:
+        """The last line that it wrote to standard error."""
+        self.errors.seek(0)
+        lines = self.errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+        return f": {lines[-1]}" if lines else ""
+
+
+_idle: dict[Exam, list[Judge]] = {}
+_busy: set[Judge] = set()
+_stopped = threading.Event()
+_lock = threading.Lock()
+
+
+def graded(exam: Exam, submission: Submission) -> Outcome:
+    """What a judge of this process makes of a submission; a judge that is lost is replaced, once.
+
+    Judges are kept for the next submission, one for every thread that grades at a time.
+    """
+    reason = ""
+    for _ in range(2):
+        with _judge_for(exam) as judge:
+            try:
+                return judge.grade(submission)
+            except JudgeLost as lost:
+                judge.process.kill()
+                judge.process.wait()
+                reason = str(lost)
+    return Outcome(None, f"The judge was lost twice while it was judged: {reason}.", 0.0)
+
+
+@contextlib.contextmanager
+def _judge_for(exam: Exam) -> Iterator[Judge]:
+    """A judge, who is kept afterwards if it still lives."""
+    judge = _waiting(exam) or Judge(exam)
+    with _lock:
+        _busy.add(judge)
+    try:
+        if _stopped.is_set():
+            judge.process.kill()
+            raise JudgeRefuses("grading was stopped")
+        yield judge
+    finally:
+        with _lock:
+            _busy.discard(judge)
+            lives = judge.process.poll() is None
+            if lives:
+                _idle.setdefault(exam, []).append(judge)
+        if not lives:
+            judge.close()
+
+
+def _waiting(exam: Exam) -> Judge | None:
+    """A judge for this exam that has nothing to do, if one lives: they end with their thread."""
+    with _lock:
+        judges = _idle.get(exam, [])
+        while judges:
+            judge = judges.pop()
+            if judge.process.poll() is None:
+                return judge
+            judge.close()
+    return None
+
+
+def stop() -> None:
+    """Ends all judges of this process, also those at work; there will be no others."""
+    _stopped.set()
+    with _lock:
+        for judge in _busy:
+            judge.process.kill()
+    dismiss()
+
+
+def dismiss() -> None:
+    """Ends the judges that wait in this process."""
+    with _lock:
+        judges = [judge for waiting in _idle.values() for judge in waiting]
+        _idle.clear()
+    for judge in judges:
+        judge.close()

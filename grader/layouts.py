@@ -1,0 +1,126 @@
+"""How the entries of a class folder are named, and whose they are.
+
+A student is one entry: a folder, a zip, a notebook. Its name, without `.zip` or `.ipynb`, is the
+id, as it stands; ids are compared exactly, so `Anna` and `anna` are two students. Entries are put
+together under one student only where they say so themselves:
+
+- `alice/`, `alice.zip` and `alice.ipynb` are attempts of alice.
+- `alice_attempt_2.zip` (also `-attempt-2`, ` attempt 2`) is the second attempt of alice.
+  `alice_2.zip` and `alice-2.zip` are students of their own: many ids look like that.
+- `alice (1).zip`, as browsers name a second download, is an attempt of alice if `alice.zip` lies
+  beside it, and a student of its own if not.
+- In `alice/`, where no step files lie, folders and zips that are all named by a number of up to
+  three digits, with or without a word (`1`, `attempt_2`, `v3.zip`), or all by a date
+  (`2026-03-01`, `20260301-101500`), or all alike but for a browser's ` (1)`, are her attempts.
+- Moodle: all of `Full Name_12345_assignsubmission_file_…` is one student, `Full Name_12345`.
+- Canvas: all of `doejohn_12345_678901_…`, with or without `LATE`, is one student, `doejohn_12345`,
+  where more than half of the folder's entries are named like that.
+- Moodle's and Canvas's loose files are read as if they lay in a folder of that student,
+  `step02_scores-1.py` as `step02_scores.py`.
+- nbgrader's `submitted/` is a folder per student, each with a folder for the assignment.
+- Gradescope's export is a folder per submission, `submission_1234`; its list of names is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from grader.handins import is_notebook, is_packed
+from grader.names import shown
+
+_ENDING = re.compile(r"(\.tar)?\.\w+$")
+_ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
+_COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
+_NUMBER = re.compile(r"(?:(?:attempt|try|version|v)[ _-]?)?(\d{1,3})", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\S{0,12})?")
+_STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
+_MOODLE = re.compile(r"(.+_\d+)_assignsubmission_(file|onlinetext)_(.*)", re.DOTALL)
+_CANVAS = re.compile(r"(.+?)(?:_late)?_(\d{2,})_(\d{5,})_(.+)", re.IGNORECASE | re.DOTALL)
+_RENAMED = re.compile(r"(step\d\d_\w+)-\d+(\.py|\.ipynb)")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One hand-in: a path below the class folder, or some loose files in it.
+
+    number is what its name says of its order; files maps the names that they are read under.
+    """
+
+    path: tuple[str, ...]
+    number: tuple[int, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        return shown("/".join(self.path) or ", ".join(sorted(self.files.values())))
+
+
+@dataclass(frozen=True)
+class Found:
+    """One name in the class folder, and whose it is. how: what kind of name it is."""
+
+    student: str
+    attempt: Attempt
+    how: str
+
+
+def stem(name: str) -> str:
+    """The name without the ending that makes it an archive or a notebook."""
+    if is_notebook(name) or is_packed(name):
+        return _ENDING.sub("", name) or name
+    return name
+
+
+def is_canvas(names: Collection[str]) -> bool:
+    """Whether most of these are named as in a bulk download from Canvas."""
+    return 2 * sum(_CANVAS.fullmatch(name) is not None for name in names) > len(names)
+
+
+def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
+    """Whose an entry of a platform's bulk download is; None if it is named otherwise."""
+    if match := _MOODLE.fullmatch(name):
+        how = "Moodle" if match[2] == "file" else "Moodle, text only"
+        found = Found(match[1], Attempt((name,)), how)
+        rest = match[3]
+    elif canvas and (match := _CANVAS.fullmatch(name)):
+        found = Found(f"{match[1]}_{match[2]}", Attempt((name,)), "Canvas")
+        rest = match[4]
+    else:
+        return None
+    if is_folder:
+        return found
+    return replace(found, attempt=Attempt((), files={_RENAMED.sub(r"\1\2", rest): name}))
+
+
+def plain(name: str, names: Collection[str], how: str) -> Found:
+    """Whose any other folder, archive or notebook is, among all names of the class folder."""
+    base = name if how == "folder" else stem(name)
+    if match := _ATTEMPT.fullmatch(base):
+        return Found(match[1], Attempt((name,), (int(match[2]),)), how)
+    match = _COPY.fullmatch(base)
+    if match and match[1] + name[len(base) :] in names:
+        return Found(match[1], Attempt((name,), (int(match[2]),)), how)
+    return Found(base, Attempt((name,)), how)
+
+
+def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
+    """What the name of an attempt in a student's folder has in common with others; its order."""
+    if match := _NUMBER.fullmatch(base):
+        return "a number", (int(match[1]),)
+    if _DATE.fullmatch(base) or _STAMP.fullmatch(base):
+        return "a date", tuple(map(int, re.findall(r"\d", base)))
+    match = _COPY.fullmatch(base)
+    return f"called {match[1] if match else base}", (int(match[2]),) if match else ()
+
+
+def numbered(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """The order of the attempts in a student's folder; empty if they are named otherwise.
+
+    names: of its folders and archives.
+    """
+    labels = {name: _label(name, name if name in folders else stem(name)) for name in names}
+    alike = len({label for label, _ in labels.values()}) == 1
+    return {name: number for name, (_, number) in labels.items()} if alike else {}

@@ -1,0 +1,94 @@
+"""Students' sources as token strings, made by copydetect in a process of its own with a deadline.
+
+A lexer is a pile of regular expressions, and a source may be made to keep one busy for ever. So it
+runs where it can be ended: whoever hangs it is not compared, and everybody else is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
+SECONDS = 5.0  # a thousand times what a source takes
+START_SECONDS = 120.0  # importing copydetect loads matplotlib, which first looks at all fonts
+MEMORY = 2 << 30
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):  # there is none on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _serve(channel: Connection) -> None:
+    """Answers each source with its tokens; runs in the process of its own, until it is closed."""
+    os.environ.update(MPLBACKEND="agg", OPENBLAS_NUM_THREADS="1")
+    from copydetect.utils import filter_code
+
+    _limit_memory()
+    channel.send_bytes(b"ready")
+    with contextlib.suppress(EOFError):
+        while True:
+            source = channel.recv_bytes().decode("utf-8", "surrogatepass")
+            text, _ = filter_code(source, "source.py", "python")
+            channel.send_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+class Lexer:
+    """Sources in, tokens out: names are `V`, functions `F`, strings `S`; no comments, no space."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self._running: tuple[SpawnProcess, Connection] | None = None
+
+    def tokens(self, source: str) -> str | None:
+        """The tokens; None if the lexer fails over it or takes too long."""
+        _, channel = self._running or self._start()
+        try:
+            channel.send_bytes(source.encode("utf-8", "surrogatepass"))
+            if channel.poll(self.seconds):
+                return channel.recv_bytes().decode("utf-8", "surrogatepass")
+        except (EOFError, OSError):
+            pass
+        self.close()
+        return None
+
+    def _start(self) -> tuple[SpawnProcess, Connection]:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        process.start()
+        theirs.close()
+        self._running = process, ours
+        with contextlib.suppress(EOFError, OSError):
+            if ours.poll(START_SECONDS) and ours.recv_bytes() == b"ready":
+                return self._running
+        self.close()
+        raise ImportError("copydetect cannot be loaded: pip install 'nopeek[likeness]'")
+
+    def close(self) -> None:
+        """Ends the process, busy or not."""
+        if self._running is not None:
+            process, channel = self._running
+            self._running = None
+            channel.close()
+            process.kill()
+            process.join()
+
+
+@contextlib.contextmanager
+def lexer(seconds: float = SECONDS) -> Iterator[Lexer]:
+    """A lexer that is ended at the end."""
+    lexer = Lexer(seconds)
+    try:
+        yield lexer
+    finally:
+        lexer.close()

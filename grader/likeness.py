@@ -1,0 +1,203 @@
+"""Submissions that a human should look at side by side; never a verdict.
+
+Two kinds. Answers: several students gave the very same wrong numbers, to the last bit, that no
+known mistake explains. Sources: two students wrote nearly the same code, although few others did.
+
+What everybody writes says nothing about anybody, so in both only what few share is looked at.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.lexing import Lexer, lexer
+from grader.records import Alike, Graded
+
+if TYPE_CHECKING:
+    from copydetect import CodeFingerprint
+
+FEW = 5
+FEW_SHARE = 0.02
+MAX_WRITTEN = 10_000  # characters of a step that are compared: four times the longest solution
+GRAM, WINDOW = 25, 5  # tokens that must agree in a row; a fingerprint in every WINDOW of them
+LEAST_RARE = 60  # tokens of rare code that two must share
+LEAST_SHARE = 0.8  # of the rare code of the shorter
+
+
+def few(students: int) -> int:
+    """How many students may share something before it counts as what people write."""
+    return max(FEW, int(FEW_SHARE * students))
+
+
+# the answers
+
+
+def _unexplained(graded: Graded) -> Iterator[tuple[str, str, str]]:
+    """The step, check and fingerprint of every wrong answer that no known mistake explains."""
+    for step in graded.report.steps if graded.report else ():
+        for check in step.checks:
+            if check.fingerprint and check.diagnosis is None:
+                yield step.title, check.title, check.fingerprint
+
+
+def _explained(graded: Graded) -> set[str]:
+    """The fingerprints of the wrong answers that a known mistake explains."""
+    steps = graded.report.steps if graded.report else ()
+    return {check.fingerprint for step in steps for check in step.checks if check.diagnosis}
+
+
+def same_answers(class_: Iterable[Graded]) -> list[Alike]:
+    """The groups of 2 to `few` students who share a wrong answer to a check.
+
+    Students who share several are one group of that step, with all of these checks named. An
+    answer that a known mistake explains for anybody is nobody's sign: it is left out.
+    """
+    sharing: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    explained: set[str] = set()
+    size = 0
+    for graded in class_:
+        size += 1
+        for found in _unexplained(graded):
+            sharing[found].append(graded.student)
+        explained |= _explained(graded)
+    groups: defaultdict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
+    for (step, check, fingerprint), students in sharing.items():
+        if 2 <= len(students) <= few(size) and fingerprint not in explained:
+            groups[tuple(students), step].append(check)
+    return [
+        Alike(students, step, _same(checks))
+        for (students, step), checks in sorted(groups.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def _same(checks: Sequence[str]) -> str:
+    more = f" (and {len(checks) - 1} more)" if len(checks) > 1 else ""
+    return f"The same wrong answers to the last bit: {checks[0]}{more}"
+
+
+# the sources
+
+
+@dataclass(frozen=True)
+class Likenesses:
+    """Who wrote alike in a step, and whose source could not be compared."""
+
+    alike: tuple[Alike, ...]
+    passed_over: tuple[str, ...] = ()
+
+
+def written(source: str, stub: str) -> str:
+    """The lines that the stub does not have: no lesson, no signature, no docstring of ours.
+
+    The source is not parsed. Lines are compared without their ends, since editors trim those.
+    """
+    given = {line.rstrip() for line in stub.splitlines()}
+    lines = (line.rstrip() for line in source.split("\n"))
+    kept = [line for line in lines if line and line not in given]
+    return "\n".join(kept)[:MAX_WRITTEN]
+
+
+def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[str]]:
+    """The students by what they wrote; who wrote nothing is left out."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for student, source in sources:
+        if text := written(source, stub):
+            found[text].append(student)
+    return dict(found)
+
+
+def _tokens(
+    texts: dict[str, list[str]], lexer: Lexer
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """The students by their tokens, and those whose source has none to compare."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    lost: list[str] = []
+    for text, students in texts.items():
+        tokens = lexer.tokens(text)
+        if tokens is None:
+            lost += students
+        elif len(tokens) >= GRAM:
+            found[tokens] += students
+    return dict(found), tuple(lost)
+
+
+def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -> CodeFingerprint:
+    """The fingerprint that copydetect takes of the tokens, without those that are common."""
+    from copydetect import CodeFingerprint
+    from copydetect.utils import get_token_coverage
+
+    found = CodeFingerprint("tokens", GRAM, WINDOW, filter=False, fp=io.StringIO(tokens))
+    if common:
+        found.hashes = found.hashes - common
+        found.hash_idx = {key: at for key, at in found.hash_idx.items() if key in found.hashes}
+        found.token_coverage = get_token_coverage(found.hash_idx, GRAM, len(tokens))
+    return found
+
+
+def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]]:
+    """Who has each rare fingerprint, by tokens, and the fingerprints that are common.
+
+    A list that grows beyond `few` is emptied at once: time and memory stay linear in the class.
+    """
+    most = few(sum(map(len, people.values())))
+    having: defaultdict[int, list[str]] = defaultdict(list)
+    count: Counter[int] = Counter()
+    for tokens, students in people.items():
+        for key in _fingerprint(tokens).hashes:
+            count[key] += len(students)
+            if count[key] <= most:
+                having[key].append(tokens)
+            else:
+                having.pop(key, None)
+    return dict(having), {key for key, number in count.items() if number > most}
+
+
+def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
+    """The pairs that share enough rare fingerprints to be worth a look."""
+    shared: Counter[tuple[str, str]] = Counter()
+    for group in having.values():
+        shared.update(itertools.combinations(group, 2))
+    least = max(1, (LEAST_RARE - GRAM) // (2 * WINDOW))
+    return (pair for pair, count in shared.items() if count >= least)
+
+
+def _likeness(one: CodeFingerprint, other: CodeFingerprint) -> float:
+    """The larger of the two shares of rare code that the other has too; 0 for too little code."""
+    from copydetect import compare_files
+
+    tokens, shares, _ = compare_files(one, other)
+    return min(1.0, float(max(shares))) if tokens >= LEAST_RARE else 0.0
+
+
+def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> Iterator[Alike]:
+    """Groups whose tokens are the same from first to last, and rare."""
+    for tokens, students in people.items():
+        if len(students) >= 2 and _fingerprint(tokens, common).token_coverage >= LEAST_RARE:
+            yield Alike(tuple(students), step, "The same code, but for names and comments.")
+
+
+def near_sources(
+    step: str, stub: str, sources: Iterable[tuple[str, str]], seconds: float | None = None
+) -> Likenesses:
+    """Who wrote nearly the same in one step, the most alike first.
+
+    step: its title. stub: the text of its exercise, which is nobody's own. sources: students and
+    their files. ImportError if copydetect is not installed.
+    """
+    texts = _by_text(sources, stub)
+    with lexer(seconds) if seconds else lexer() as lexing:
+        people, lost = _tokens(texts, lexing)
+    having, common = _index(people)
+    found = list(_same_texts(people, step, common))
+    for one, other in _candidates(having):
+        share = _likeness(_fingerprint(one, common), _fingerprint(other, common))
+        if share >= LEAST_SHARE:
+            students = (*people[one], *people[other])
+            found.append(Alike(students, step, "Nearly the same code.", share))
+    found.sort(key=lambda alike: -alike.share)
+    return Likenesses(tuple(found), lost)

@@ -1,0 +1,235 @@
+"""Reading a notebook: its solution cells become one source per step. No kernel is started.
+
+Which cell counts. A function of the steps is taken from the cell whose nbgrader `grade_id` is the
+function's name (`attention_scores`) or its step's (`step02_scores`), and which defines it; where
+no such cell does, from the last one that has `def attention_scores` at its left margin. A cell that
+still raises `NotImplementedError` in place of the function gives way to one that does not. Test
+cells (`grade` and not `solution`, or a `grade_id` that begins with `check_`) are left out.
+
+What a step's source is made of. All imports, definitions, classes and assignments at the left
+margin of the notebook's code cells, in order, so that a helper may stand in any cell; of the steps'
+functions, those of this step only, each from the cell that counts. An import of what is not there
+where code is judged (torch, matplotlib) is left out. So is an assignment that calls anything but
+built-in types and imported modules, and every other statement (calls, prints, loops, plots): a
+trial that needs an earlier trial must not keep the solutions from being imported. An assignment
+that fails is passed over for the same reason. A function of an earlier step that is used without
+being imported, as it may be in a notebook with several steps, is imported from that step.
+
+Lines keep their place below a mark that names the cell, so a message can tell cell and line.
+Cells are counted from 1, those with text included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.cells import Block, Cut, cut, harmless, idle, missing_modules
+from grader.folders import SubmissionError
+from grader.ipynb import raw_cells
+from grader.names import shown
+from grader.registry import Registry, Step
+from grader.submission import MARK, MAX_SOURCE
+
+MAX_STATEMENTS = 10_000
+_PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
+_QUIET = "from contextlib import suppress as _suppress"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell: its number in the notebook, its `grade_id`, and what it is made of."""
+
+    number: int
+    grade_id: str
+    cut: Cut = field(repr=False)
+
+    def defines(self, name: str) -> bool:
+        """Whether a function, or whatever else, of that name is bound at its left margin."""
+        return any(name in block.names for block in self.cut.blocks)
+
+    def written(self, name: str) -> bool:
+        """Whether that function is there and no stub any more."""
+        texts = [block.text for block in self.cut.blocks if name in block.names]
+        return bool(texts) and not stub(texts[-1])
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """What a notebook holds: a source by step id, how many of its functions, and warnings."""
+
+    sources: Mapping[str, str] = field(repr=False)
+    written: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+def stub(text: str) -> bool:
+    """Whether a function's text is what a student was given."""
+    return bool(re.search(r"^\s+raise NotImplementedError", text, re.MULTILINE))
+
+
+class _Reading:
+    """One notebook, while it is being read."""
+
+    def __init__(self, name: str, registry: Registry) -> None:
+        self.name = shown(name)
+        self.registry = registry
+        self.functions = {
+            function.name: step for step in registry.steps for function in step.functions
+        }
+        self.warnings: list[str] = []
+        self.left_out: set[int] = set()
+
+    def warn(self, where: Cell | int, text: str) -> None:
+        """One warning, which names the cell."""
+        number = where if isinstance(where, int) else where.number
+        warning = f"{self.name}, cell {number}: {text}"
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def cells(self, data: bytes) -> list[Cell]:
+        """The code cells that may count; SubmissionError if their code is too long."""
+        found: list[Cell] = []
+        total = 0
+        for raw in raw_cells(data):
+            if raw.test or not (raw.code or self._names(raw.grade_id)):
+                continue
+            if raw.text is None:
+                self.warn(raw.number, "it holds what is no text, and is left out.")
+                continue
+            total += len(raw.text)
+            if total > MAX_SOURCE:
+                raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters")
+            found += self._cell(raw.number, raw.grade_id, raw.text)
+        if sum(len(cell.cut.blocks) for cell in found) > MAX_STATEMENTS:
+            raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements")
+        return found
+
+    def _names(self, grade_id: str) -> bool:
+        return grade_id in self.functions or any(
+            grade_id == step.id for step in self.registry.steps
+        )
+
+    def _cell(self, number: int, grade_id: str, text: str) -> list[Cell]:
+        first = text.lstrip().split(None, 1)[:1]
+        if first and first[0].startswith("%%") and first[0] not in _PYTHON_CELLS:
+            self.warn(number, f"{shown(first[0])} makes it no Python; it is left out.")
+            return []
+        cell = Cell(number, grade_id, cut(text))
+        if cell.cut.magics:
+            what = ", ".join(sorted({shown(magic) for magic in cell.cut.magics})[:5])
+            self.warn(cell, f"what is for the notebook only was taken out ({what}).")
+        if not cell.cut.closed:
+            self.warn(cell, "a bracket or a quote is never closed; what follows it is left out.")
+        return [cell]
+
+    def owner(self, name: str, cells: Sequence[Cell]) -> Cell | None:
+        """The cell that a function is taken from."""
+        defining = [cell for cell in cells if cell.defines(name)]
+        if not defining:
+            return None
+        tags = (name, self.functions[name].id)
+        tagged = [cell for cell in defining if cell.grade_id in tags]
+        written = [cell for some in (tagged, defining) for cell in some[::-1] if cell.written(name)]
+        chosen = (written or (tagged or defining)[::-1])[0]
+        others = [str(cell.number) for cell in defining if cell is not chosen]
+        if others:
+            self.warn(chosen, f"this {name} counts; it is also in cell {', '.join(others[:9])}.")
+        elif tagged == [] and any(cell.grade_id for cell in cells):
+            self.warn(chosen, f"taken for {name} by its name; it has no such grade_id.")
+        return chosen
+
+    def source(self, step: Step, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> str:
+        """The step's module."""
+        pieces = []
+        bound: set[str] = set()
+        imported: set[str] = set()
+        future: list[str] = []
+        for cell in cells:
+            lines = [""] * len(cell.cut.lines)
+            for block in cell.cut.blocks:
+                if not self._kept(block, step, cell, owners, imported):
+                    continue
+                bound.update(block.names)
+                if block.kind == "import" and "exercises" not in block.text:
+                    imported.update(block.names)
+                if block.text.startswith("from __future__"):
+                    future.append(block.text.partition(";")[0].strip())
+                else:
+                    guard = "with _suppress(Exception): " if block.kind == "assignment" else ""
+                    lines[block.first : block.end] = cell.cut.lines[block.first : block.end]
+                    lines[block.first] = guard + lines[block.first]
+            if any(lines):
+                tag = f" ({cell.grade_id})" if re.fullmatch(r"\w{1,60}", cell.grade_id) else ""
+                mark = MARK.format(notebook=self.name, number=cell.number, grade_id=tag)
+                pieces.append("\n".join([mark, *lines]))
+        text = "\n".join(pieces)
+        return "\n".join([*future, _QUIET, *self._earlier(step, text, bound), text]) + "\n"
+
+    def _kept(
+        self,
+        block: Block,
+        step: Step,
+        cell: Cell,
+        owners: Mapping[str, Cell],
+        imported: set[str],
+    ) -> bool:
+        for name in block.names if block.kind != "import" else ():
+            if name in self.functions:
+                return self.functions[name] is step and owners[name] is cell
+        if block.kind == "definition":
+            return True
+        if block.kind == "import":
+            missing = missing_modules(block)
+            if missing:
+                self.warn(cell, f"the import of {shown(missing[0])!r} is left out.")
+            return not missing
+        if block.kind == "assignment" and harmless(block, imported):
+            return True
+        if not idle(block):
+            self.left_out.add(cell.number)
+        return False
+
+    def _earlier(self, step: Step, text: str, bound: set[str]) -> list[str]:
+        """Imports of the earlier steps' functions that are used without one."""
+        words = set(re.findall(r"\w+", text))
+        return [
+            f"from exercises.{earlier.id} import {function.name}"
+            for earlier in self.registry.before(step)
+            for function in earlier.functions
+            if function.name in words and function.name not in bound
+        ]
+
+
+def read(data: bytes, name: str, registry: Registry) -> Notebook:
+    """The notebook in these bytes; SubmissionError if it is none that can be read.
+
+    name is the file's, for the warnings.
+    """
+    reading = _Reading(name, registry)
+    cells = reading.cells(data)
+    owners = {
+        function: cell
+        for function in reading.functions
+        if (cell := reading.owner(function, cells)) is not None
+    }
+    steps = {reading.functions[function].id: reading.functions[function] for function in owners}
+    sources = {id: reading.source(step, cells, owners) for id, step in steps.items()}
+    written = {
+        id: sum(
+            owners[function.name].written(function.name)
+            for function in step.functions
+            if function.name in owners
+        )
+        for id, step in steps.items()
+    }
+    warnings = reading.warnings
+    if reading.left_out:
+        numbers = ", ".join(map(str, sorted(reading.left_out)))
+        warnings = [
+            *warnings,
+            f"{reading.name}, cell {numbers}: statements that are neither imports, definitions nor "
+            "constants are left out.",
+        ]
+    return Notebook(sources, written, tuple(warnings))

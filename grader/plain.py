@@ -1,0 +1,29 @@
+"""A student's text made harmless to hold: nothing hidden in it, nothing endless, always encodable.
+
+Escaping for the format at hand (HTML, XML, CSV) comes after, where it is written.
+"""
+
+from __future__ import annotations
+
+MAX_TEXT = 4000
+MAX_LINE = 500
+
+
+def _shown(char: str, kept: str) -> str:
+    return char if char.isprintable() or char in kept else ascii(char)[1:-1]
+
+
+def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
+    """A text in which nothing is hidden, reordered or endless.
+
+    Characters that do not print, lone surrogates among them, are written as escapes, all but those
+    kept.
+    """
+    left = len(text) - limit
+    cut = text if left <= 0 else f"{text[:limit]} … ({left:,} more characters)"
+    return "".join(_shown(char, kept) for char in cut)
+
+
+def one_line(text: str, limit: int = MAX_LINE) -> str:
+    """The same on one line."""
+    return visible(text, limit, kept="")

@@ -1,0 +1,36 @@
+"""What a command says when it cannot do what it is asked: one clear sentence, exit status 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from grader.registry import Registry, Step
+
+
+class Problem(click.ClickException):
+    """One clear sentence, and exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """The sentence alone."""
+        click.echo(f"nopeek: {self.message}", err=True)
+
+
+def need_torch() -> None:
+    """Says how to get the reference of the hidden checks, where it is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        raise Problem("the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
+
+
+def steps_named(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
+    """The steps of these names, all if there are none; Problem if there is no such step."""
+    try:
+        found = [registry.find(name) for name in names]
+    except ValueError as error:
+        raise Problem(str(error)) from None
+    return tuple(step for step in registry.steps if step in found) or registry.steps

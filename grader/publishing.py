@@ -1,0 +1,87 @@
+"""What grading a class leaves beside the gradebook: tables, and a page for everyone.
+
+Every file is written whole or not at all: beside its place, then moved there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+from grader.building import stub
+from grader.classpage import class_page
+from grader.classsummary import Summary
+from grader.exports.changes import changes
+from grader.exports.grades import grades
+from grader.exports.options import Options
+from grader.gradebook import Gradebook
+from grader.likeness import near_sources, same_answers
+from grader.names import safe_name
+from grader.page import feedback
+from grader.records import Alike, Graded
+from grader.registry import ROOT, Registry
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[IO[str]]:
+    """A file that takes its place when the block has ended well."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            yield file
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write(path: Path, pieces: Iterable[str]) -> None:
+    with _whole(path) as file:
+        file.writelines(pieces)
+
+
+def publish(book: Gradebook, run: int, out: Path, registry: Registry) -> None:
+    """Writes everything about a run; what is known of former students is taken away."""
+    steps = tuple(step.id for step in registry.steps)
+    _write(out / "grades.csv", grades(book.graded(run), Options(steps)))
+    _write(out / "changes.csv", changes(book.changes(run)))
+    summary = Summary()
+    for folder in ("reports", "feedback"):
+        (out / folder).mkdir(exist_ok=True)
+    for graded in book.graded(run):
+        summary.add(graded)
+        _one_student(graded, out)
+    _sweep(out, {row.file for row in summary.rows})
+    _write(out / "index.html", class_page(summary, alike(book, run, registry)))
+
+
+def _one_student(graded: Graded, out: Path) -> None:
+    name = safe_name(graded.student)
+    _write(out / "feedback" / f"{name}.html", [feedback(graded)])
+    if graded.report is not None:
+        text = json.dumps(graded.report.to_dict(), indent=1, allow_nan=False)
+        _write(out / "reports" / f"{name}.json", [text, "\n"])
+
+
+def _sweep(out: Path, names: set[str]) -> None:
+    """Removes the pages of students who are no longer in the class."""
+    for path in itertools.chain(
+        (out / "reports").glob("*.json"), (out / "feedback").glob("*.html")
+    ):
+        if path.stem not in names:
+            path.unlink()
+
+
+def alike(book: Gradebook, run: int, registry: Registry) -> Iterator[Alike]:
+    """Whose work a human should look at side by side; sources only where copydetect is."""
+    yield from same_answers(book.graded(run))
+    if find_spec("copydetect") is None:
+        return
+    for step in registry.steps:
+        given = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+        yield from near_sources(step.title, given, book.sources_of(run, step.id)).alike

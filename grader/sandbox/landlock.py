@@ -1,0 +1,17 @@
+"""Landlock: which version of it this machine's kernel has."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+CREATE_RULESET = 444
+ASK_VERSION = 1
+
+
+def version() -> int:
+    """The version of Landlock's interface; 0 where there is none."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    number: int = ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASK_VERSION)
+    return max(0, number)

@@ -1,0 +1,112 @@
+"""What a worker must be able to read: the interpreter, its standard library, NumPy, and no more.
+
+Found by asking: an interpreter loads NumPy and every extension module, and tells which shared
+libraries came along, by the names that the loader looked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+FOREIGN = ("site-packages", "dist-packages")  # other people's packages, inside the standard library
+ASK = """
+import ctypes, json, os, sys
+sys.path.append(sys.argv[1])
+import numpy, numpy.fft, numpy.linalg, numpy.random
+for folder in sys.path[:-1]:
+    if folder.endswith("lib-dynload"):
+        for name in sorted(os.listdir(folder)):
+            if not name.startswith(("_test", "_tkinter", "_xx", "nis")):
+                try:
+                    ctypes.CDLL(os.path.join(folder, name))
+                except OSError:
+                    pass
+
+class Library(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_void_p), ("name", ctypes.c_char_p)]
+
+libraries = []
+Found = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Library), ctypes.c_size_t, ctypes.c_void_p)
+found = Found(lambda library, _size, _data: libraries.append(library.contents.name) or 0)
+ctypes.CDLL(None).dl_iterate_phdr(found, None)
+modules = [path for path in sys.path if path.endswith("lib-dynload")]
+print(json.dumps([[os.fsdecode(name) for name in libraries if name], modules]))
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """Paths of the host that a worker needs.
+
+    library: the standard library. modules: its extension modules, where they are not inside it.
+    numpy: NumPy's own files and folders. shared: the libraries that all these load, each by the
+    name it is looked for. loader: what the kernel starts programs with.
+    """
+
+    python: Path
+    library: Path
+    modules: tuple[Path, ...]
+    numpy: tuple[Path, ...]
+    shared: tuple[Path, ...]
+    loader: Path
+
+    def foreign(self) -> list[Path]:
+        """Folders in the standard library that are not of it."""
+        return [self.library / name for name in FOREIGN if (self.library / name).is_dir()]
+
+    def readable(self) -> list[Path]:
+        """Everything, with the standard library entry by entry, without what is foreign."""
+        inside = [path for path in self.library.iterdir() if path.name not in FOREIGN]
+        cache_of_loader = [path for path in [Path("/etc/ld.so.cache")] if path.exists()]
+        others = [self.python, *self.modules, *self.numpy, *self.shared, self.loader]
+        return [*inside, *others, *cache_of_loader, Path(os.devnull)]
+
+
+def _numpy() -> Path:
+    spec = find_spec("numpy")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("NumPy is not installed")
+    return Path(spec.origin).parent
+
+
+def _of_numpy(folder: Path) -> tuple[Path, ...]:
+    """NumPy, the libraries that its wheel brings, and its description."""
+    beside = [folder, folder.with_name("numpy.libs"), *folder.parent.glob("numpy-*.dist-info")]
+    return tuple(path for path in beside if path.is_dir())
+
+
+@cache
+def find_world() -> World:
+    """What this interpreter needs; FileNotFoundError or CalledProcessError if it is unusual."""
+    python, library, numpy = Path(sys.executable), Path(os.__file__).parent, _numpy()
+    said = subprocess.run(
+        [python, "-s", "-S", "-B", "-c", ASK, numpy.parent],
+        env={"OPENBLAS_NUM_THREADS": "1", **_search_path()},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+    )
+    names, modules = ([Path(name) for name in names] for names in json.loads(said.stdout))
+    loader = next(path for path in names if path.name.startswith(("ld-", "ld.so", "ld64")))
+    own = (*_of_numpy(numpy), library, *modules)
+    shared = [path for path in names if path != loader and path.is_absolute()]
+    return World(
+        python.resolve(),
+        library,
+        tuple(path for path in modules if not path.is_relative_to(library)),
+        _of_numpy(numpy),
+        tuple(path for path in shared if not any(path.is_relative_to(home) for home in own)),
+        loader,
+    )
+
+
+def _search_path() -> dict[str, str]:
+    name = "LD_LIBRARY_PATH"
+    return {name: os.environ[name]} if name in os.environ else {}

@@ -1,0 +1,67 @@
+"""What isolation costs: starting a sandbox, and a worker in it, side by side, in milliseconds."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from grader import registry, sandbox
+from grader.client import Program, Worker
+from grader.sandbox.world import find_world
+
+STARTS, WORKERS = 10, 100
+SOURCE = "import numpy as np\n\ndef linear(x, weight):\n    return x @ weight\n"
+
+
+def _milliseconds(action: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    action()
+    return 1000 * (time.perf_counter() - begin)
+
+
+def _sandbox_starts(isolation: sandbox.Isolation, limits: registry.Limits) -> float:
+    """From nothing to the first worker's number, and all of it ended again."""
+
+    def once() -> None:
+        with sandbox.host(isolation, limits) as host:
+            Worker(host, math.inf).close()
+
+    return statistics.median(_milliseconds(once) for _ in range(STARTS))
+
+
+def _worker_serves(isolation: sandbox.Isolation, limits: registry.Limits) -> float:
+    """A worker forked, a small step loaded, one call answered, the worker ended."""
+    x = np.ones((4, 8))
+
+    with sandbox.host(isolation, limits) as host:
+
+        def once() -> None:
+            worker = Worker(host, math.inf)
+            worker.load(Program("step", {"step": (SOURCE, "step.py")}))
+            worker.call("linear", [x, x.T], {})
+            worker.close()
+
+        once()
+        return statistics.median(_milliseconds(once) for _ in range(WORKERS))
+
+
+def main() -> None:
+    """Prints the table."""
+    limits, world = registry.load().limits, find_world()
+    kinds: list[sandbox.Isolation] = [
+        sandbox.Process(),
+        sandbox.ProcessPlus(world, limits),
+        sandbox.Bubblewrap(world, limits),
+    ]
+    print(f"{'isolation':<12}{'start and end':>16}{'worker':>12}   (ms, median)")
+    for kind in kinds:
+        started, served = _sandbox_starts(kind, limits), _worker_serves(kind, limits)
+        print(f"{kind.name:<12}{started:>16.1f}{served:>12.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Submissions as they lie in a class folder, written for a test."""
+
+import json
+import sys
+import zipfile
+
+import pytest
+
+FILE = "step02_scores.py"
+SOURCE = "def attention_scores(q, k):\n    return {}\n"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no such files on Windows")
+
+
+def source(mark="0"):
+    return SOURCE.format(mark)
+
+
+def notebook(mark="0"):
+    cells = [{"cell_type": "code", "metadata": {}, "source": source(mark)}]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def write(path, mark="0", when=None):
+    """A folder of one step file, a zip of it, a notebook, or a file, as the ending says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path, "w") as zipped:
+            date = when or (2026, 1, 1, 0, 0, 0)
+            zipped.writestr(zipfile.ZipInfo(FILE, date), source(mark))
+    elif path.suffix.lower() == ".ipynb":
+        path.write_text(notebook(mark))
+    elif path.suffix.lower() == ".py":
+        path.write_text(source(mark))
+    else:
+        write(path / FILE, mark)
+
+
+def packed(path, files):
+    with zipfile.ZipFile(path, "w") as zipped:
+        for name, text in files.items():
+            zipped.writestr(name, text)
+
+
+def spread(path, files):
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+
+
+# Names that an id may have.
+
+STRANGE = [
+    "..",
+    "...",
+    "a b",
+    "Ünal",
+    "漢字",
+    "🎉",
+    "a\nb",
+    "\x1b[31mred",
+    "=1+1",
+    "-rf",
+    "<script>alert(1)",
+    "x" * 240,
+    "\u202eevil",
+    "con",
+    "NUL.txt",
+    "e\u0301",
+    "é",
+    "a\udcff",
+]

@@ -1,0 +1,236 @@
+"""Zips: what is read out of them, and what hostile or broken ones are refused for."""
+
+import io
+import stat
+import struct
+import tracemalloc
+import zipfile
+
+import pytest
+
+from grader import archives
+from grader.archives import Archive
+from grader.folders import SubmissionError
+from grader.handins import submission
+
+FILE = "step02_scores.py"
+SOURCE = "def attention_scores(q, k):\n    return 0\n"
+
+
+def zipped(*members, method=zipfile.ZIP_DEFLATED):
+    """A zip's bytes, of (name or ZipInfo, text) pairs."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", method) as archive:
+        for name, text in members:
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+def info(name=FILE, **attributes):
+    made = zipfile.ZipInfo(name)
+    for attribute, value in attributes.items():
+        setattr(made, attribute, value)
+    return made
+
+
+@pytest.fixture
+def read(steps):
+    """read(bytes): the submission in a zip."""
+    return lambda data: submission("alice", Archive.open(io.BytesIO(data)), steps)
+
+
+# What is taken.
+
+TAKEN = {
+    "deflated": zipped((FILE, SOURCE)),
+    "stored": zipped((FILE, SOURCE), method=zipfile.ZIP_STORED),
+    "backslashes": zipped((info("work\\" + FILE), SOURCE)),
+    "a dot before": zipped(("./" + FILE, SOURCE)),
+    "behind other bytes": b"#!/bin/sh\nexit\n" + zipped((FILE, SOURCE)),
+    "before other bytes": zipped((FILE, SOURCE)) + b"\n" * 30,
+    "with folders": zipped(("work/", ""), ("work/" + FILE, SOURCE)),
+    "litter beside": zipped(("__MACOSX/._" + FILE, "x"), (".DS_Store", "x"), (FILE, SOURCE)),
+    "a link beside": zipped(
+        (info("python", external_attr=(stat.S_IFLNK | 0o777) << 16), "/usr/bin/python"),
+        (FILE, SOURCE),
+    ),
+    "no date": zipped((info(date_time=(1980, 0, 0, 0, 0, 0)), SOURCE)),
+    "10,000 other files": zipped((FILE, SOURCE), *((f"lib/{n}.txt", "") for n in range(10_000))),
+}
+
+
+@pytest.mark.parametrize("data", TAKEN.values(), ids=TAKEN.keys())
+def test_step_file_is_taken(read, data):
+    taken = read(data)
+    assert (dict(taken.sources), dict(taken.refused)) == ({"step02_scores": SOURCE}, {})
+
+
+# What costs a step.
+
+
+def mode(kind):
+    return info(external_attr=(kind | 0o644) << 16)
+
+
+def patched(data, signature, offset, value):
+    """The zip with bytes changed in the first header of that kind."""
+    at = data.index(signature) + offset
+    return data[:at] + value + data[at + len(value) :]
+
+
+def everywhere(data, local, central, value):
+    """The zip with bytes changed in the first local header and in the directory."""
+    return patched(patched(data, b"PK\3\4", local, value), b"PK\1\2", central, value)
+
+
+def twice():
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        return zipped((FILE, SOURCE), (FILE, "x = 1\n"))
+
+
+def damaged():
+    data = bytearray(zipped((FILE, SOURCE), method=zipfile.ZIP_STORED))
+    data[data.index(b"return")] ^= 1
+    return bytes(data)
+
+
+PLAIN = zipped((FILE, SOURCE))
+COSTLY = {
+    "link": (lambda: zipped((mode(stat.S_IFLNK), "/etc/passwd")), "it is not a regular file"),
+    "device": (lambda: zipped((mode(stat.S_IFCHR), "")), "it is not a regular file"),
+    "pipe": (lambda: zipped((mode(stat.S_IFIFO), "")), "it is not a regular file"),
+    "twice": (twice, "the archive has it twice"),
+    "encrypted": (lambda: everywhere(PLAIN, 6, 8, b"\1\0"), "it is encrypted"),
+    "rare compression": (
+        lambda: zipped((FILE, SOURCE), method=zipfile.ZIP_LZMA),
+        "it is compressed in a way that few programs know",
+    ),
+    "unknown compression": (
+        lambda: everywhere(PLAIN, 8, 10, b"\x63\0"),
+        "it is compressed in a way that few programs know",
+    ),
+    "bomb": (
+        lambda: zipped((FILE, b"#" * 50_000_000)),
+        "it unpacks to more than 200 times its size",
+    ),
+    "too long": (
+        lambda: zipped((FILE, b"#" * 1_000_001), method=zipfile.ZIP_STORED),
+        "it is longer than 1,000,000 bytes",
+    ),
+    "damaged": (damaged, "the archive is damaged there"),
+    "says it is shorter": (
+        lambda: patched(PLAIN, b"PK\1\2", 24, struct.pack("<L", 5)),
+        "the archive is damaged there",
+    ),
+    "another name inside": (
+        lambda: patched(PLAIN, b"PK\3\4", 30, b"STEP"),
+        "the archive is damaged there",
+    ),
+    "not UTF-8": (lambda: zipped((FILE, b"# caf\xe9")), "it is not UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize(("make", "reason"), COSTLY.values(), ids=COSTLY.keys())
+def test_member_is_refused_with_a_sentence(read, make, reason):
+    taken = read(make())
+    assert dict(taken.sources) == {}
+    assert dict(taken.refused) == {"step02_scores": f"{FILE} cannot be read: {reason}."}
+
+
+def test_refused_member_costs_its_step_only(read):
+    taken = read(zipped((mode(stat.S_IFLNK), "/etc/passwd"), ("step03_mask.py", "x = 1\n")))
+    assert dict(taken.sources) == {"step03_mask": "x = 1\n"}
+
+
+def test_name_that_differs_by_case_is_told(read):
+    taken = read(zipped((FILE, SOURCE), (FILE.upper(), "x = 1\n")))
+    assert dict(taken.sources) == {"step02_scores": SOURCE}
+    assert taken.warnings == (f"{FILE.upper()} is ignored: no step file has that name.",)
+
+
+# What costs everything.
+
+OUTSIDE = "it has a member with a path that is not allowed"
+
+
+def overlapping():
+    """Two names for the same bytes."""
+    data = zipped((FILE, SOURCE), ("step03_mask.py", SOURCE))
+    second = data.rindex(b"PK\1\2")
+    return data[: second + 42] + struct.pack("<L", 0) + data[second + 46 :]
+
+
+def lying_about_the_directory():
+    """An end record that claims a directory of 4 GiB."""
+    return PLAIN[:-10] + struct.pack("<L", 2**32 - 2) + PLAIN[-6:]
+
+
+def zip64(size):
+    """A zip64 end record with a directory of any size."""
+    end = PLAIN[-22:]
+    record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, 0)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(PLAIN) - 22, 1)
+    last = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 2**32 - 1, 2**32 - 1, 0)
+    assert len(end) == len(last)
+    return PLAIN[:-22] + record + locator + last
+
+
+BROKEN = "it is no zip archive, or a damaged one"
+FATAL = {
+    "out by dots": (lambda: zipped(("../" + FILE, SOURCE)), OUTSIDE),
+    "dots further down": (lambda: zipped((FILE, SOURCE), ("a/../../b", "")), OUTSIDE),
+    "dots at the end": (lambda: zipped((FILE, SOURCE), (info("a/.."), "")), OUTSIDE),
+    "absolute": (lambda: zipped((info("/" + FILE), SOURCE)), OUTSIDE),
+    "a drive": (lambda: zipped((info("C:" + FILE), SOURCE)), OUTSIDE),
+    "out by backslashes": (lambda: zipped((info("..\\" + FILE), SOURCE)), OUTSIDE),
+    "a network path": (lambda: zipped((info("\\\\host\\" + FILE), SOURCE)), OUTSIDE),
+    "a line end in a name": (lambda: zipped((FILE, SOURCE), (info("a\nb"), "")), OUTSIDE),
+    "overlapping": (overlapping, "its members overlap"),
+    "truncated": (lambda: PLAIN[:-30], BROKEN),
+    "only the end": (lambda: PLAIN[-22:], BROKEN),
+    "nothing": (lambda: b"", BROKEN),
+    "a tar": (lambda: FILE.encode().ljust(10_240, b"\0"), BROKEN),
+    "directory of 4 GiB": (lying_about_the_directory, "its table of contents is too long|damaged"),
+    "zip64 of an exabyte": (lambda: zip64(2**60), "its table of contents is too long|damaged"),
+    "zip64 of no size": (lambda: zip64(2**64 - 1), "its table of contents is too long|damaged"),
+    "too many": (
+        lambda: zipped(*((f"{n}.txt", "") for n in range(20_001))),
+        "it holds more than 20,000 files",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "reason"), FATAL.values(), ids=FATAL.keys())
+def test_archive_is_refused(read, make, reason):
+    with pytest.raises(SubmissionError, match=reason):
+        read(make())
+
+
+def test_giant_archive_is_refused(read, tmp_path, steps):
+    with (tmp_path / "giant").open("wb+") as file:
+        file.truncate(archives.MAX_ARCHIVE + 1)
+        with pytest.raises(SubmissionError, match="it is larger than 200 MiB"):
+            Archive.open(file)
+
+
+def test_long_directory_is_not_read(read):
+    """A directory that is really there, and longer than any submission's."""
+    data = zipped(*((f"{n}-{'x' * 400}.txt", "") for n in range(10_000)))
+    with pytest.raises(SubmissionError, match="its table of contents is too long"):
+        read(data)
+
+
+def test_bomb_takes_no_memory(read):
+    bomb = zipped((FILE, bytes(50_000_000)), ("step03_mask.ipynb", bytes(50_000_000)))
+    tracemalloc.start()
+    try:
+        read(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_is_unpacked(read, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    read(zipped((FILE, SOURCE), ("other.txt", "x")))
+    assert list(tmp_path.iterdir()) == []

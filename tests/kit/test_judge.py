@@ -1,0 +1,141 @@
+"""Judge processes: one that is lost is replaced, one that cannot judge says why."""
+
+import os
+import signal
+import threading
+from dataclasses import replace
+
+import pytest
+
+from grader import judge
+from grader.judge import Exam, Judge, JudgeLost, JudgeRefuses
+from grader.submission import Submission
+from grader.version import kit_digest
+
+from .conftest import ROOT
+
+STEP = "step02_scores"
+EXAM = Exam("visible", 0, "process", (STEP,), kit_digest())
+
+
+@pytest.fixture(autouse=True)
+def _dismissed():
+    yield
+    judge.dismiss()
+
+
+def right(student="alice"):
+    text = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
+    return Submission(student, {STEP: text})
+
+
+def score(outcome):
+    return outcome.report.score / outcome.report.max_score
+
+
+def test_judge_grades_one_after_the_other():
+    wrong = Submission("bob", {STEP: "def attention_scores(q, k):\n    return q\n"})
+    scores = [score(judge.graded(EXAM, one)) for one in (right(), wrong, right(), wrong)]
+    assert scores == [1.0, 0.0, 1.0, 0.0]
+    assert len(judge._idle[EXAM]) == 1
+
+
+def test_wrong_work_gets_its_cause_from_a_judge_too():
+    text = (
+        "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+    )
+    outcome = judge.graded(EXAM, Submission("bob", {STEP: text}))
+    causes = {c.diagnosis.misconception for c in outcome.report.steps[0].checks if c.diagnosis}
+    assert causes == {"score_no_scale"}
+
+
+def test_idle_judge_that_was_killed_is_replaced():
+    judge.graded(EXAM, right())
+    (idle,) = judge._idle[EXAM]
+    os.kill(idle.process.pid, signal.SIGKILL)
+    idle.process.wait()
+    assert score(judge.graded(EXAM, right())) == 1.0
+
+
+def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
+    lost = []
+
+    def grade(self, submission):
+        if len(lost) < 1:
+            lost.append(self.process.pid)
+            os.kill(self.process.pid, signal.SIGKILL)
+        return Judge_grade(self, submission)
+
+    Judge_grade = Judge.grade
+    monkeypatch.setattr(Judge, "grade", grade)
+    assert score(judge.graded(EXAM, right())) == 1.0
+    assert len(lost) == 1
+
+
+def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monkeypatch):
+    def grade(self, submission):
+        if submission.id == "killer":
+            os.kill(self.process.pid, signal.SIGKILL)
+        return Judge_grade(self, submission)
+
+    Judge_grade = Judge.grade
+    monkeypatch.setattr(Judge, "grade", grade)
+    outcome = judge.graded(EXAM, right("killer"))
+    assert outcome.report is None
+    assert outcome.reason == "The judge was lost twice while it was judged: it ended."
+    assert score(judge.graded(EXAM, right())) == 1.0
+
+
+def test_judge_that_does_not_answer_is_killed():
+    one = Judge(EXAM)
+    one.seconds = 0.0
+    with pytest.raises(JudgeLost, match="it did not answer in time"):
+        one.grade(right())
+    assert one.process.wait(5) == -signal.SIGKILL
+    one.close()
+
+
+def test_kit_of_another_version_refuses():
+    with pytest.raises(JudgeRefuses, match="install the same everywhere"):
+        judge.graded(replace(EXAM, kit="another"), right())
+
+
+def test_isolation_that_is_not_there_refuses():
+    with pytest.raises(JudgeRefuses, match="nonsense"):
+        judge.graded(replace(EXAM, isolation="nonsense"), right())
+
+
+def test_judges_end_when_they_are_dismissed():
+    judge.graded(EXAM, right())
+    (idle,) = judge._idle[EXAM]
+    judge.dismiss()
+    assert idle.process.poll() == 0
+
+
+def test_stopping_ends_judges_at_work(monkeypatch):
+    monkeypatch.setattr(judge, "_stopped", threading.Event())
+    at_work = threading.Event()
+    raised = []
+
+    def grade(self, submission):
+        at_work.set()
+        return self._ask({"never": "sent"}, 60.0) if self.process.wait() else None
+
+    def run():
+        try:
+            judge.graded(EXAM, right())
+        except JudgeRefuses as error:
+            raised.append(str(error))
+
+    monkeypatch.setattr(Judge, "grade", grade)
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert at_work.wait(60)
+    judge.stop()
+    thread.join(60)
+    assert raised == ["grading was stopped"]
+
+
+def test_digest_of_the_kit_is_the_same_each_time():
+    kit_digest.cache_clear()
+    assert kit_digest() == EXAM.kit
