@@ -16,7 +16,7 @@ from grader.classsummary import BINS, Row, Spread, Summary
 from grader.names import safe_name
 from grader.page import SIGNS, template
 from grader.plain import one_line
-from grader.records import Alike
+from grader.records import Alike, Status
 
 NAMED = 10  # who made a mistake, at a glance
 LISTED = 200  # and when unfolded; the table of all students has everyone
@@ -79,6 +79,11 @@ def marks(row: Row, steps: Iterable[str]) -> str:
     return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
 
 
+def passed(row: Row) -> int:
+    """How many steps passed."""
+    return sum(mark is Status.PASSED for mark in row.marks.values())
+
+
 def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
     """The page, in pieces. alike is listed for a human to look at, and decides nothing."""
     script, spread = _script(), summary.spread
@@ -95,5 +100,6 @@ def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
         "safe_name": safe_name,
         "short": short,
         "marks": marks,
+        "passed": passed,
     }
     return template("class.html").generate(data)

@@ -16,12 +16,12 @@ import click
 
 from grader import registry as registry_module
 from grader.problem import Problem, need_torch, steps_named
-from grader.registry import ROOT, Registry, Step
+from grader.registry import ROOT, Limits, Registry, Step
 
 if TYPE_CHECKING:
     from grader.grading import Grader
     from grader.records import Report, StepVerdict
-    from grader.sandbox import Host
+    from grader.sandbox import Host, Isolation
     from grader.submission import Submission
     from grader.terminal import Printer
 
@@ -65,13 +65,13 @@ _submission = click.option(
     "--submission",
     type=click.Path(path_type=Path),
     default=EXERCISES,
-    help="The folder with the step files; the exercises if not given.",
+    help="A folder of step files, a zip of one, or a notebook; the exercises if not given.",
 )
 _isolation = click.option(
     "--isolation",
-    type=click.Choice(["auto", "process", "bubblewrap"]),
+    type=click.Choice(["auto", "process", "process+", "bubblewrap"]),
     default="auto",
-    help="What the submission's code runs in.",
+    help="What the submission's code runs in; auto is process, for one's own code.",
 )
 
 
@@ -121,6 +121,17 @@ def _shown(path: Path) -> str:
     return f"{path}{os.sep if path.is_dir() else ''}"
 
 
+def _isolated(name: str, limits: Limits) -> Isolation:
+    """One's own code needs no sandbox; one that is asked for is probed first."""
+    if name in ("auto", "process"):
+        from grader.sandbox import Process
+
+        return Process()
+    from grader.probe import isolation_for_grading
+
+    return isolation_for_grading(name, limits)
+
+
 @contextlib.contextmanager
 def _hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
     """Hosts for workers. Entered first of all: NumPy loads in them while the rest loads here."""
@@ -128,7 +139,7 @@ def _hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host
 
     try:
         with contextlib.ExitStack() as stack:
-            isolated = sandbox.isolation_named(isolation)
+            isolated = _isolated(isolation, registry.limits)
             start = functools.partial(sandbox.host, isolated, registry.limits)
             yield [stack.enter_context(start()) for _ in range(count)]
     except (sandbox.SandboxError, registry_module.KitError) as error:
@@ -174,6 +185,10 @@ def _submitted(folder: Path, registry: Registry) -> Submission:
     from grader.submission import SubmissionError, read_folder
 
     try:
+        if folder.is_file():
+            from grader import intake
+
+            return intake.read(intake.alone(folder), registry)
         return read_folder(folder, registry)
     except SubmissionError as error:
         raise Problem(str(error)) from None
@@ -218,7 +233,7 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    path = f"{_shown(folder)}{todo.step}.py"
+    path = f"{_shown(folder)}{todo.step}.py" if folder.is_dir() else _shown(folder)
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
     again = "make exam" if suite == "hidden" else "make check"
     printer.line(f"\n{verb} {path}, then `{again}` again.")

@@ -108,6 +108,26 @@ def _unwritable(error: OSError) -> NoReturn:
     raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
 
 
+def _check_own(format_: str, own: Path | None) -> None:
+    merges = isinstance(FORMATS[format_], Into)
+    if merges and own is None:
+        raise Problem(f"--format {format_} needs --into FILE: your own export, which is filled in")
+    if own is not None and not merges:
+        raise Problem(f"--into goes with canvas and moodle, not with {format_}")
+
+
+def _write(
+    kind: Each | One | Into, class_: Iterable[Graded], options: Options, own: Path | None, out: Path
+) -> None:
+    if isinstance(kind, Into):
+        assert own is not None  # it was checked
+        _into(kind, class_, options, own, out)
+    elif isinstance(kind, One):
+        _one(kind, class_, options, out)
+    else:
+        _each(kind, class_, options, out)
+
+
 @click.command("export")
 @click.argument("graded", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), required=True)
@@ -126,22 +146,11 @@ def export(
     out: Path,
 ) -> None:
     """Writes the results in GRADED, which `grade` wrote, for another program."""
-    kind = FORMATS[format_]
     options = _options(assignment, column, feedback_column)
-    if (own is None) == isinstance(kind, Into):
-        raise Problem(
-            f"--format {format_} needs --into FILE: your own export, which is filled in"
-            if own is None
-            else f"--into goes with canvas and moodle, not with {format_}"
-        )
+    _check_own(format_, own)
     try:
         class_ = gradebook_in(graded).graded()
-        if isinstance(kind, Into) and own is not None:
-            _into(kind, class_, options, own, out)
-        elif isinstance(kind, One):
-            _one(kind, class_, options, out)
-        elif isinstance(kind, Each):
-            _each(kind, class_, options, out)
+        _write(FORMATS[format_], class_, options, own, out)
     except OSError as error:
         _unwritable(error)
 

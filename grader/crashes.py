@@ -33,9 +33,15 @@ class Known:
         return self.allowed is None or all(n in self.allowed for n in lengths)
 
     def label(self, length: int) -> str:
-        """The length, and which sizes of the case are as large: `5 (as T_k)`."""
+        """The length, and which sizes of the case are as large: `5 (T_k is 5)`.
+
+        Whether it is that size, or just as long, is not known here, and so is not said.
+        """
         names = self.names.get(length, ())
-        return f"{length} (as {' and '.join(names)})" if names and length > 1 else str(length)
+        if not names or length == 1:
+            return str(length)
+        verb = "is" if len(names) == 1 else "are"
+        return f"{length} ({' and '.join(names)} {verb} {length})"
 
 
 def known(sizes: Mapping[str, object], shapes: Sequence[Shape], *, visible: bool) -> Known:
@@ -206,6 +212,7 @@ NOTHING = _fixed(
 )
 CALLED = _fixed("A function was called with more, fewer or other arguments than it takes.")
 NUMBER = _fixed("There is a single number where the code expects an array with axes.")
+OPERANDS = _fixed("A matrix product needs arrays with axes, and got a single number or None.")
 INDEX = _fixed("What is used as an index is no integer.")
 
 STACKED = _fixed("Arrays that are stacked must all have the same shape.")
@@ -235,6 +242,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
     ("ValueError", r"operands could not be broadcast together with remapped shapes .*", _einsum),
     ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
+    ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
     ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
     ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _joined),
     ("ValueError", rf"all the input arrays must have same number .*{DIMENSIONS}", _dimensions),

@@ -157,8 +157,8 @@ class Grader:
     def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
         """What can be said of a function's wrong results in all cases of its checks."""
         function = attempt.step.function(name)
-        checks = [self.bench.called(check) for check in function.checks]
         try:
+            checks = [self.bench.called(check) for check in function.checks]
             given = self.bench.make_given(attempt.step)
             host, program = self.bench.host, attempt.program
             tried = survey(host, program, attempt.step, function, checks, given)

@@ -73,6 +73,12 @@ def resized(sizes: Sizes, *key: object) -> dict[str, Any]:
     return {name: grow(size) for name, size in sizes.items()}
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, which nobody can write into any more."""
+    array.flags.writeable = False
+    return array
+
+
 def mapped(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
     """The same nest of dicts, lists and tuples, with every array changed."""
     if isinstance(value, np.ndarray):

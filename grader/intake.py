@@ -163,7 +163,7 @@ def entries(path: Path, registry: Registry) -> list[Entry]:
 
 def alone(path: Path) -> Entry:
     """One submission that is given by its own path: a folder, a zip or a notebook."""
-    path = path.absolute()
+    path = path.resolve()
     is_folder = path.is_dir()
     student = path.name if is_folder else layouts.stem(path.name)
     return Entry(student, path.parent, (Attempt((path.name,)),), "folder" if is_folder else "file")

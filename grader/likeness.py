@@ -8,6 +8,7 @@ What everybody writes says nothing about anybody, so in both only what few share
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 from collections import Counter, defaultdict
@@ -25,8 +26,10 @@ FEW = 5
 FEW_SHARE = 0.02
 MAX_WRITTEN = 10_000  # characters of a step that are compared: four times the longest solution
 GRAM, WINDOW = 25, 5  # tokens that must agree in a row; a fingerprint in every WINDOW of them
+MOST_TEXTS = 10  # different texts that may share a fingerprint before it is common
 LEAST_RARE = 60  # tokens of rare code that two must share
 LEAST_SHARE = 0.8  # of the rare code of the shorter
+CACHED = 1000  # fingerprints that are kept while pairs are compared
 
 
 def few(students: int) -> int:
@@ -142,19 +145,21 @@ def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -
 def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]]:
     """Who has each rare fingerprint, by tokens, and the fingerprints that are common.
 
-    A list that grows beyond `few` is emptied at once: time and memory stay linear in the class.
+    The list of one that turns out to be common is dropped at once: a fingerprint makes at most
+    MOST_TEXTS² / 2 pairs, so time and memory grow with the class and not with its square.
     """
     most = few(sum(map(len, people.values())))
     having: defaultdict[int, list[str]] = defaultdict(list)
     count: Counter[int] = Counter()
+    common: set[int] = set()
     for tokens, students in people.items():
-        for key in _fingerprint(tokens).hashes:
+        for key in _fingerprint(tokens).hashes - common:
+            having[key].append(tokens)
             count[key] += len(students)
-            if count[key] <= most:
-                having[key].append(tokens)
-            else:
-                having.pop(key, None)
-    return dict(having), {key for key, number in count.items() if number > most}
+            if count[key] > most or len(having[key]) > MOST_TEXTS:
+                common.add(key)
+                del having[key], count[key]
+    return dict(having), common
 
 
 def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
@@ -193,9 +198,10 @@ def near_sources(
     with lexer(seconds) if seconds else lexer() as lexing:
         people, lost = _tokens(texts, lexing)
     having, common = _index(people)
+    rare = functools.lru_cache(CACHED)(lambda tokens: _fingerprint(tokens, common))
     found = list(_same_texts(people, step, common))
-    for one, other in _candidates(having):
-        share = _likeness(_fingerprint(one, common), _fingerprint(other, common))
+    for one, other in sorted(_candidates(having)):
+        share = _likeness(rare(one), rare(other))
         if share >= LEAST_SHARE:
             students = (*people[one], *people[other])
             found.append(Alike(students, step, "Nearly the same code.", share))

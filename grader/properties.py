@@ -161,7 +161,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
 PARTLY = [
     Property(
         "not_zero",
-        "The whole result should be 0 there.",
+        "What is wrong should be 0 throughout.",
         MASKED,
         resemblance.not_zero,
     ),
@@ -282,7 +282,8 @@ def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
     if not parts:
         return None
     mine = [one for one in tried if one.part in parts]
-    found = [fact for fact in _facts(mine, takes) if fact is not None][:2]
+    with np.errstate(all="ignore"):
+        found = [fact for fact in _facts(mine, takes) if fact is not None][:2]
     if not found:
         return None
     name = f"{', '.join(parts)}: " if parts[0] else ""
@@ -339,7 +340,7 @@ def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
         return None
     return Fact(
         "answers_differ",
-        f"In {count} case{'s' * (count > 1)} the same question got different answers.",
+        f"In {count} case{'s' * (count > 1)} the same question was answered differently.",
         "What does the function keep from one call to the next, or draw at random?",
     )
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,81 +85,111 @@ def _text(tag: bytes, text: str) -> bytes:
     return tag + _U32.pack(len(data)) + data
 
 
-def _array(array: NDArray[Any], layout: int, writable: bool) -> list[bytes]:
-    dtype = array.dtype.newbyteorder("<").str.encode()
-    shape = b"".join(_U64.pack(size) for size in array.shape)
-    head = bytes([len(dtype)]) + dtype + bytes([array.ndim]) + shape + bytes([layout, writable])
-    return [b"A", head, np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()]
+@lru_cache(maxsize=4096)
+def _key(text: str) -> bytes:
+    """The few names that all requests are made of; never a whole source."""
+    return _text(b"", text)
 
 
-def _pieces(value: Any) -> list[bytes]:
+@lru_cache(maxsize=64)
+def _dtype(dtype: np.dtype[Any]) -> tuple[bytes, np.dtype[Any]]:
+    """The head of an array of that type, and the type in which its numbers cross."""
+    sent = dtype.newbyteorder("<")
+    code = sent.str.encode()
+    return b"A" + bytes([len(code)]) + code, sent
+
+
+def _array(array: NDArray[Any], layout: int, writable: bool) -> bytes:
+    head, dtype = _dtype(array.dtype)
+    shape = struct.pack(f">{array.ndim}Q", *array.shape)
+    raw = array.astype(dtype, copy=False).tobytes()
+    return b"".join((head, bytes([array.ndim]), shape, bytes([layout, writable]), raw))
+
+
+def _write(value: Any, put: Callable[[bytes], None]) -> None:
+    """Hands on the value's bytes, piece by piece; what there is most of comes first."""
     match value:
-        case None:
-            return [b"N"]
-        case bool():
-            return [b"T" if value else b"F"]
-        case int():
-            return [_text(b"I", str(value))]
-        case float():
-            return [b"D", _F64.pack(value)]
-        case str():
-            return [_text(b"S", value)]
-        case Handle(number):
-            return [b"H", _U64.pack(number)]
-        case Laid(array, layout, writable):
-            return _array(array, LAYOUTS[layout], writable)
-        case Counted(array):
-            return _array(array, COUNTED, False)
-        case np.ndarray() | np.generic():
-            return _array(np.asarray(value), 0, True)
-        case list() | tuple():
-            head = (b"L" if isinstance(value, list) else b"U") + _U32.pack(len(value))
-            return [head, *(piece for item in value for piece in _pieces(item))]
+        case np.ndarray():
+            put(_array(value, 0, True))
         case dict():
-            items = [[_text(b"", key), *_pieces(item)] for key, item in value.items()]
-            return [b"M" + _U32.pack(len(value)), *(piece for item in items for piece in item)]
-    raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
+            put(b"M" + _U32.pack(len(value)))
+            for key, item in value.items():
+                put(_key(key))
+                _write(item, put)
+        case list() | tuple():
+            put((b"L" if isinstance(value, list) else b"U") + _U32.pack(len(value)))
+            for item in value:
+                _write(item, put)
+        case str():
+            put(_text(b"S", value))
+        case None:
+            put(b"N")
+        case bool():
+            put(b"T" if value else b"F")
+        case int():
+            put(_text(b"I", str(value)))
+        case float():
+            put(b"D" + _F64.pack(value))
+        case Handle(number):
+            put(b"H" + _U64.pack(number))
+        case Laid(array, layout, writable):
+            put(_array(array, LAYOUTS[layout], writable))
+        case Counted(array):
+            put(_array(array, COUNTED, False))
+        case np.generic():
+            put(_array(np.asarray(value), 0, True))
+        case _:
+            raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
 
 
 def encode(value: Any) -> bytes:
     """The value as bytes; TypeError for a type that has no encoding."""
-    return b"".join(_pieces(value))
+    pieces: list[bytes] = []
+    _write(value, pieces.append)
+    return b"".join(pieces)
 
 
 class _Reader:
     """Reads one value, counting what it takes before it takes it."""
 
-    def __init__(self, data: memoryview) -> None:
+    def __init__(self, data: bytes) -> None:
         self.data = data
+        self.size = len(data)
         self.at = 0
         self.items = 0
 
-    def take(self, size: int) -> memoryview:
-        if size > len(self.data) - self.at:
+    def past(self, size: int) -> int:
+        """Where the next so many bytes begin, which are then behind."""
+        at = self.at
+        if size > self.size - at:
             raise ProtocolError("the value ends too soon")
-        self.at += size
-        return self.data[self.at - size : self.at]
+        self.at = at + size
+        return at
+
+    def take(self, size: int) -> bytes:
+        at = self.past(size)
+        return self.data[at : at + size]
 
     def count(self) -> int:
-        (number,) = _U32.unpack(self.take(4))
-        return int(number)
+        number: int = _U32.unpack_from(self.data, self.past(4))[0]
+        return number
 
     def text(self) -> str:
         size = self.count()
         if size > MAX_TEXT:
             raise ProtocolError("a text that is too long")
-        return bytes(self.take(size)).decode("utf-8", "replace")
+        return self.take(size).decode("utf-8", "replace")
 
     def array(self) -> NDArray[Any]:
-        dtype = _DTYPES.get(bytes(self.take(self.take(1)[0])))
+        dtype = _DTYPES.get(self.take(self.take(1)[0]))
         if dtype is None:
             raise ProtocolError("an array of a type that is not allowed")
         dimensions = self.take(1)[0]
         if dimensions > MAX_DIMENSIONS:
             raise ProtocolError("an array of too many dimensions")
-        shape = tuple(int(_U64.unpack(self.take(8))[0]) for _ in range(dimensions))
-        self.take(2)  # the layout, which only the worker acts on
-        raw = bytes(self.take(math.prod(shape) * dtype.itemsize))
+        shape = struct.unpack_from(f">{dimensions}Q", self.data, self.past(8 * dimensions))
+        self.past(2)  # the layout, which only the worker acts on
+        raw = self.take(math.prod(shape) * dtype.itemsize)
         if math.prod(size or 1 for size in shape) > MAX_FRAME:
             raise ProtocolError("an empty array of an impossible shape")
         array: NDArray[Any] = np.frombuffer(raw, dtype)
@@ -194,7 +226,7 @@ class _Reader:
     def value(self, depth: int = 0) -> Any:
         if depth > MAX_DEPTH:
             raise ProtocolError("nested too deeply")
-        tag = bytes(self.take(1))
+        tag = self.take(1)
         if tag in _CONSTANTS:
             return _CONSTANTS[tag]
         match tag:
@@ -226,7 +258,7 @@ def decode(data: bytes) -> Any:
     """The value in these bytes; ProtocolError unless they are exactly one allowed value."""
     if len(data) > MAX_FRAME:
         raise ProtocolError("too large")
-    reader = _Reader(memoryview(data))
+    reader = _Reader(bytes(data))
     value = reader.value()
     if reader.at != len(data):
         raise ProtocolError("more than one value")

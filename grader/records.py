@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Any
 
 SCHEMA = "nopeek/report/1"
@@ -156,13 +157,26 @@ def step_from_dict(data: dict[str, Any]) -> StepVerdict:
     return StepVerdict(**{**data, "status": Status(data["status"]), "checks": checks})
 
 
-def _finite(data: Any) -> Any:
-    """The same data with strings for numbers that JSON does not have."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
+@cache
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The names of a record's fields; None for any other type."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _plain(data: Any) -> Any:
+    """Records, tuples and dicts as JSON data, with strings for numbers that JSON does not have."""
+    if data is None or isinstance(data, (str, int)):
+        return data
+    if isinstance(data, float):
+        return data if math.isfinite(data) else str(data)
     if isinstance(data, (list, tuple)):
-        return [_finite(item) for item in data]
-    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+        return [_plain(item) for item in data]
+    names = _fields(type(data))  # type: ignore[arg-type]  # a type is hashable
+    if names is None:
+        return {key: _plain(value) for key, value in data.items()}
+    return {name: _plain(getattr(data, name)) for name in names}
 
 
 @dataclass(frozen=True)
@@ -208,7 +222,7 @@ class Report:
             "held": dict(self.held),
             "score": self.score,
             "max_score": self.max_score,
-            "steps": [_finite(dataclasses.asdict(step)) for step in self.steps],
+            "steps": [_plain(step) for step in self.steps],
         }
 
 

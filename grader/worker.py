@@ -45,6 +45,8 @@ MAX_PRINTED = 4000
 MAX_TEXT = 2000
 MAX_KEPT = 64
 PACKAGE = "exercises"
+CONSTANTS = {ord("N"): None, ord("T"): True, ord("F"): False}
+DTYPES = {}
 CONTAINERS = ((b"L", list), (b"U", tuple), (b"M", dict))
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -72,15 +74,23 @@ def _layout(flat, layout, writable):
         array = flat[..., ::-1].copy()[..., ::-1]
     elif layout == 4:
         array = flat.view(Counting)
-    array.flags.writeable = bool(writable)
+    if not writable:
+        array.flags.writeable = False
     return array
+
+
+def _dtype(code):
+    """The type of that name, which is worked out once."""
+    if code not in DTYPES:
+        DTYPES[code] = np.dtype(code.decode())
+    return DTYPES[code]
 
 
 def _read_array(data, at):
     end = at + 1 + data[at]
-    dtype = np.dtype(bytes(data[at + 1 : end]).decode())
+    dtype = _dtype(bytes(data[at + 1 : end]))
     at, ndim = end + 1, data[end]
-    shape = tuple(U64.unpack_from(data, at + 8 * i)[0] for i in range(ndim))
+    shape = struct.unpack_from(f">{ndim}Q", data, at)
     at += 8 * ndim
     layout, writable = data[at], data[at + 1]
     at += 2
@@ -94,21 +104,28 @@ def _read_text(data, at):
 
 
 def _read(data, at, kept):
-    tag, at = data[at : at + 1], at + 1
-    if tag in (b"N", b"T", b"F"):
-        return {b"N": None, b"T": True, b"F": False}[bytes(tag)], at
-    if tag == b"D":
-        return F64.unpack_from(data, at)[0], at + 8
-    if tag == b"H":
-        return kept[U64.unpack_from(data, at)[0]], at + 8
-    if tag == b"A":
+    """The value that begins there, and where the next one does; most are arrays and texts."""
+    tag, at = data[at], at + 1
+    if tag == ord("A"):
         return _read_array(data, at)
-    if tag in (b"I", b"S"):
+    if tag == ord("S"):
+        return _read_text(data, at)
+    if tag in CONSTANTS:
+        return CONSTANTS[tag], at
+    if tag == ord("D"):
+        return F64.unpack_from(data, at)[0], at + 8
+    if tag == ord("H"):
+        return kept[U64.unpack_from(data, at)[0]], at + 8
+    if tag == ord("I"):
         text, at = _read_text(data, at)
-        return (int(text) if tag == b"I" else text), at
+        return int(text), at
+    return _read_items(tag, data, at, kept)
+
+
+def _read_items(tag, data, at, kept):
     (size,) = U32.unpack_from(data, at)
     at += 4
-    if tag == b"M":
+    if tag == ord("M"):
         mapping = {}
         for _ in range(size):
             key, at = _read_text(data, at)
@@ -118,7 +135,7 @@ def _read(data, at, kept):
     for _ in range(size):
         item, at = _read(data, at, kept)
         items.append(item)
-    return (items if tag == b"L" else tuple(items)), at
+    return (items if tag == ord("L") else tuple(items)), at
 
 
 def _text(tag, text):

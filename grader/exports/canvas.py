@@ -42,32 +42,34 @@ def _points_row(table: list[Row]) -> int:
     raise ExportError("it has no row `Points Possible`: export the whole gradebook from Canvas")
 
 
+def _checked(text: str) -> list[Row]:
+    table = read(text)
+    if any(name not in [cell.text for cell in table[0]] for name in MUST):
+        raise ExportError("it is not a gradebook that Canvas exported: no columns Student and ID")
+    all_as_wide(table)
+    return table
+
+
+def _keys(table: list[Row], points: int) -> dict[str, set[int]]:
+    """Which rows go by a name, of those below the points."""
+    known = [place for place, cell in enumerate(table[0]) if cell.text in NAMES]
+    students = {number: row for number, row in enumerate(table) if number > points and row}
+    return keys_of({n: [row[i].text for i in known] for n, row in students.items()})
+
+
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     """The file with one column filled in; every other byte of it stays.
 
     A student is who has the id as ID, SIS User ID, SIS Login ID, Integration ID or name, exactly.
     """
-    table = read(text)
-    header = table[0]
-    if any(name not in [cell.text for cell in header] for name in MUST):
-        raise ExportError("it is not a gradebook that Canvas exported: no columns Student and ID")
-    all_as_wide(table)
-    at = _score_column(header, options.column)
+    table = _checked(text)
+    at = _score_column(table[0], options.column)
     points = _points_row(table)
     if "read only" in table[points][at].text:
         raise ExportError(f"Canvas computes the column {options.column!r} itself")
-    known = [place for place, cell in enumerate(header) if cell.text in NAMES]
-    students = {number: row for number, row in enumerate(table) if number > points and row}
-    keys = keys_of({n: [row[i].text for i in known] for n, row in students.items()})
-    placed = place(class_, keys)
+    placed = place(class_, _keys(table, points))
     most = amount(table[points][at].text)
     mark = decimal_mark(cell.text for cell in table[points])
     changes = {table[n][at]: score_text(r, most, mark) for n, r in placed.rows.items()}
-    return Merged(
-        replaced(text, changes),
-        len(changes),
-        placed.unmatched,
-        placed.ambiguous,
-        placed.not_graded,
-        scale_note(placed.rows, most),
-    )
+    notes = scale_note(placed.rows, most)
+    return placed.merged(replaced(text, changes), notes)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from grader.exports.cells import Cell
-from grader.exports.options import ExportError
+from grader.exports.options import ExportError, Merged
 from grader.records import Graded, Report
 
 Row = list[Cell]
@@ -23,6 +23,11 @@ class Placed:
     unmatched: tuple[str, ...]
     ambiguous: tuple[str, ...]
     not_graded: tuple[str, ...]
+
+    def merged(self, text: str, notes: tuple[str, ...]) -> Merged:
+        """What came of it, with the text that was made."""
+        lost = (self.unmatched, self.ambiguous, self.not_graded)
+        return Merged(text, len(self.rows), *lost, notes)
 
 
 def column(header: Row, name: str) -> int:

@@ -27,6 +27,7 @@ from grader.records import Graded, Report, Status
 
 GRADE, FEEDBACK = "Grade", "Feedback comments"
 PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
+NO_FEEDBACK = "No column `Feedback comments` was found: --feedback-column names it."
 KINDS = ("file", "onlinetext")
 
 
@@ -120,12 +121,5 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         changes[table[number][grade]] = score_text(report, most, mark)
         if said is not None:
             changes[table[number][said]] = feedback(report)
-    missing = "No column `Feedback comments` was found: --feedback-column names it."
-    return Merged(
-        replaced(text, changes),
-        len(placed.rows),
-        placed.unmatched,
-        placed.ambiguous,
-        placed.not_graded,
-        scale_note(placed.rows, most) + ((missing,) if said is None else ()),
-    )
+    notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
+    return placed.merged(replaced(text, changes), notes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from grader.client import Answer
 from grader.compare import EXACT, NOTHING, Broken, Question, Tolerance, matches
-from grader.inputs import Arguments, Draw, digest
+from grader.inputs import Arguments, Draw, digest, frozen, mapped
 from grader.registry import Function as Registered
 from grader.student import StudentFunction
 
@@ -34,10 +35,17 @@ class Case:
     expect: Expect
     witness: Witness | None = None
     precision: Tolerance = NOTHING
+    _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was worked out about these arguments; it is asked for again for every submission."""
+
+    def _once(self, key: object, work: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known[key] = work()
+        return self._known[key]
 
     def expected(self, name: str) -> Any:
         """What the reference's function of that name returns for these arguments."""
-        return self.expect(name, self.arguments)
+        return self._once(name, lambda: self.expect(name, self.arguments))
 
     def within(self, tolerance: Tolerance) -> Tolerance:
         """The tolerance, or this case's own if that is wider."""
@@ -45,13 +53,19 @@ class Case:
 
     def draw(self, salt: object) -> Draw:
         """More random numbers for this case, the same every time."""
-        return Draw(salt, digest(self.arguments))
+        return Draw(salt, self._once("", lambda: digest(self.arguments)))
 
     def others(self, names: Iterable[str], salt: str, size: float) -> Arguments:
         """Values for these arguments that have nothing to do with their own."""
-        draw = self.draw((salt, size))
+        names = tuple(names)
+        work = functools.partial(self._others, names, (salt, size))
+        return {**self._once((names, salt, size), work)}
+
+    def _others(self, names: Sequence[str], salt: tuple[str, float]) -> Arguments:
+        draw = self.draw(salt)
         vocabulary = int(self.sizes.get("vocabulary", 2))
-        return {n: other_values(self.arguments[n], draw, size, vocabulary) for n in names}
+        found = {n: other_values(self.arguments[n], draw, salt[1], vocabulary) for n in names}
+        return {name: mapped(value, frozen) for name, value in found.items()}
 
     def changed(self, **arguments: Any) -> Case:
         """The same case with some arguments replaced."""

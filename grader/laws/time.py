@@ -225,6 +225,7 @@ def prefix_gives_the_same(
     for case in cases:
         length = _length(case, along)
         whole = timed_output(function, case.arguments, axis, length)
+        doubtful = False
         for end in range(1, length):
             prefix = _cut(case.arguments, along, slice(0, end))
             alone = timed_output(function, prefix, axis, end)
@@ -233,6 +234,9 @@ def prefix_gives_the_same(
             broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, 1.0)
+            doubtful = doubtful or bool(wrong_cells(alone, part, tolerance).any())
+        if doubtful:
+            raise unstable("for the first positions, alone or in the whole,")
 
 
 def _other_than_alone(
@@ -250,11 +254,9 @@ def _other_than_alone(
             f"positions alone it is {alone.shape}, in the whole {part.shape}."
         )
     wrong = wrong_cells(alone, part, tolerance)
+    wrong &= finite_in_both(alone, part)
     if not wrong.any():
         return None
-    if not wrong[finite_in_both(alone, part)].any():
-        return unstable(f"for the first {end} positions, alone or in the whole")
-    wrong = wrong & finite_in_both(alone, part)
     row = positions_of(wrong, axis)[0]
     told = (
         f"Position {row} of the output is another when the function sees only the first {end} "

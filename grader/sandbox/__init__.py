@@ -30,12 +30,4 @@ __all__ = [
     "SpawningHost",
     "channel_pair",
     "host",
-    "isolation_named",
 ]
-
-
-def isolation_named(name: str) -> Isolation:
-    """The isolation for one's own code, `auto` or `process`; SandboxError for any other."""
-    if name in ("auto", "process"):
-        return Process()
-    raise SandboxError(f"isolation {name!r} is not available: use `--isolation process`")

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -141,7 +142,7 @@ WRONG_USE = {
     "unknown step": (["check", "77"], "there is no step '77': name one of 1 to"),
     "missing folder": (["check", "--submission", "nowhere"], "there is no folder nowhere"),
     "seed without hidden": (["check", "--seed", "3"], "--seed goes with --suite hidden"),
-    "isolation not there": (["check", "--isolation", "bubblewrap"], "not available"),
+    "isolation not there": (["check", "--isolation", "jail"], "'jail' is not one of"),
     "report in no folder": (
         ["check", "2", "--json", "no/such/report.json"],
         "cannot write no/such/report.json",
@@ -193,3 +194,30 @@ def test_run_from_the_folder_of_the_files(nopeek, mine):
     done = nopeek("check", "2", "--submission", ".", cwd=mine)
     assert "needs work" not in done.stdout
     assert done.returncode == 0
+
+
+def test_zip_is_checked_like_a_folder(nopeek, tmp_path):
+    path = tmp_path / "alice.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.write(ROOT / "solutions" / "step02_scores.py", "step02_scores.py")
+    done = nopeek("check", "2", "--submission", path)
+    assert done.returncode == 0
+    assert "All of it holds." in done.stdout
+
+
+def test_zip_that_holds_no_step_is_told(nopeek, tmp_path):
+    path = tmp_path / "alice.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("readme.txt", "nothing here")
+    done = nopeek("check", "--submission", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("nopeek: it holds no notebook and none of the files step01_")
+
+
+def test_check_in_a_sandbox_says_so(nopeek, tmp_path):
+    report = tmp_path / "report.json"
+    solutions = ROOT / "solutions"
+    nopeek("check", "2", "--submission", solutions, "--isolation", "bubblewrap", "--json", report)
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert found["isolation"] == "bubblewrap"
+    assert set(found["held"].values()) == {True}

@@ -46,6 +46,12 @@ def test_files_are_found(read, tmp_path, paths, kind):
     assert "return 0" in read("alice").sources["step02_scores"]
 
 
+def test_nothing_is_taken_from_beside_the_exercises(read, tmp_path):
+    other = "step03_mask.py"
+    spread(tmp_path / "alice", {f"exercises/{FILE}": source(), f"solutions/{other}": "x = 1\n"})
+    assert list(read("alice").sources) == ["step02_scores"]
+
+
 def test_zip_in_a_students_folder_is_read(read, tmp_path):
     write(tmp_path / "Ann_1_assignsubmission_file_" / "work.zip")
     assert read("Ann_1").sources == {"step02_scores": source()}

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(not processes.LINUX, reason="attacks on what Lin
 # What is to be tried here. A name that `sandbox.isolation_named` knows is enough.
 ISOLATIONS = ("process",)
 REGISTRY = registry.load()
-LIMITS = replace(REGISTRY.limits, call_seconds=1.0, step_seconds=8.0)
+HASTE = replace(REGISTRY.limits, call_seconds=0.5)  # for attacks that take what they get
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
@@ -83,20 +83,26 @@ def shown(report):
     return "\n".join([html, in_a_terminal(report), *messages])
 
 
+def telling(digits):
+    """The first seven digits of a number, if they tell it from others, as 1000000 does not."""
+    first = digits.lstrip("0")[:7]
+    return {first} if len(first) == 7 and len(set(first)) > 3 else set()
+
+
 def first_digits(text):
-    """The first seven digits of every long number in a text, wherever its point is."""
+    """The first digits of every long number in a text, wherever its point is."""
     runs = re.findall(r"\d{7,}", re.sub(r"(?<=\d)\.(?=\d)", "", text))
-    digits = {run.lstrip("0")[:7] for run in runs}
-    return {run for run in digits if len(run) == 7 and len(set(run)) > 3}  # not 1000000
+    return set().union(*map(telling, runs))
 
 
 @contextlib.contextmanager
 def secrets_noted(digits):
-    """Every hidden input and every right result gets into `digits`."""
+    """The first numbers of every hidden input and of every right result get into `digits`."""
 
     def note(array):
         if array.dtype.kind == "f":
-            digits.update(*(first_digits(f"{abs(number):.9f}") for number in array.flat))
+            for number in np.abs(array.ravel()[:20]):
+                digits.update(telling(f"{number:.9f}".replace(".", "")))
         return array
 
     def case(self, *args, case=Live.case, **options):
@@ -185,7 +191,7 @@ def shortened(attack):
 def tried(bench, attack, isolation, neighbour):
     """The outcome of one attack."""
     fewer, step = shortened(attack)
-    limits = REGISTRY.limits if attack.earns == "own" else LIMITS
+    limits = HASTE if "timeout" in attack.status else REGISTRY.limits
     try:
         report, left = graded(bench, fewer, attack.submission, step, isolation, limits)
     except Exception as error:  # this attack would have stopped the batch: its own tests say so
@@ -217,10 +223,15 @@ def in_a_batch(attacks, suite, isolation, batch):
         grading.with_grader(REGISTRY, neighbour.host, suite, SEED, in_order, work)
 
 
+def made(name):
+    """The isolation of that name."""
+    return sandbox.isolation_named(name)
+
+
 @functools.cache
 def batch_under(name):
     """All attacks that this isolation keeps in, graded once."""
-    isolation, batch = sandbox.isolation_named(name), Batch()
+    isolation, batch = made(name), Batch()
     before = processes.descriptors()
     with secrets_noted(batch.digits):
         for suite in ("hidden", "visible"):
@@ -249,8 +260,10 @@ def test_attack_does_not_stop_the_batch(name, attack):
 def test_attack_gets_its_status_and_no_points(name, attack):
     report = batch_under(name).outcomes[attack.name].report
     checks = [check for check in report.steps[0].checks if check.function == attack.target]
-    assert checks[0].status.value in attack.status, checks[0].message
-    if attack.earns == "own":
+    # In a sandbox most of it cannot even be begun: then the attack has an error instead.
+    statuses = attack.status if name == "process" else (*attack.status, "error")
+    assert checks[0].status.value in statuses, checks[0].message
+    if attack.earns == "own" and checks[0].status is Status.PASSED:
         assert report.score == report.max_score
     else:
         assert report.score == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader import intake
-from grader.folders import SubmissionError
+from grader.folders import Folder, SubmissionError
 
 from .handed_in import FILE, STRANGE, notebook, packed, posix, write
 from .processes import descriptors
@@ -365,6 +365,33 @@ def test_reading_a_class_keeps_no_descriptor(steps, tmp_path):
         except SubmissionError:
             continue
     assert descriptors() == before
+
+
+@posix
+def test_folder_behind_a_link_is_not_opened(tmp_path):
+    write(tmp_path / "outside")
+    (tmp_path / "alice").symlink_to("outside")
+    with (
+        Folder.open(tmp_path) as folder,
+        pytest.raises(SubmissionError, match="it is a link, or no folder at all"),
+    ):
+        folder.into("alice")
+
+
+@posix
+def test_comparing_attempts_keeps_no_descriptor(steps, tmp_path, monkeypatch):
+    """A class has more students than a process may have files open."""
+    for number in range(5):
+        write(tmp_path / f"s{number}")
+        write(tmp_path / f"s{number}.zip")
+    counts = []
+    newest = intake._newest
+    monkeypatch.setattr(
+        intake, "_newest", lambda *args: (newest(*args), counts.append(descriptors()))[0]
+    )
+    intake.entries(tmp_path, steps)
+    assert len(counts) == 10
+    assert len(set(counts)) == 1
 
 
 # Names.

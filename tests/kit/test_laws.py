@@ -133,7 +133,9 @@ def test_agreement_is_tight():
         (np.full((T, D), np.nan), "All 15 values are wrong. Some are NaN"),
         (np.full((T, D), np.inf), "Some are infinite"),
         ([[1.0] * D] * T, "a list of 5; expected an array"),
-        (Foreign("Tensor"), "'Tensor'"),
+        (Foreign("Tensor"), "an object of a class of its own"),
+        (Foreign("range"), "an object of type 'range'"),
+        (Foreign("tuple of 3"), "a tuple of 3"),
         (3.0, r"shape is \(\)"),
         ("x", "a str"),
         ({}, "a dict"),
@@ -204,3 +206,51 @@ def test_calls_and_values_are_put_in_words():
     assert call_text("f", {"x": np.ones(2), "k": 3, "mask": None}) == "f(x, k=3, mask=None)"
     assert described(None) == "None (is a `return` missing?)"
     assert described(np.ones((2, 3))) == "floats of shape (2, 3)"
+
+
+def overflows_in_the_whole(x):
+    """The first row is NaN as soon as more rows come."""
+    y = running_mean(x)
+    return np.where(np.arange(x.shape[-2])[:, None] < x.shape[-2] - 1, np.nan, y)
+
+
+def nan_always(x):
+    return np.full(x.shape, np.nan)
+
+
+@pytest.mark.parametrize("function", [overflows_in_the_whole, nan_always])
+def test_nan_is_not_called_a_leak_by_the_prefix_law(function):
+    with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared") as broken:
+        prefix(function)
+    assert "depends on" not in broken.value.shown
+
+
+def test_nan_is_not_called_a_leak_by_the_future_law():
+    future(nan_always)
+
+
+def test_leak_beside_a_nan_is_still_seen():
+    def leaks_and_overflows(x):
+        y = mean(x)
+        y[..., 0, :] = np.nan
+        return y
+
+    with pytest.raises(Broken, match=r"Position \d of the output is another"):
+        prefix(leaks_and_overflows)
+    with pytest.raises(Broken, match=r"changed when only position"):
+        future(leaks_and_overflows)
+
+
+def test_nan_is_not_called_a_dependence_on_other_sequences():
+    with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared"):
+        rows(nan_always)
+
+
+def test_nan_losses_are_not_said_to_have_seen_their_answers():
+    def loss(tokens):
+        return float("nan")
+
+    tokens = np.array([0, 1, 2])
+    text = Case({"tokens": tokens}, {"vocabulary": 3}, lambda name, arguments: 0.0)
+    with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared"):
+        laws.probabilities_add_up(loss, [text])

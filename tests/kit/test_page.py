@@ -29,7 +29,7 @@ from grader.records import (
 
 from .conftest import ROOT, STEPS
 
-VOID = {"meta", "link", "input"}
+VOID = {"meta", "link", "input", "col"}
 DRAWN = {"rect", "path"}  # of SVG, closed in themselves
 HOSTILE = {
     "element": "<script>alert(1)</script>",

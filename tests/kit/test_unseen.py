@@ -14,6 +14,7 @@ from .conftest import ROOT, SEED, STEPS
 
 UNSEEN = ROOT / "tests" / "kit" / "unseen"
 CAUSES = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
+SAID = json.loads((UNSEEN / "said.json").read_text(encoding="utf-8"))
 SUITES = ("visible", "hidden")
 
 
@@ -73,7 +74,11 @@ def test_causes_are_right_where_one_is_given(wrong_verdicts):
     given = {}
     for name, (verdict,) in wrong_verdicts.items():
         function = (UNSEEN / "wrong" / name / "why.txt").read_text(encoding="utf-8").split()[0]
-        found = [c.diagnosis for c in verdict.checks if c.diagnosis and c.function == function]
+        found = [
+            c.diagnosis
+            for c in verdict.checks
+            if c.diagnosis and c.diagnosis.known and c.function == function
+        ]
         if found:
             given[name] = found[0].misconception
     read = {name: cause["recognised"] for name, cause in CAUSES.items()}
@@ -82,6 +87,19 @@ def test_causes_are_right_where_one_is_given(wrong_verdicts):
     right = sum(CAUSES[name]["right"] for name in given)
     assert right >= 0.98 * len(given)
     assert len(given) >= 0.6 * len(wrong_verdicts)
+
+
+def test_what_is_said_where_no_cause_is_given_was_read(wrong_verdicts):
+    """Each of these sentences was read beside its program and is true of it."""
+    said = {}
+    for name, (verdict,) in wrong_verdicts.items():
+        function = (UNSEEN / "wrong" / name / "why.txt").read_text(encoding="utf-8").split()[0]
+        for check in verdict.checks:
+            found = check.diagnosis
+            if found and not found.known and check.function == function:
+                said[name] = {"property": found.misconception, "says": found.says}
+    assert said == SAID, "read these, and note them in said.json if they are true"
+    assert set(said).isdisjoint(CAUSES)
 
 
 @pytest.mark.parametrize("path", folders("lazy"), ids=lambda path: path.name)

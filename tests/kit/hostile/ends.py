@@ -176,7 +176,7 @@ def removes_the_builtins(q, k):
     return np.zeros(1)
 
 
-@attack("attention_scores", "failed")
+@attack("attention_scores", ("failed", "error"))
 def alarm_between_calls(q, k):
     """Has a signal raise SystemExit in the worker's own code, after the answer."""
 
@@ -188,7 +188,7 @@ def alarm_between_calls(q, k):
     return np.zeros((q.shape[-2], k.shape[-2]))
 
 
-@attack("attention_scores", "failed")
+@attack("attention_scores", ("failed", "error"))
 def exits_in_a_thread(q, k):
     """Answers wrongly, and exits from a thread before the next question."""
     threading.Timer(0.001, os._exit, (0,)).start()

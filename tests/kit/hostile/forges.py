@@ -68,7 +68,7 @@ def answers_twice(q, k):
     return zeros(q, k)
 
 
-@attack("attention_scores", "failed")
+@attack("attention_scores", ("failed", "error"))
 def replays_its_answers(q, k):
     """Sends the same frame, number and all, to every later question."""
     seen = session().__dict__.setdefault("seen", frame_of(reply(b"T"), nonce()))
@@ -88,7 +88,7 @@ def writes_into_every_descriptor(q, k):
     return zeros(q, k)
 
 
-@attack("attention_scores", "failed")
+@attack("attention_scores", ("failed", "error"))
 def keeps_answering_from_a_thread(q, k):
     """Leaves a thread behind that answers whatever comes."""
     channel = session().channel

@@ -248,4 +248,4 @@ def writes_over_a_number(q, k):
 @attack("attend_with_cache", "failed", right=True)
 def cache_that_is_a_handle(x_new, cache, w_q, w_k, w_v):
     """Returns a cache that looks like the judge's number for another one."""
-    return x_new @ w_v, {"handle of": 2**63}
+    return x_new @ w_v + 7, {"handle of": 2**63}

@@ -111,10 +111,14 @@ def solution_in_its_own_memory(q, k):
         place, rights, *_ = line.split()
         start, stop = (int(number, 16) for number in place.split("-"))
         if rights.startswith("rw") and stop - start < 2**24:
-            with open("/proc/self/mem", "rb", 0) as memory:
-                memory.seek(start)
-                if drow in memory.read(stop - start)[::-1]:
-                    return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
+            try:
+                with open("/proc/self/mem", "rb", 0) as memory:
+                    memory.seek(start)
+                    found = drow in memory.read(stop - start)[::-1]
+            except OSError:
+                continue  # the kernel's own
+            if found:
+                return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
     return zeros(q, k)
 
 

@@ -1,0 +1,60 @@
+"""A class to grade: right work, known mistakes and unfinished work, no two alike."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from grader.registry import ROOT, Step
+from grader.variants import FAIR, MISTAKES, Variant, read
+
+Work = Mapping[str, str]
+"""A student's sources, by step."""
+# What students hand in, in turn.
+KINDS = 2 * ("right", "fair", "mistake", "right", "mistake") + ("stub", "fair", "mistake")
+
+
+def _text(folder: str, step: Step) -> str:
+    return (ROOT / folder / step.filename).read_text(encoding="utf-8")
+
+
+def _spread(variants: Sequence[Variant]) -> Iterator[Variant]:
+    """All of them, again and again, neighbours far apart."""
+    number = len(variants)
+    stride = next(n for n in itertools.count(7) if number % n or number == 1)
+    return (variants[i * stride % number] for i in itertools.count())
+
+
+def _work(kind: str, steps: Sequence[Step], known: Mapping[str, Iterator[Variant]]) -> Work:
+    """Right steps, but for one variant, or unwritten from the middle on."""
+    work = {step.id: _text("solutions", step) for step in steps}
+    if kind == "stub":
+        unwritten = steps[len(steps) // 2 :]
+        work.update({step.id: _text("exercises", step) for step in unwritten})
+    elif kind != "right":
+        variant = next(known[kind])
+        work[variant.step] = variant.source
+    return work
+
+
+def students(count: int, steps: Sequence[Step]) -> dict[str, Work]:
+    """So many students and their work on these steps; the same ones every time."""
+    folders = {"fair": FAIR, "mistake": MISTAKES}
+    known = {
+        kind: _spread([variant for step in steps for variant in read(folder, step)])
+        for kind, folder in folders.items()
+    }
+    everyone = {}
+    for number, kind in zip(range(count), itertools.cycle(KINDS)):
+        name = f"student{number:05d}"
+        work = _work(kind, steps, known)
+        everyone[name] = {step: f"{text}\n# {name}\n" for step, text in work.items()}
+    return everyone
+
+
+def hand_in(everyone: Mapping[str, Work], folder: Path) -> Path:
+    """Writes a folder of step files for every student."""
+    for name, work in everyone.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for step, text in work.items():
+            (folder / name / f"{step}.py").write_text(text, encoding="utf-8")
+    return folder

@@ -1,0 +1,133 @@
+"""Exceptions in words: the lengths that met, and nothing that is not certain."""
+
+import numpy as np
+import pytest
+
+from grader.client import Raised
+from grader.crashes import arrays_of, explained, known, sizes_of
+
+SIZES = {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4}
+SHAPES = [(2, 3, 4), (2, 5, 4), (2, 5, 6)]
+
+
+def raised(code, **names):
+    """What Python or NumPy says to this code."""
+    try:
+        exec(code, {"np": np, **names})
+    except Exception as error:
+        return Raised(type(error).__name__, (), str(error), ())
+    raise AssertionError("nothing was raised")
+
+
+def ones(*shape):
+    return np.ones(shape)
+
+
+CRASHES = {
+    "ones(3, 5) + ones(3, 4)": "(3, 5) and (3, 4) do not fit: "
+    "at axis -1, 5 (T_k is 5) met 4 (d_k is 4).",
+    "np.where(ones(3, 3) > 0, ones(3, 5), 0)": "at axis -1, 3 (T_q is 3) met 5 (T_k is 5).",
+    "ones(2, 6, 5, 5) + ones(2, 5, 5)": "at axis -3, 6 met 2 (batch is 2). "
+    "Without axis 1 of (2, 6, 5, 5) they would.",
+    "ones(3, 4) @ ones(5, 4)": "In a matrix product the columns of the left array meet the rows of "
+    "the right one: 4 (d_k is 4) met 5 (T_k is 5).",
+    "ones(3, 4).dot(ones(5, 4))": "4 (d_k is 4) met 5 (T_k is 5).",
+    "np.einsum('id,jd->ij', ones(3, 4), ones(5, 6))": "In an einsum one letter",
+    "np.concatenate([ones(2, 4), ones(2, 5)], axis=0)": "along axis 1, 4 (d_k is 4) met "
+    "5 (T_k is 5).",
+    "np.concatenate([ones(2, 4), ones(2, 2, 4)])": "one has 2, another 3.",
+    "np.stack([ones(2, 4), ones(2, 5)])": "stacked must all have the same shape.",
+    "ones(3, 4)[:2] = ones(3, 4)": "shape (3, 4) was to be written into a place of shape (2, 4).",
+    "ones(3, 4).reshape(5, 2)": "must keep the number of elements",
+    "ones(3, 4).transpose(0, 2, 1)": "must name every axis",
+    "ones(3, 4).sum(axis=2)": "The array has 2 axes, and another one was named.",
+    "ones(3, 4)[:, 4]": "Axis 1 is 4 (d_k is 4) long, and a place beyond its end was asked for.",
+    "ones(3)[:, 0]": "An array of 1 axis was indexed as if it had 2.",
+    "ones(3).shape[1]": "of a shape, the array has fewer axes.",
+    "np.float64(1)[0]": "There is a single number",
+    "ones(3)[1.5]": "What is used as an index is no integer.",
+    "if ones(3) > 0: pass": "need a single True or False",
+    "np.array([[1, 2], [3]], dtype=float)": "Lists of different lengths",
+    "a, b, c = ones(3, 4).shape": "more names on the left than values",
+    "a, b = ones(3, 4, 5).shape": "more values than names on the left",
+    "None @ ones(3)": "got a single number or None",
+    "None + ones(3)": "Something is None there",
+    "x = None\nx[0]": "Something is None there",
+    "q, k = None": "Something is None there",
+    "None.shape": "Something is None there",
+    "(ones(3), ones(3)).shape": "There is a tuple",
+    "np.softmaks(1)": "NumPy has nothing of that name.",
+    "(lambda q, k: q)(1)": "with more, fewer or other arguments",
+    "(lambda q: q)(1, axis=2)": "with more, fewer or other arguments",
+    "def f():\n    scores = scores + 1\nf()": "read there before it has a value",
+    "skores": "that nothing was given.",
+    "def f():\n    return f()\nf()": "calls itself without end",
+    "1 / 0": "divided by 0",
+}
+
+
+@pytest.mark.parametrize("code", CRASHES)
+def test_crash_is_put_in_words(code):
+    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=True))
+    assert CRASHES[code] in told
+    assert told.startswith(". ")
+    assert told.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my own words",
+        "operands could not be broadcast together",
+        "operands could not be broadcast together with shapes (3,4) (3,4)",
+        "shapes of q and k",
+    ],
+)
+def test_nothing_is_said_of_what_is_not_certain(text):
+    assert explained(Raised("ValueError", (), text, ()), known(SIZES, SHAPES, visible=True)) == ""
+
+
+def test_words_of_another_exception_are_not_taken_for_numpys():
+    text = "operands could not be broadcast together with shapes (3,5) (3,4)"
+    assert explained(Raised("MyError", (), text, ()), known(SIZES, SHAPES, visible=True)) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "operands could not be broadcast together with shapes (31,4) (5926,4)",
+        "operands could not be broadcast together with remapped shapes "
+        "[original->remapped]: (31)->(31) (5926)->(5926)",
+        "matmul: in its core dimension 0, (size 31 is different from 5926)",
+        "shapes (1,31) and (5926,2) not aligned: 31 (dim 1) != 5926 (dim 0)",
+        "all the input array dimensions except for the concatenation axis must match exactly, but "
+        "along dimension 1, the array at index 0 has size 31 and the array at index 1 has size "
+        "5926",
+        "could not broadcast input array from shape (31,) into shape (5926,)",
+    ],
+)
+def test_hidden_suite_repeats_no_lengths_that_the_arguments_do_not_have(text):
+    failure = Raised("ValueError", (), text, ())
+    assert "31" in explained(failure, known(SIZES, SHAPES, visible=True))
+    assert explained(failure, known(SIZES, SHAPES, visible=False)) == ""
+
+
+@pytest.mark.parametrize("code", CRASHES)
+def test_hidden_suite_repeats_no_words(code):
+    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=False))
+    for name in ("skores", "softmaks", "lambda", "shape(", "original"):
+        assert name not in told
+
+
+def test_sizes_are_those_of_the_case_with_these_shapes():
+    made = [({"q": (3, 4)}, {"t_q": 3, "d_k": 4}), ({"q": (2, 7)}, {"t_q": 2, "d_k": 7})]
+    assert sizes_of(made, {"q": (2, 7), "k": (5, 7)}) == {"t_q": 2, "d_k": 7}
+    assert sizes_of(made, {"q": (9, 9)}) == {}
+    assert sizes_of([*made, ({"q": (2, 7)}, {"t_q": 2, "d_k": 8})], {"q": (2, 7)}) == {"t_q": 2}
+
+
+def test_arrays_are_found_in_dicts_of_arguments():
+    assert arrays_of({"tokens": ones(3), "params": {"w_q": ones(2, 4)}, "n_new": 3}) == {
+        "tokens": (3,),
+        "w_q": (2, 4),
+    }

@@ -1,0 +1,264 @@
+"""What is said of unknown mistakes: true of all that is wrong, and nothing where that is chance."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader import grading
+from grader.compare import EXACT
+from grader.grading import with_grader
+from grader.laws import Case
+from grader.properties import said
+from grader.protocol import Foreign
+from grader.records import Diagnosis, Status
+from grader.submission import Submission
+from grader.survey import Survey
+from grader.variants import FAIR, read
+
+from .conftest import ROOT, SEED, STEPS
+
+RANDOM = np.random.RandomState(7)
+
+
+class Returns:
+    """Stands where a function's names are asked for."""
+
+    returns = ("y",)
+
+
+def tried(right, wrong, cases):
+    """What a survey notes when `wrong` stands where `right` should."""
+    survey = Survey(None, Returns)
+    for arguments, sizes in cases:
+        case = Case(arguments, sizes, lambda name, given: right(**given))
+        survey.note(case, right(**arguments), wrong(**arguments), EXACT)
+    return survey.tried
+
+
+def arrays(*shapes, **sizes):
+    """A case for each shape, with one random array."""
+    return [
+        ({"x": RANDOM.standard_normal(shape)}, {"batch": shape[:-2], "number": i, **sizes})
+        for i, shape in enumerate(shapes)
+    ]
+
+
+SQUARES = [(3, 3), (4, 4), (2, 5, 5)]
+OBLONGS = [(3, 4), (4, 2), (2, 4, 5)]
+
+
+def same(x):
+    return x
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def first_row_right(x):
+    return np.where(np.arange(x.shape[-2])[:, None] == 0, x, x * x + 1)
+
+
+def last_row_wrong(x):
+    return np.where(np.arange(x.shape[-2])[:, None] == x.shape[-2] - 1, x * x + 1, x)
+
+
+def wrong_above(x):
+    rows, columns = x.shape[-2:]
+    return np.where(np.tri(rows, columns, columns - rows, dtype=bool), x, x**3 + 2)
+
+
+def half_nan(x):
+    return np.where(x > 0, x, np.nan)
+
+
+FIRES = {
+    "negated": (same, lambda x: -x, OBLONGS),
+    "swapped_axes": (same, lambda x: np.swapaxes(x, -1, -2), OBLONGS),
+    "reshaped": (same, lambda x: x.ravel(), OBLONGS),
+    "factor": (same, lambda x: 2 * x, OBLONGS),
+    "added": (same, lambda x: x + 1, OBLONGS),
+    "digits": (same, lambda x: x.astype(np.float32), OBLONGS),
+    "copied": (lambda x: np.sin(x), same, OBLONGS),
+    "reversed_-2": (same, lambda x: x[..., ::-1, :], OBLONGS),
+    "shifted_late_-2": (same, lambda x: np.roll(x, 1, axis=-2), OBLONGS[:1] + OBLONGS[2:]),
+    "beginning_-1": (same, lambda x: x[..., :-1], OBLONGS),
+    "sign": (same, lambda x: np.abs(x), OBLONGS),
+    "permuted": (same, lambda x: np.sort(x.ravel()).reshape(x.shape), OBLONGS),
+    "other_sums": (softmax, lambda x: softmax(x, axis=-2), OBLONGS),
+    "factor_along_-1": (softmax, lambda x: np.exp(x), OBLONGS),
+    "nan": (same, half_nan, OBLONGS),
+    "symmetric": (same, lambda x: x @ np.swapaxes(x, -1, -2), SQUARES),
+    "equal_rows": (same, lambda x: np.sin(x[..., :1, :]) + 0 * x, SQUARES),
+    "above_diagonal": (same, wrong_above, OBLONGS),
+    "right_0_-2": (same, first_row_right, [(3, 4), (4, 3), (5, 2)]),
+    "wrong_-1_-2": (same, last_row_wrong, [(3, 4), (4, 3), (5, 2)]),
+}
+
+
+def ids(diagnosis):
+    return diagnosis.misconception.removeprefix("property:").split("+") if diagnosis else []
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_property_is_said_of_code_that_has_it(name):
+    right, wrong, shapes = FIRES[name]
+    assert name in ids(said(tried(right, wrong, arrays(*shapes)), ["x"]))
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_property_is_not_said_if_one_wrong_result_has_it_not(name):
+    right, wrong, shapes = FIRES[name]
+    odd = arrays((3, 6))
+    found = tried(right, wrong, arrays(*shapes)) + tried(right, lambda x: np.cos(x) + 3 * x**2, odd)
+    assert name not in ids(said(found, ["x"]))
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (1, 1), (2, 1, 3)])
+def test_nothing_is_said_that_could_not_be_otherwise(shape):
+    """A single row is the first row, the last, and the diagonal."""
+    found = tried(same, lambda x: x**3 + 2, arrays(shape, shape))
+    assert ids(said(found, ["x"])) in ([], ["too_large"])
+
+
+def test_nothing_is_said_of_right_results():
+    assert said(tried(same, same, arrays(*OBLONGS)), ["x"]) is None
+    assert said([], ["x"]) is None
+
+
+def test_one_single_number_is_not_enough():
+    cases = [({"x": np.asarray(2.0)}, {}), ({"x": np.asarray(3.0)}, {})]
+    assert said(tried(same, lambda x: 2 * x, cases), ["x"]) is None
+
+
+def test_factor_is_named_by_the_size_that_it_is():
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4))}, {"d_k": d_k, "number": d_k}) for d_k in (2, 3, 5)
+    ]
+    sizes = iter([2, 3, 5])
+    found = tried(same, lambda x: x * np.sqrt(next(sizes)), cases)
+    assert said(found, ["x"]).says == "Every number is √d_k times too large."
+
+
+def test_number_that_is_not_plain_is_not_repeated():
+    """In the hidden suite it could be one of the inputs."""
+    found = tried(same, lambda x: x * 1.2345, arrays(*OBLONGS))
+    assert (
+        said(found, ["x"]).says
+        == "The numbers are the right ones times the same factor everywhere."
+    )
+
+
+def test_circumstance_divides_right_from_wrong():
+    found = tried(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS, (3, 2, 2)))
+    told = said(found, ["x"])
+    assert ids(told)[0] == "batch"
+    assert told.says.startswith(
+        "Wrong in all 2 cases with a batch axis; right in all 2 without a batch axis."
+    )
+
+
+def test_circumstance_needs_two_cases_on_either_side():
+    found = tried(same, lambda x: x if x.ndim < 3 else np.sin(x) + x**2, arrays(*OBLONGS))
+    assert not any("batch" in name for name in ids(said(found, ["x"])))
+
+
+def test_wrong_case_without_the_circumstance_refutes_it():
+    def wrong(x):
+        return np.sin(x) + x**2 if x.ndim == 3 or x.shape == (3, 4) else x
+
+    shapes = [(3, 4), (4, 2), (5, 2), (2, 2, 2), (3, 2, 3)]
+    assert not any(
+        "batch" in name for name in ids(said(tried(same, wrong, arrays(*shapes)), ["x"]))
+    )
+
+
+def test_different_answers_to_one_question_come_before_all_else():
+    cases = arrays(*OBLONGS)
+    found = tried(same, same, cases) + tried(same, lambda x: -x, cases)
+    assert ids(said(found, ["x"])) == ["answers_differ"]
+
+
+def test_all_words_are_at_most_two_sentences():
+    for right, wrong, shapes in FIRES.values():
+        told = said(tried(right, wrong, arrays(*shapes)), ["x"])
+        assert told.says.count(". ") <= 1
+
+
+ODD = {
+    "nothing": None,
+    "an object": Foreign("generator"),
+    "a text": "text",
+    "an empty array": np.zeros((0, 3)),
+    "an enormous array": np.zeros((2000, 2000)),
+    "no numbers": np.full((3, 4), np.nan),
+    "infinite": np.full((3, 4), -np.inf),
+    "too large to square": np.full((3, 4), 1e308),
+    "booleans": np.ones((3, 4), dtype=bool),
+    "small integers": np.ones((3, 4), dtype=np.uint8),
+    "many axes": np.ones((1,) * 12),
+    "a list": [1.0, None],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_results_are_survived(name):
+    found = tried(same, lambda x: ODD[name], arrays(*OBLONGS))
+    assert said(found, ["x"]) is None or isinstance(said(found, ["x"]), Diagnosis)
+
+
+STEP = STEPS[1]
+WRONG = """
+def attention_scores(q, k):
+    return np.sin(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5)
+"""
+
+
+def graded(steps, host, end, suite="visible"):
+    source = (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8") + end
+    submission = Submission("wrong", {STEP.id: source})
+    return with_grader(
+        steps, host, suite, SEED, (STEP,), lambda grader: grader.step(submission, STEP)
+    )
+
+
+@pytest.mark.parametrize("broken", ["survey", "said"])
+def test_failure_inside_hides_no_failed_check(steps, host, monkeypatch, broken):
+    def fails(*args):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(grading, broken, fails)
+    failed = [c for c in graded(steps, host, WRONG).checks if c.status is Status.FAILED]
+    assert failed
+    assert all(check.message and check.diagnosis is None for check in failed)
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_unknown_mistake_gets_a_property_in_both_suites(steps, host, suite):
+    end = (
+        "\ndef attention_scores(q, k):\n"
+        "    return 2 * q @ np.swapaxes(k, -1, -2) / k.shape[-1] ** 0.5\n"
+    )
+    failed = [c for c in graded(steps, host, end, suite).checks if c.status is Status.FAILED]
+    assert {check.diagnosis.misconception for check in failed} == {"property:factor"}
+    assert {check.diagnosis.says for check in failed} == {"Every number is 2 times too large."}
+    assert not any(check.diagnosis.known for check in failed)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
+    def fails(*args):
+        raise AssertionError("asked about right code")
+
+    monkeypatch.setattr(grading.Grader, "_properties", fails)
+    source = Path(ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    right = [Submission("right", {step.id: source})]
+    right += [variant.submission for variant in read(FAIR, step)]
+
+    def work(grader):
+        return [check for one in right for check in grader.step(one, step).checks]
+
+    checks = with_grader(steps, host, "visible", SEED, (step,), work)
+    assert {(check.status, check.diagnosis) for check in checks} == {(Status.PASSED, None)}
