@@ -43,7 +43,12 @@ class Tolerance:
     rtol: float
     atol: float
 
+    def at_least(self, other: Tolerance) -> Tolerance:
+        """The wider of the two."""
+        return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
 
+
+NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)
 SINGLE = Tolerance(1e-4, 1e-5)
 LARGE = Tolerance(1e-6, 1e-9)

@@ -13,6 +13,7 @@ import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,9 @@ from grader.variants import MISTAKES, Variant, read
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
 REPLAY = PACKAGE / "replay.py"
+FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
-_LAST = """
-def explaining(calls, causes):
-    from exercises.replay import survivors
-    return survivors(globals(), calls, causes)
-"""
+FETCH = "(fetch)"
 
 
 # All functions that write into their arguments fail in the same words, whatever they write.
@@ -46,13 +44,19 @@ WRITES = Diagnosis(
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a student's function, and what became of it: a value, or what was raised."""
+    """One call of a student's function, and what became of it: a value, or what was raised.
+
+    more: where the check asked for it, the first of two calls with the same arrays (`before`), the
+    arguments afterwards (`after`), the `products` that were counted, and the number under which
+    the result was `kept`. Looking at a kept result again is a call of FETCH.
+    """
 
     function: str
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     opaque: bool
     outcome: Any
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class Library:
         function = self.registry.find(variant.step).function(variant.replaces)
         return variant.caught_by == function.checks[0].id
 
-    def _parts(self, step: Step, names: set[str]) -> list[list[Variant]]:
+    def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
         """The known mistakes of these functions, whichever step they belong to."""
         steps = [*self.registry.before(step), step]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
@@ -134,45 +138,71 @@ class Library:
         ]
 
     def explaining(
-        self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
+        self,
+        step: Step,
+        function: str,
+        causes: Sequence[Cause],
+        calls: Sequence[Call],
+        span: tuple[int, int] = (0, 0),
     ) -> list[Cause]:
-        """Those of the causes that answer all of these calls as the student's code did."""
-        used = _used(self.right[step.id][0], function) | {function}
-        own = [name for name in used if name in {f.name for f in step.functions}]
-        records = [_record(call) for call in calls]
-        wanted = [
+        """Those of the causes that answer all of these calls as the student's code did.
+
+        None if right code does so too. span: the calls that are looked at first.
+        """
+        right, *replayed = self._wanted(step, function, [Cause(()), *causes], calls)
+        question = [right, [_record(call) for call in calls], list(span), replayed]
+        numbers = self._replay(step, "survivors", [self._text(step, causes), *question])
+        return [causes[number] for number in numbers]
+
+    def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
+        """Whether right code answers these calls of the function as the student's code did."""
+        (right,) = self._wanted(step, function, [Cause(())], calls)
+        question = [self._text(step, ()), right, [_record(call) for call in calls]]
+        return bool(self._replay(step, "is_right", question))
+
+    def _wanted(
+        self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
+    ) -> list[dict[str, Any]]:
+        """What the replay must know of causes: what stands where, and which calls matter."""
+        own = {f.name for f in step.functions}
+        used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
+        opaque = {call.function for call in calls if call.opaque}
+        return [
             {
                 "places": cause.places,
-                "rebind": [] if function in cause.places else own,
-                "calls": sorted(
-                    {function, *cause.places} | {c.function for c in calls if c.opaque}
-                ),
+                "rebind": [] if function in cause.places else used,
+                "calls": sorted({function, *cause.places} | opaque),
             }
             for cause in causes
         ]
+
+    def _replay(self, step: Step, name: str, question: list[Any]) -> Any:
+        """What a function of the replay answers, in a worker of its own."""
         worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
         try:
-            worker.load(self._program(step, causes))
-            answer = worker.call("explaining", [records, wanted], {})
+            worker.load(self._program(step))
+            return worker.call(name, question, {}).value
         finally:
             worker.close()
-        return [causes[number] for number in answer.value]
 
-    def _program(self, step: Step, causes: Sequence[Cause]) -> Program:
-        """The solution, behind it the variants under their own names, and the replay."""
+    def _text(self, step: Step, causes: Sequence[Cause]) -> str:
+        """The solution, and behind it the variants under their own names."""
         known = {variant.name: variant for cause in causes for variant in cause.variants}
         preludes = dict.fromkeys(variant.prelude for variant in known.values())
         imports = [f"from exercises.{e.id} import *" for e in self.registry.before(step)]
         bodies = [variant.body for variant in known.values()]
-        text = "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies, _LAST])
-        replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
+        return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
+
+    def _program(self, step: Step) -> Program:
+        """The replay, and the earlier steps for what it replays."""
         # No later step's: a worker that outlived its end must not find the answers to come.
         earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
-        sources = {**earlier, step.id: (text, "<mistakes>"), "replay": replay}
-        return Program(step.id, sources)
+        replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
+        return Program("replay", {**earlier, "replay": replay})
 
 
-def _used(source: str, function: str) -> set[str]:
+@cache
+def _used(source: str, function: str) -> frozenset[str]:
     """The names that a function of that module uses, directly or through its own functions."""
     tree = ast.parse(source)
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -185,7 +215,7 @@ def _used(source: str, function: str) -> set[str]:
         )
         waiting += names & set(bodies) - found
         found |= names
-    return found - {function}
+    return frozenset(found - {function})
 
 
 def _record(call: Call) -> dict[str, Any]:
@@ -195,6 +225,7 @@ def _record(call: Call) -> dict[str, Any]:
         "args": [_marked(value) for value in call.args],
         "kwargs": dict(call.kwargs),
         "tolerance": SINGLE if any(map(_single, [*call.args, *call.kwargs.values()])) else DOUBLE,
+        **{name: _left(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
         return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
@@ -206,13 +237,25 @@ def _marked(value: Any) -> Any:
     return {HANDLE: value.number} if isinstance(value, Handle) else value
 
 
+def _left(value: Any) -> Any:
+    """What a call left behind, with what only student code looks into left out."""
+    match value:
+        case Handle() | Foreign():
+            return {FOREIGN: ""}
+        case tuple() | list():
+            return [_left(item) for item in value]
+        case dict():
+            return {key: _left(item) for key, item in value.items()}
+    return value
+
+
 def _told(value: Any) -> Any:
     """A result with its handles as data. What cannot be sent, or is a dict, equals nothing."""
     match value:
         case Handle():
             return _marked(value)
         case Foreign() | dict():
-            return {"a foreign object": ""}
+            return {FOREIGN: ""}
         case tuple() | list():
             return [_told(item) for item in value]
     return value
@@ -234,12 +277,11 @@ def diagnose(library: Library, step: Step, function: str, log: Log, check: str) 
     if last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text:
         return WRITES
     for causes in library.causes(step, function):
-        for calls in (log.of(check), log.calls):  # afresh for all calls: a mistake may remember
-            if causes:
-                try:
-                    causes = library.explaining(step, function, causes, calls)
-                except CallFailed:
-                    causes = []  # a diagnosis that fails must not hide the failed check
-        if causes:
-            return causes[0].diagnosis
+        try:
+            span = log.spans.get(check, (0, 0))
+            found = library.explaining(step, function, causes, log.calls, span) if causes else []
+        except CallFailed:
+            continue  # a diagnosis that fails must not hide the failed check
+        if found:
+            return found[0].diagnosis
     return None

@@ -24,7 +24,7 @@ from grader import messages
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
 from grader.crashes import arrays_of, explained, known, sizes_of
-from grader.diagnosis import Call, Log
+from grader.diagnosis import FETCH, Call, Log
 from grader.given import Given
 from grader.inputs import Sizes
 from grader.protocol import Foreign, Handle
@@ -56,6 +56,11 @@ def _size(outcome: Any) -> int:
     if isinstance(outcome, (list, tuple)):
         return sum(map(_size, outcome))
     return len(outcome) if isinstance(outcome, str) else 0
+
+
+def _noted(result: Any) -> Any:
+    """The result, or that there was one: a log is kept in memory, and sent to the replay."""
+    return Foreign("too large to be kept") if _size(result) > MAX_NOTED else result
 
 
 @dataclass(frozen=True)
@@ -118,20 +123,32 @@ class Bench:
             self._note(function, args, options, raised)
             raise
         self.printed = answer.printed
-        self._note(function, args, options, answer.value)
+        self._note(function, args, options, answer)
         return answer
 
     def _note(
-        self, function: str, args: Sequence[Any], options: Mapping[str, Any], outcome: Any
+        self,
+        function: str,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+        answer: Answer | Raised,
     ) -> None:
         """Keeps a call for the diagnosis."""
         positional, named = options.get("then") or args
-        if _size(outcome) > MAX_NOTED:
-            outcome = Foreign("too large to be kept")
-        self.log.calls.append(Call(function, positional, named, all(options["opaque"]), outcome))
+        more: dict[str, Any] = {"before": args} if options.get("then") else {}
+        outcome = answer if isinstance(answer, Raised) else _noted(answer.value)
+        if isinstance(answer, Answer):
+            kept = {} if answer.kept is None else {"kept": answer.kept.number}
+            after = _noted(answer.arguments)
+            seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
+            more |= {"products": answer.products, **kept, **seen}
+        call = Call(function, positional, named, all(options["opaque"]), outcome, more)
+        self.log.calls.append(call)
 
     def _fetch(self, handle: Any) -> Any:
-        return self._working().fetch(handle)
+        value = self._working().fetch(handle)
+        self.log.calls.append(Call(FETCH, [handle], {}, False, _noted(value)))
+        return value
 
     def _working(self) -> Worker:
         """The worker, a fresh one if the last has ended."""

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.inputs import Arguments, Build, Draw, Sizes, digest, frozen, mapped, resized
+from grader.compare import SINGLE
+from grader.inputs import Arguments, Build, Draw, Sizes, as_single, digest, frozen, mapped, resized
 from grader.laws import Case, Witness
 from grader.registry import ROOT, KitError
 
@@ -119,6 +120,16 @@ class Live(Given):
         if key not in self.known:
             self.known[key] = getattr(self.reference, name)(**arguments)
         return self.known[key]
+
+
+class Single(Live):
+    """The hidden suite with float32 inputs, and what float32 can be asked for."""
+
+    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
+        """With numbers rounded to float32, which the reference takes as they are."""
+        case = super()._new_case(build, number, sizes, salt)
+        arguments = mapped(case.arguments, lambda array: frozen(as_single(array)))
+        return replace(case, arguments=arguments, precision=SINGLE)
 
 
 class Recording(Given):

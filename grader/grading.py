@@ -125,6 +125,16 @@ class Grader:
         own, message = self._on_own_steps(submission, step, verdicts)
         return _verdict(step, verdicts, own, message)
 
+    def caused(self, submission: Submission, step: Step) -> tuple[list[CheckVerdict], Log]:
+        """The verdicts on a step that can be loaded, with causes and nothing more; and its calls.
+
+        Without causes where the grader is not thorough.
+        """
+        attempt = self._attempt(submission, step, self.right)
+        with self.bench.on(attempt):
+            verdicts, log = self.bench.run(step.checks), self.bench.log
+        return self._diagnosed(attempt, verdicts, log) if self.thorough else verdicts, log
+
     def _diagnosed(
         self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
     ) -> list[CheckVerdict]:
@@ -229,10 +239,14 @@ def with_grader(
     work: Callable[[Grader], Any],
     *,
     thorough: bool = True,
+    given: Callable[[Step], Given] | None = None,
 ) -> Any:
-    """Collects the suite's checks of these steps and calls `work` with a grader; its result."""
+    """Collects the suite's checks of these steps and calls `work` with a grader; its result.
+
+    given: other inputs than the suite's own.
+    """
     results: list[Any] = []
-    bench = Bench(host, suite_given(suite, seed), suite)
+    bench = Bench(host, given or suite_given(suite, seed), suite)
 
     def start(bench: Bench) -> None:
         results.append(work(Grader(registry, bench, seed, thorough=thorough)))

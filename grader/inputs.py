@@ -90,6 +90,11 @@ def mapped(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
     return value
 
 
+def as_single(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in float32, where it holds floats."""
+    return array.astype(np.float32) if array.dtype.kind == "f" else array
+
+
 def digest(value: Any) -> str:
     """A short name for exactly these arguments."""
     state = hashlib.blake2b(digest_size=8)

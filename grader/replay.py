@@ -1,8 +1,11 @@
-"""Replays a student's calls on known mistakes. Loaded into a worker as text, beside the mistakes.
+"""Replays a student's calls on known mistakes. Loaded into a worker as text, as are the mistakes.
 
 On the standard library and NumPy alone, like the worker. A call is a dict: `function`, `args`,
-`kwargs`, `value` or `raised`, and `tolerance`. Objects that only student code looks into are
-written `{HANDLE: number}`, with the numbers that they had when the calls were recorded.
+`kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
+args and kwargs, whose arrays were then refilled), `after` (what became of args and kwargs),
+`products` and `kept` (the number that the result was held under). A call of FETCH tells what a held
+result was by then. Objects that only student code looks into are written `{HANDLE: number}`, with
+the numbers that they had when the calls were recorded.
 """
 
 import types
@@ -10,6 +13,10 @@ import types
 import numpy as np
 
 HANDLE = "handle of"
+FETCH = "(fetch)"
+FOREIGN = "a foreign object"
+FEW = 200
+SINGLE, TIGHTER = 1e-4, 1e-5
 
 
 def bound(module, places, rebind):
@@ -44,7 +51,7 @@ def same(one, other, tolerance):
 
 def _taken(value, kept):
     if isinstance(value, dict) and HANDLE in value:
-        return kept[value[HANDLE]]
+        return kept.get(value[HANDLE], value)
     return value
 
 
@@ -56,6 +63,15 @@ def _agrees(expected, got, tolerance, kept):
     if isinstance(expected, (tuple, list)):
         same_kind = isinstance(got, (tuple, list)) and len(got) == len(expected)
         return same_kind and all(_agrees(a, b, tolerance, kept) for a, b in zip(expected, got))
+    return same(expected, got, tolerance)
+
+
+def _still(expected, got, tolerance):
+    """Whether a held result is what it was seen to be later; only numbers could be seen."""
+    if isinstance(expected, dict):
+        return True
+    if isinstance(expected, (tuple, list)):
+        return all(_still(a, b, tolerance) for a, b in zip(expected, got))
     return same(expected, got, tolerance)
 
 
@@ -86,33 +102,129 @@ def _same_error(error, call, module):
     return False
 
 
-def explains(space, calls, module):
-    """Whether these functions answer every call as it was answered."""
-    kept = {}
-    for call in calls:
-        args = [_taken(_fresh(value), kept) for value in call["args"]]
-        kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
-        try:
-            got = space[call["function"]](*args, **kwargs)
-        except Exception as error:
-            if not _same_error(error, call, module):
-                return False
-            continue
-        if "value" not in call or not _agrees(call["value"], got, call["tolerance"], kept):
-            return False
+def refilled(old, new):
+    """The new values, arrays among them written into the old arrays."""
+    if isinstance(old, np.ndarray):
+        old[...] = new
+        return old
+    if isinstance(old, dict):
+        return {key: refilled(old.get(key), value) for key, value in new.items()}
+    return new
+
+
+def untouched(expected, got):
+    """Whether arguments became what they were recorded to have become."""
+    if isinstance(expected, np.ndarray):
+        return isinstance(got, np.ndarray) and same(expected, got, 0)
+    if isinstance(expected, dict) and FOREIGN not in expected:
+        return (
+            isinstance(got, dict)
+            and expected.keys() == got.keys()
+            and all(untouched(value, got[key]) for key, value in expected.items())
+        )
     return True
 
 
-def survivors(module, calls, causes):
-    """The numbers of the causes that explain all of their calls; without a call, there is none.
+def counter(value):
+    """The class of arrays that count the products made with them, if one is among the values."""
+    values = value.values() if isinstance(value, dict) else value
+    for item in values if isinstance(value, (dict, list)) else ():
+        kind = counter(item) or (hasattr(item, "products") and type(item))
+        if kind:
+            return kind
+    return None
 
-    A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter.
-    """
-    found = []
+
+def asked(function, call, kept):
+    """The result of a call, the arguments after it, and the products that were counted."""
+    args = [_taken(_fresh(value), kept) for value in call["args"]]
+    kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
+    if "before" in call:
+        first, named = call["before"]
+        first, named = list(map(_fresh, first)), _fresh(named)
+        function(*first, **named)
+        args = [refilled(old, new) for old, new in zip(first, args)]
+        kwargs = refilled(named, kwargs)
+    kind = counter([*args, kwargs])
+    if kind:
+        kind.products = 0
+    got = function(*args, **kwargs)
+    return got, [args, kwargs], kind.products if kind else 0
+
+
+def answers(space, call, module, kept):
+    """Whether these functions answer the call as it was answered, and leave behind the same."""
+    if call["function"] == FETCH:
+        number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
+        return number not in kept or _still(call["value"], kept[number], kept[number, "tolerance"])
+    try:
+        got, after, products = asked(space[call["function"]], call, kept)
+    except Exception as error:
+        return _same_error(error, call, module)
+    if "kept" in call:
+        kept[call["kept"]], kept[call["kept"], "tolerance"] = got, call["tolerance"]
+    return (
+        "value" in call
+        and _agrees(call["value"], got, call["tolerance"], kept)
+        and products == call.get("products", products)
+        and ("after" not in call or all(map(untouched, *_aligned(call["after"], after))))
+    )
+
+
+def _aligned(one, other):
+    """Recorded and actual arguments as two lists of equal length."""
+    return [[*one[0], one[1]], [*other[0], other[1]]]
+
+
+def explains(module, cause, calls):
+    """Whether these functions answer every call that matters as it was answered."""
+    space, kept = bound(module, cause["places"], cause["rebind"]), {}
+    wanted = {*cause["calls"], FETCH}
+    return all(answers(space, call, module, kept) for call in calls if call["function"] in wanted)
+
+
+def tighter(call):
+    """The call, to be answered more exactly; float32 is as exact as it can be."""
+    exact = call["tolerance"] < SINGLE
+    return {**call, "tolerance": call["tolerance"] * TIGHTER} if exact else call
+
+
+class Mistakes:
+    """The text of the mistakes; each time it is run anew, they remember nothing."""
+
+    def __init__(self, text):
+        self.code = compile(text, "<mistakes>", "exec")
+        self.module = self.anew()
+
+    def anew(self):
+        module = {"__name__": "mistakes"}
+        exec(self.code, module)
+        return module
+
+
+def is_right(text, right, calls):
+    """Whether right code answers these calls as they were answered."""
     with np.errstate(all="ignore"):
-        for number, cause in enumerate(causes):
-            own = [call for call in calls if call["function"] in cause["calls"]]
-            space = bound(module, cause["places"], cause["rebind"])
-            if own and explains(space, own, module):
-                found.append(number)
-    return found
+        return explains(Mistakes(text).module, right, calls)
+
+
+def survivors(text, right, calls, span, causes):
+    """The numbers of the causes that explain all of their calls; none if right code does.
+
+    Where right code nearly does, what counts is far behind the decimal point.
+
+    A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter;
+    right is one without places. Causes that do not explain the calls in the span are not tried on
+    the others, unless none does: then what they remember of earlier calls may explain them.
+    """
+    with np.errstate(all="ignore"):
+        mistakes = Mistakes(text)
+        if explains(mistakes.module, right, calls):
+            calls = list(map(tighter, calls))
+            if explains(mistakes.anew(), right, calls):
+                return []
+        first = calls[slice(*span)]
+        some = [n for n, c in enumerate(causes) if explains(mistakes.module, c, first)]
+        if len(causes) <= FEW:
+            some = some or range(len(causes))
+        return [number for number in some if explains(mistakes.anew(), causes[number], calls)]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-INTERVAL = 0.03
+INTERVAL = 0.01
 Mark = tuple[int, int, int] | None
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compare import Broken, as_array, call_text, described, shown_inputs
+from grader.compare import Broken, Tolerance, as_array, call_text, described, shown_inputs
 from grader.laws.cases import Case, Function, name_of
 from grader.laws.time import unstable
 from grader.records import Evidence
+
+TOTAL = Tolerance(0.0, 1e-7)
 
 
 def probabilities_add_up(
@@ -33,7 +35,7 @@ def probabilities_add_up(
                 total = float(np.exp(np.logaddexp.reduce(after) - before))
             if not np.isfinite(total):
                 raise unstable(f"for the tokens that may stand at position {end}")
-            if not abs(total - 1) <= 1e-7:
+            if not abs(total - 1) <= case.within(TOTAL).atol:
                 _do_not_add_up(function, case.changed(tokens=texts[0]), end, total)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from grader.client import Answer
-from grader.compare import EXACT, Broken, Question, Tolerance, matches
+from grader.compare import EXACT, NOTHING, Broken, Question, Tolerance, matches
 from grader.inputs import Arguments, Draw, digest, frozen, mapped
 from grader.registry import Function as Registered
 from grader.student import StudentFunction
@@ -26,6 +26,7 @@ Witness = Callable[["Case", Any, Any, Tolerance], None]
 class Case:
     """Arguments of one call, and where their right result is to be had.
 
+    precision: what can be asked of numbers made from these arguments, where it is less than usual.
     witness: in a survey, is told the right result and what came, and nothing is raised.
     """
 
@@ -33,6 +34,7 @@ class Case:
     sizes: Mapping[str, Any]
     expect: Expect
     witness: Witness | None = None
+    precision: Tolerance = NOTHING
     _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out about these arguments; it is asked for again for every submission."""
 
@@ -44,6 +46,10 @@ class Case:
     def expected(self, name: str) -> Any:
         """What the reference's function of that name returns for these arguments."""
         return self._once(name, lambda: self.expect(name, self.arguments))
+
+    def within(self, tolerance: Tolerance) -> Tolerance:
+        """The tolerance, or this case's own if that is wider."""
+        return tolerance.at_least(self.precision)
 
     def draw(self, salt: object) -> Draw:
         """More random numbers for this case, the same every time."""
@@ -108,7 +114,7 @@ def is_right(
     matches(
         expected,
         got,
-        tolerance,
+        case.within(tolerance),
         name=name,
         question=Question(name, case.arguments),
         names=names_of(function),
@@ -130,4 +136,4 @@ def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) 
         return draw.uniform(*array.shape) < 0.5
     if array.dtype.kind in "iu":
         return (array + 1 + draw.tokens(vocabulary - 1, *array.shape)) % vocabulary
-    return draw.normal(*array.shape) * size
+    return (draw.normal(*array.shape) * size).astype(array.dtype)

@@ -164,7 +164,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     matches(
         expected,
         piece.value,
-        EXACT,
+        case.within(EXACT),
         name=result,
         part=f"{result} for {where}: ",
         question=Question(

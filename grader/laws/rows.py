@@ -69,7 +69,7 @@ def _row_unmoved(
 ) -> None:
     if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
         raise Broken(f"{name_of(function)} does not return one result for each {what}.")
-    wrong = wrong_cells(before[row].astype(float), after[row].astype(float), EXACT)
+    wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
     finite = finite_in_both(before[row], after[row])
     if wrong.any() and not wrong[finite].any():
         raise unstable(f"for {what} {row}")

@@ -152,7 +152,7 @@ def _moved_before(
         shapes = f"{before.shape} became {after.shape}"
         return Broken(f"The shape of the output depends on later values: {shapes}.")
     difference = _movement(before, after)
-    moved = difference > UNMOVED
+    moved = difference > case.within(PREFIX).atol
     early = [i for i in positions_of(moved, axis) if i < start]
     if not early:
         return None
@@ -230,7 +230,8 @@ def prefix_gives_the_same(
             prefix = _cut(case.arguments, along, slice(0, end))
             alone = timed_output(function, prefix, axis, end)
             part = np.take(whole, np.arange(end), axis)
-            broken = _other_than_alone(function, prefix, alone, part, end, axis, tolerance)
+            near = case.within(tolerance)
+            broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, 1.0)
             doubtful = doubtful or bool(wrong_cells(alone, part, tolerance).any())

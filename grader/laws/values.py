@@ -13,15 +13,18 @@ from grader.compare import (
     LARGE,
     SINGLE,
     Broken,
+    Tolerance,
     as_array,
     call_text,
     described,
     shown,
     shown_inputs,
 )
-from grader.inputs import mapped
+from grader.inputs import as_single, mapped
 from grader.laws.cases import Case, Function, is_right, name_of, noting
 from grader.records import Evidence
+
+SUM = Tolerance(0.0, 1e-12)
 
 
 def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None) -> None:
@@ -30,17 +33,13 @@ def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None
         is_right(function, case, function(**case.arguments), like)
 
 
-def _single(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
-
-
 def agrees_in_float32(
     function: Function, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
     """Stays right, to float32's precision, when all numbers are float32."""
     for case in cases:
         with noting("With float32 inputs: "):
-            got = function(**mapped(case.arguments, _single))
+            got = function(**mapped(case.arguments, as_single))
             is_right(function, case, got, like, SINGLE)
 
 
@@ -82,7 +81,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
             got = (shown("got", array, ~(array >= 0)),)
             raise Broken("Some weights are negative.", "", Evidence(call, inputs, (), got))
         off = np.abs(array.sum(axis=axis) - 1)
-        if not (off <= 1e-12).all():
+        if not (off <= case.within(SUM).atol).all():
             got = (shown("got", array),)
             raise Broken(
                 "The weights of some slices do not sum to 1.",

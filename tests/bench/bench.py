@@ -1,6 +1,7 @@
 """How long things take, side by side in one run: whole processes in turn, medians, ratios.
 
-Run with `make bench`. Machines differ and are busy, so ratios are what to look at.
+Run with `make bench`, or with the names of some subjects. Machines differ and are busy, so ratios
+are what to look at.
 """
 
 import statistics
@@ -9,7 +10,9 @@ import sys
 import time
 from collections.abc import Callable
 
+import diagnosing
 import numpy as np
+import saving
 
 from grader import client, registry, sandbox
 from grader.registry import ROOT
@@ -75,16 +78,38 @@ def overhead() -> list[tuple[str, float, float]]:
     return rows
 
 
-def main() -> None:
-    """Prints both tables."""
+def commands() -> None:
+    """Prints what whole commands take."""
     times = in_turn(WHOLE)
     torch = times["import torch"]
     print(f"whole processes, medians of {ROUNDS}                 seconds   of `import torch`")
     for name, spent in times.items():
         print(f"  {name:<45} {spent:7.3f}   {spent / torch:6.2f}")
-    print("\none call of a student's function                   in the worker   here   ratio")
+
+
+def calls() -> None:
+    """Prints what a call of a student's function takes."""
+    print("one call of a student's function                   in the worker   here   ratio")
     for name, there, alone in overhead():
         print(f"  {name:<48} {there:8.0f} µs {alone:8.0f} µs {there / alone:6.1f}")
+
+
+SUBJECTS = {
+    "commands": commands,
+    "calls": calls,
+    "diagnosing": diagnosing.main,
+    "saving": saving.main,
+}
+
+
+def main() -> None:
+    """The subjects named on the command line, or all."""
+    unknown = set(sys.argv[1:]) - SUBJECTS.keys()
+    if unknown:
+        sys.exit(f"no such subject: {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
+    for number, name in enumerate(sys.argv[1:] or SUBJECTS):
+        print("\n" * bool(number), end="")
+        SUBJECTS[name]()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ LAYERS = [
     | {"terminal"}
     | {"page", "grids"}
     | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
-    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing"},
+    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"judge"},
     {"gradebook", "cluster"},
     {"classroom", "publishing"},
