@@ -51,7 +51,7 @@ def ours(options: Options, steps: Sequence[Step], jobs: int) -> Graded:
     more = ["--jobs", str(jobs), "--isolation", options.isolation, "--seed", "7", *named]
 
     def grade(everyone: Mapping[str, Work], folder: Path) -> Spent:
-        there = hand_in(everyone, folder / "class")
+        there = hand_in(everyone.items(), folder / "class")
         took = spent([*command, str(there), "--out", str(folder / "out"), *more], registry.ROOT)
         if took.status:
             raise rivals.NotThere(f"grade failed: {took.last_line}")

@@ -18,7 +18,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from students import hand_in, students
+from students import each_student, hand_in
 from timing import own_cpu, peak_mib
 
 from grader import classroom, gradebook, grading, intake, registry, sandbox
@@ -55,7 +55,7 @@ def real_outcomes(registered: Registry, exam: Exam) -> list[Outcome]:
     found = []
 
     def work(grader: grading.Grader) -> None:
-        for name, sources in students(KINDS, steps).items():
+        for name, sources in each_student(KINDS, steps):
             found.append(Outcome(grader.grade(Submission(name, sources), steps), "", 0.5))
 
     with sandbox.host(sandbox.Process(), registered.limits) as host:
@@ -115,7 +115,7 @@ def run(
     out.mkdir()
     steps = list(registered.steps)
     with stage("making the class (not part of it)", count):
-        hand_in(students(count, steps), there)
+        hand_in(each_student(count, steps), there)
     with gradebook.Gradebook(out, write=True) as book:
         with stage("finding who handed in", count):
             found = intake.entries(there, registered)

@@ -1,7 +1,7 @@
 """A class to grade: right work, known mistakes and unfinished work, no two alike."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from grader.registry import ROOT, Step
@@ -36,24 +36,27 @@ def _work(kind: str, steps: Sequence[Step], known: Mapping[str, Iterator[Variant
     return work
 
 
-def students(count: int, steps: Sequence[Step]) -> dict[str, Work]:
-    """So many students and their work on these steps; the same ones every time."""
+def each_student(count: int, steps: Sequence[Step]) -> Iterator[tuple[str, Work]]:
+    """So many students, one after the other, and their work on these steps; always the same."""
     folders = {"fair": FAIR, "mistake": MISTAKES}
     known = {
         kind: _spread([variant for step in steps for variant in read(folder, step)])
         for kind, folder in folders.items()
     }
-    everyone = {}
     for number, kind in zip(range(count), itertools.cycle(KINDS)):
         name = f"student{number:05d}"
         work = _work(kind, steps, known)
-        everyone[name] = {step: f"{text}\n# {name}\n" for step, text in work.items()}
-    return everyone
+        yield name, {step: f"{text}\n# {name}\n" for step, text in work.items()}
 
 
-def hand_in(everyone: Mapping[str, Work], folder: Path) -> Path:
+def students(count: int, steps: Sequence[Step]) -> dict[str, Work]:
+    """All of them at once."""
+    return dict(each_student(count, steps))
+
+
+def hand_in(everyone: Iterable[tuple[str, Work]], folder: Path) -> Path:
     """Writes a folder of step files for every student."""
-    for name, work in everyone.items():
+    for name, work in everyone:
         (folder / name).mkdir(parents=True, exist_ok=True)
         for step, text in work.items():
             (folder / name / f"{step}.py").write_text(text, encoding="utf-8")
