@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import sys
 from collections.abc import Sequence
 
 from grader.client import CallFailed, Died, Raised, TimedOut
@@ -85,6 +87,28 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
+IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
+
+
+def _refused_import(raised: Raised, source: str) -> str:
+    """What may be imported, in words of our own, if the line that raised asks for something else.
+
+    Said from the student's own line: the exception's text could be anybody's.
+    """
+    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
+    asked = IMPORT.match(line)
+    if asked is None or "ImportError" not in raised.kinds:
+        return ""
+    package, _, module = asked[1].partition(".")
+    if package == "exercises":
+        if "ModuleNotFoundError" in raised.kinds:
+            return f": there is no step file {module}.py to import from"
+        return f": {module}.py has not all of these names"
+    if package == "numpy" or package in sys.stdlib_module_names:
+        return ""
+    return f": a step may import NumPy and the standard library, not {package!r}"
+
+
 def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
     """For a file that could not be imported.
 
@@ -95,6 +119,7 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
         case Raised():
             place = _place(failure, source, step)
             text = f": {failure.text[:300]}" if visible and failure.text else ""
+            text = text or _refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{step.filename} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:

@@ -80,11 +80,19 @@ def hasty(steps):
     return grade
 
 
+# In the hidden suite an exception's own words are withheld: they could quote what is secret.
+WITHHELD = {
+    "syntax error": r"is not valid Python \(step02_scores.py, line 1: `def f\(:`\)",
+    "raises at import": r"raised ZeroDivisionError \(step02_scores.py, line 2: `y = x / 0`\)",
+}
+
+
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
-@pytest.mark.parametrize(
-    ("source", "step_status", "status", "words"), BROKEN.values(), ids=BROKEN.keys()
-)
-def test_broken_file_gets_a_sentence(hasty, source, step_status, status, words, suite):
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_file_gets_a_sentence(hasty, name, suite):
+    source, step_status, status, words = BROKEN[name]
+    if suite == "hidden":
+        words = WITHHELD.get(name, words)
     verdict = hasty(source, suite)
     assert verdict.status is step_status
     assert verdict.points == 0
