@@ -22,6 +22,11 @@ def not_counted(function: str) -> str:
     return f"Not counted yet: first {function} must return the right values."
 
 
+def no_time_left(limits: Limits) -> str:
+    """For a step of a class's submission whose earlier steps took all the time there is."""
+    return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
+
+
 def missing(name: str, names: Sequence[str], step: Step) -> str:
     """For a function that the file does not define."""
     wanted = {function.name for function in step.functions}
@@ -34,7 +39,10 @@ def missing(name: str, names: Sequence[str], step: Step) -> str:
 def timed_out(failure: TimedOut, function: str, limits: Limits) -> str:
     """For a call, or a whole step, that took too long."""
     if failure.whole_step:
-        return f"The checks of this step took more than {limits.step_seconds:g} s together."
+        return (
+            f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
+            f"steps more than {limits.submission_seconds:g} s."
+        )
     return (
         f"{function} had not returned after {failure.seconds:g} s. "
         "Is there a loop that never ends, or far too much work?"
