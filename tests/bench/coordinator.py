@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from students import each_student, hand_in
 from timing import own_cpu, peak_mib
 
-from grader import classroom, gradebook, grading, intake, registry, sandbox
+from grader import classroom, gradebook, grading, intake, publishing, registry, sandbox
 from grader.judge import Exam, Outcome, graded
 from grader.registry import Registry
 from grader.submission import Submission
@@ -136,12 +137,10 @@ def run(
 
 
 def _publish(book: Any, number: int, out: Path, registered: Registry, count: int) -> None:
-    try:
-        from grader import publishing
-    except ImportError as error:
-        print(f"  publishing is not measured: {error}")
-        return
-    with stage("tables and pages", count):
+    with stage("looking for likenesses", count):
+        found = list(publishing.alike(book, number, registered))
+    known = mock.patch.object(publishing, "alike", return_value=iter(found))
+    with stage("tables and pages", count), known:
         publishing.publish(book, number, out, registered)
 
 
