@@ -207,7 +207,7 @@ class _Reading:
         return False
 
     def _imports_itself(self, block: Block, step: Step) -> bool:
-        """Whether a block, written for another step's cells, imports from this one or later ones."""
+        """Whether a block, meant for other cells, imports from this step or a later one."""
         known = {one.id for one in self.registry.steps}
         earlier = {one.id for one in self.registry.before(step)}
         return bool(set(_steps_imported(block)) & known - earlier)
