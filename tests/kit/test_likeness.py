@@ -46,6 +46,12 @@ def test_answers_of_a_known_mistake_are_nobodys_sign():
     assert same_answers([*explained, answering("cy", "f1"), answering("di", "f1")]) == []
 
 
+def test_what_can_be_said_of_an_answer_explains_nothing():
+    said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
+    (alike,) = same_answers([answering(name, "f1", diagnosis=said) for name in ("ann", "ben")])
+    assert alike.students == ("ann", "ben")
+
+
 def test_answers_that_many_share_are_nobodys_sign():
     many = [answering(f"a{i}", "f1") for i in range(likeness.FEW + 1)]
     assert same_answers(many) == []
