@@ -22,8 +22,11 @@ from unittest import mock
 from students import each_student, hand_in
 from timing import own_cpu, peak_mib
 
-from grader import classroom, gradebook, grading, intake, publishing, registry, sandbox
-from grader.judge import Exam, Outcome, graded
+from grader import grading, registry, sandbox
+from grader.classroom import gradebook, publishing
+from grader.classroom import run as classroom
+from grader.classroom.judge import Exam, Outcome, graded
+from grader.intake import entries as intake
 from grader.registry import Registry
 from grader.submission import Submission
 from grader.version import kit_digest

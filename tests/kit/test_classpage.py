@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.classpage import FOLDED, LISTED, NAMED, bars, class_page
-from grader.classsummary import Spread, Summary
+from grader.classroom.overview import FOLDED, LISTED, NAMED, bars, class_page
+from grader.classroom.summary import Spread, Summary
 from grader.names import safe_name
 from grader.page import feedback
 from grader.records import Alike, Diagnosis, Graded, Status

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader import judge
-from grader.judge import Exam, Judge, JudgeLost, JudgeRefuses
+from grader.classroom import judge
+from grader.classroom.judge import Exam, Judge, JudgeLost, JudgeRefuses
 from grader.submission import Submission
 from grader.version import kit_digest
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader import likeness
-from grader.likeness import few, near_sources, same_answers, written
+from grader.classroom import likeness
+from grader.classroom.likeness import few, near_sources, same_answers, written
 from grader.records import Diagnosis, Graded, Status
 
 from .classes import check, report, step
@@ -115,7 +115,7 @@ def test_written_is_bounded():
 
 @pytest.fixture
 def near():
-    pytest.importorskip("copydetect", reason="the extra `likeness` is not installed")
+    pytest.importorskip("copydetect", reason="the extra `grade` is not installed")
     return lambda sources, **more: near_sources("Loss", STUB, sources, **more)
 
 

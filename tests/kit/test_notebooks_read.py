@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import cells, handins, ipynb, notebooks
-from grader.folders import SubmissionError
+from grader.intake import cells, handins, ipynb, notebooks
+from grader.intake.folders import SubmissionError
 from grader.submission import Submission, place
 
 from .conftest import ROOT, STEPS

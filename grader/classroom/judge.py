@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LENGTH = struct.Struct(">Q")
 START_SECONDS = 120.0
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
-PROGRAM = "from grader.judge import main; main()"
+PROGRAM = "from grader.classroom.judge import main; main()"
 
 
 @dataclass(frozen=True)

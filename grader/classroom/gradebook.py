@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.judge import Exam, Outcome
+from grader.classroom.judge import Exam, Outcome
 from grader.records import Change, Graded, Report, report_from_dict
 from grader.submission import Submission
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.lexing import Lexer, lexer
+from grader.classroom.lexing import Lexer, lexer
 from grader.records import Alike, Graded
 
 if TYPE_CHECKING:

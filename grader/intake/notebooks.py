@@ -25,9 +25,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.cells import Block, Cut, cut, harmless, idle, missing_modules
-from grader.folders import SubmissionError
-from grader.ipynb import raw_cells
+from grader.intake.cells import Block, Cut, cut, harmless, idle, missing_modules
+from grader.intake.folders import SubmissionError
+from grader.intake.ipynb import raw_cells
 from grader.names import shown
 from grader.registry import Registry, Step
 from grader.submission import MARK, MAX_SOURCE

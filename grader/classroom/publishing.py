@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import IO
 
 from grader.building import stub
-from grader.classpage import class_page
-from grader.classsummary import Summary
+from grader.classroom.gradebook import Gradebook
+from grader.classroom.likeness import near_sources, same_answers
+from grader.classroom.overview import class_page
+from grader.classroom.summary import Summary
 from grader.exports.changes import changes
 from grader.exports.grades import grades
 from grader.exports.options import Options
-from grader.gradebook import Gradebook
-from grader.likeness import near_sources, same_answers
 from grader.names import safe_name
 from grader.page import feedback
 from grader.records import Alike, Graded
