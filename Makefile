@@ -40,7 +40,7 @@ exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fr
 
 grade: $(VENV)/.grade   ## SUBMISSIONS=folder: a class, into OUT=graded
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
-	@$(RUN) grade $(SUBMISSIONS) --out $(OUT) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
+	@$(RUN) grade "$(SUBMISSIONS)" --out "$(OUT)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)
@@ -81,7 +81,7 @@ $(VENV)/.exam: $(VENV)/.light
 	@$(PIP) $(TORCH)
 	@touch $@
 
-$(VENV)/.grade: $(VENV)/.exam
+$(VENV)/.grade: $(VENV)/.exam pyproject.toml
 	@$(PIP) --editable '.[grade]'
 	@touch $@
 

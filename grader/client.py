@@ -104,7 +104,7 @@ class Worker:
 
     def __init__(self, host: Host, deadline: float) -> None:
         self.host = host
-        self.deadline = deadline
+        self.deadline = min(deadline, host.deadline)
         self.channel, self.number = host.start()
         self.alive = True
         self.unread = bytearray()

@@ -187,7 +187,7 @@ class Bench:
         seconds: how long all of them may take, at most what is left to the step.
         """
         log, count = self.log, len(self.log.calls)
-        self.deadline = min(self.deadline, time.monotonic() + seconds)
+        self.deadline = min(self.deadline, self.host.deadline, time.monotonic() + seconds)
         if self.worker is not None:
             self.worker.deadline = self.deadline
         try:

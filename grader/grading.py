@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -108,6 +109,9 @@ class Grader:
             return self._unjudged(
                 step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
             )
+        if time.monotonic() > self.bench.host.deadline:
+            message = messages.no_time_left(self.bench.host.limits)
+            return self._unjudged(step, Status.ERROR, message)
         attempt = self._attempt(submission, step, self.right)
         try:
             with self.bench.on(attempt):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 LENGTH = struct.Struct(">Q")
 START_SECONDS = 120.0
-STEP_SHARES = 8  # a step's checks, the same on own steps, and up to six searches for causes
+GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
 PROGRAM = "from grader.judge import main; main()"
 
 
@@ -124,6 +124,8 @@ def _serve(
                 while (question := _receive(questions)) is not None:
                     submission = Submission(**question)
                     with spares.next() as host:
+                        host.deadline = time.monotonic() + registry.limits.submission_seconds
+                        spares.trusted.deadline = host.deadline
                         grader.bench.begin_anew(host)
                         _send(answers, grader.grade(submission, steps).to_dict())
 
@@ -173,7 +175,7 @@ class Judge:
 
     def __init__(self, exam: Exam) -> None:
         registry = load()
-        self.seconds = STEP_SHARES * registry.limits.step_seconds * len(exam.steps)
+        self.seconds = GRACE * registry.limits.submission_seconds
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import sys
 from collections.abc import Sequence
 
 from grader.client import CallFailed, Died, Raised, TimedOut
@@ -20,6 +22,11 @@ def not_counted(function: str) -> str:
     return f"Not counted yet: first {function} must return the right values."
 
 
+def no_time_left(limits: Limits) -> str:
+    """For a step of a class's submission whose earlier steps took all the time there is."""
+    return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
+
+
 def missing(name: str, names: Sequence[str], step: Step) -> str:
     """For a function that the file does not define."""
     wanted = {function.name for function in step.functions}
@@ -32,7 +39,10 @@ def missing(name: str, names: Sequence[str], step: Step) -> str:
 def timed_out(failure: TimedOut, function: str, limits: Limits) -> str:
     """For a call, or a whole step, that took too long."""
     if failure.whole_step:
-        return f"The checks of this step took more than {limits.step_seconds:g} s together."
+        return (
+            f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
+            f"steps more than {limits.submission_seconds:g} s."
+        )
     return (
         f"{function} had not returned after {failure.seconds:g} s. "
         "Is there a loop that never ends, or far too much work?"
@@ -85,6 +95,28 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
+IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
+
+
+def _refused_import(raised: Raised, source: str) -> str:
+    """What may be imported, in words of our own, if the line that raised asks for something else.
+
+    Said from the student's own line: the exception's text could be anybody's.
+    """
+    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
+    asked = IMPORT.match(line)
+    if asked is None or "ImportError" not in raised.kinds:
+        return ""
+    package, _, module = asked[1].partition(".")
+    if package == "exercises":
+        if "ModuleNotFoundError" in raised.kinds:
+            return f": there is no step file {module}.py to import from"
+        return f": {module}.py has not all of these names"
+    if package == "numpy" or package in sys.stdlib_module_names:
+        return ""
+    return f": a step may import NumPy and the standard library, not {package!r}"
+
+
 def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
     """For a file that could not be imported.
 
@@ -95,6 +127,7 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
         case Raised():
             place = _place(failure, source, step)
             text = f": {failure.text[:300]}" if visible and failure.text else ""
+            text = text or _refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{step.filename} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:

@@ -8,6 +8,7 @@ result was by then. Objects that only student code looks into are written `{HAND
 the numbers that they had when the calls were recorded.
 """
 
+import marshal
 import types
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 HANDLE = "handle of"
 FETCH = "(fetch)"
 FOREIGN = "a foreign object"
-FEW = 200
 SINGLE, TIGHTER = 1e-4, 1e-5
 
 
@@ -190,10 +190,10 @@ def tighter(call):
 
 
 class Mistakes:
-    """The text of the mistakes; each time it is run anew, they remember nothing."""
+    """The code of the mistakes; each time it is run anew, they remember nothing."""
 
-    def __init__(self, text):
-        self.code = compile(text, "<mistakes>", "exec")
+    def __init__(self, code):
+        self.code = marshal.loads(code.tobytes())
         self.module = self.anew()
 
     def anew(self):
@@ -201,30 +201,53 @@ class Mistakes:
         exec(self.code, module)
         return module
 
+    def remember(self, names):
+        """Whether any of these functions keeps something from one call to the next."""
+        return any(_lasting(self.module.get(name), self.module, set()) for name in names)
 
-def is_right(text, right, calls):
+
+def _lasting(value, module, seen):
+    """Whether a value is, or a function uses, something of the module that can be written into."""
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    if not isinstance(value, types.FunctionType):
+        own_class = isinstance(value, type) and value.__module__ == module["__name__"]
+        return own_class or isinstance(value, (dict, list, set, np.ndarray))
+    defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+    used = [module[name] for name in _names(value.__code__) if name in module]
+    return any(_lasting(item, module, seen) for item in [vars(value) or None, *defaults, *used])
+
+
+def _names(code):
+    """The global names in a function's code, and in the functions inside it."""
+    inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
+    return {*code.co_names}.union(*map(_names, inner))
+
+
+def is_right(code, right, calls):
     """Whether right code answers these calls as they were answered."""
     with np.errstate(all="ignore"):
-        return explains(Mistakes(text).module, right, calls)
+        return explains(Mistakes(code).module, right, calls)
 
 
-def survivors(text, right, calls, span, causes):
+def survivors(code, right, calls, span, causes):
     """The numbers of the causes that explain all of their calls; none if right code does.
 
     Where right code nearly does, what counts is far behind the decimal point.
 
     A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter;
     right is one without places. Causes that do not explain the calls in the span are not tried on
-    the others, unless none does: then what they remember of earlier calls may explain them.
+    the others. Only if none does are those that remember: then earlier calls may explain them.
     """
     with np.errstate(all="ignore"):
-        mistakes = Mistakes(text)
+        mistakes = Mistakes(code)
         if explains(mistakes.module, right, calls):
             calls = list(map(tighter, calls))
             if explains(mistakes.anew(), right, calls):
                 return []
         first = calls[slice(*span)]
         some = [n for n, c in enumerate(causes) if explains(mistakes.module, c, first)]
-        if len(causes) <= FEW:
-            some = some or range(len(causes))
+        if not some:
+            some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
         return [number for number in some if explains(mistakes.anew(), causes[number], calls)]

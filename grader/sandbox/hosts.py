@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import signal
 import socket
@@ -46,6 +47,7 @@ class Host:
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         self.isolation = isolation
         self.limits = limits
+        self.deadline = math.inf  # for all that runs here, on the clock of `time.monotonic`
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
 
     def __enter__(self) -> Host:

@@ -86,7 +86,7 @@ def test_wrong_chunk_is_named():
             np.ones((2, 2)),
             r"returned floats of shape \(2, 2\); expected 2 results: \(y_new, cache\)",
         ),
-        (Foreign("tuple of 3"), "'tuple of 3'; expected 2 results"),
+        (Foreign("tuple of 3"), "returned a tuple of 3; expected 2 results"),
         (Foreign("NoneType"), "a `return` missing"),
         ((None, ()), r"y_new for positions 0\.\.1 .* is None"),
         (

@@ -9,6 +9,7 @@ import pytest
 
 from grader.variants import FAIR, MISTAKES, read
 
+from . import hostile
 from .conftest import ROOT, STEPS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -63,3 +64,31 @@ def test_every_make_target_that_is_named_exists():
     named = {part.split()[1].strip("`,") for part in README.split("`") if part.startswith("make ")}
     assert named
     assert [name for name in named if f"\n{name}:" not in makefile] == []
+
+
+def test_output_of_grading_is_real(tmp_path):
+    for name in ("alice", "bob", "carol"):
+        shutil.copytree(
+            ROOT / ("exercises" if name == "bob" else "solutions"), tmp_path / "c" / name
+        )
+    (tmp_path / "c" / "dan").mkdir()
+    for path in (tmp_path / "c").rglob("__pycache__"):
+        shutil.rmtree(path)
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", "grade", "c", "--out", "graded", "--seed", "7"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 1, done.stderr
+    said = [line for line in done.stdout.splitlines() if " left" not in line]
+    assert "\n".join(said[:1] + said[-3:]) in BLOCKS
+
+
+def test_number_of_attacks_is_real():
+    attacks = hostile.attacks()
+    assert f"{len(attacks)} hostile submissions" in README
+    assert (
+        f"{sum(attack.needs == 'process' for attack in attacks)} of them under all three" in README
+    )
