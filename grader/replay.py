@@ -8,6 +8,7 @@ result was by then. Objects that only student code looks into are written `{HAND
 the numbers that they had when the calls were recorded.
 """
 
+import dis
 import marshal
 import types
 
@@ -216,7 +217,13 @@ def _lasting(value, module, seen):
         return own_class or isinstance(value, (dict, list, set, np.ndarray))
     defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     used = [module[name] for name in _names(value.__code__) if name in module]
-    return any(_lasting(item, module, seen) for item in [vars(value) or None, *defaults, *used])
+    kept = [vars(value) or None, *defaults, *used]
+    return _rebinds(value.__code__) or any(_lasting(item, module, seen) for item in kept)
+
+
+def _rebinds(code):
+    """Whether a function's code has a `global` statement that it uses."""
+    return any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(code))
 
 
 def _names(code):
@@ -231,23 +238,38 @@ def is_right(code, right, calls):
         return explains(Mistakes(code).module, right, calls)
 
 
+def telling(calls):
+    """The last of the calls, where a check broke off, if it needs nothing of those before it."""
+    last = calls[-1:]
+    held = [v for call in last for v in call["args"] if isinstance(v, dict) and HANDLE in v]
+    return [] if held or (last and last[0]["function"] == FETCH) else last
+
+
 def survivors(code, right, calls, span, causes):
     """The numbers of the causes that explain all of their calls; none if right code does.
 
     Where right code nearly does, what counts is far behind the decimal point.
 
     A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter;
-    right is one without places. Causes that do not explain the calls in the span are not tried on
-    the others. Only if none does are those that remember: then earlier calls may explain them.
+    right is one without places. Causes that do not explain the calls in the span, the last one
+    above all, are not tried on the others. Only if none does are those that remember: then
+    earlier calls may explain them.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
-        if explains(mistakes.module, right, calls):
+        first = calls[slice(*span)]
+        if explains(mistakes.module, right, telling(first)) and explains(
+            mistakes.module, right, calls
+        ):
             calls = list(map(tighter, calls))
             if explains(mistakes.anew(), right, calls):
                 return []
-        first = calls[slice(*span)]
-        some = [n for n, c in enumerate(causes) if explains(mistakes.module, c, first)]
-        if not some:
+            first = calls[slice(*span)]
+        some = range(len(causes))
+        for asked_first in (telling(first), first):
+            some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
+        found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
+        if not found:
             some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
-        return [number for number in some if explains(mistakes.anew(), causes[number], calls)]
+            found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
+        return found
