@@ -71,7 +71,7 @@ def grade(
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show)
         judge.dismiss()
-        publishing.publish(book, run.number, out, registry)
+        publishing.publish(book, run.number, out, registry, click.echo)
         _summary(book, run.number, progress, out)
     sys.exit(1 if progress.refused else 0)
 

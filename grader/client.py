@@ -183,9 +183,11 @@ class Worker:
                 raise _raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
         except TimeoutError:
+            self.host.upset = True
             self.close()
             raise TimedOut(seconds, whole_step=until == self.deadline) from None
         except (OSError, ProtocolError, Died):
+            self.host.upset = True
             self.close()
             raise Died from None
 

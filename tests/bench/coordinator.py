@@ -144,7 +144,7 @@ def _publish(book: Any, number: int, out: Path, registered: Registry, count: int
         found = list(publishing.alike(book, number, registered))
     known = mock.patch.object(publishing, "alike", return_value=iter(found))
     with stage("tables and pages", count), known:
-        publishing.publish(book, number, out, registered)
+        publishing.publish(book, number, out, registered, print)
 
 
 def main(students_there: int = 10_000) -> None:
