@@ -38,7 +38,7 @@ reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
 
-grade: $(VENV)/.grade   ## SUBMISSIONS=folder: a class, into OUT=graded
+grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" --out "$(OUT)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
 
@@ -88,7 +88,11 @@ $(VENV)/.grade: $(VENV)/.exam pyproject.toml
 	@$(PIP) --editable '.[grade]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.grade
+$(VENV)/.cluster: $(VENV)/.grade
+	@$(PIP) --editable '.[cluster]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.cluster
 	@$(PIP) --editable '.[test]'
 	@touch $@
 

@@ -28,7 +28,7 @@ MAX_SHOWN = 10
 
 
 @click.command()
-@click.argument("submissions", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("submissions", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where to write.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="How many at a time; all cores.")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Of the hidden checks' inputs.")
