@@ -19,7 +19,7 @@ _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
 }
-_KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
+KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 
 
 class Broken(AssertionError):
@@ -77,7 +77,7 @@ def described(value: Any) -> str:
         case Foreign(description):
             return _of_type(description)
         case np.ndarray():
-            return f"{_KINDS[value.dtype.kind]} of shape {value.shape}"
+            return f"{KINDS[value.dtype.kind]} of shape {value.shape}"
         case bool() | int() | float():
             return f"a single {type(value).__name__}"
         case tuple() | list():
@@ -94,12 +94,9 @@ def as_array(value: Any) -> NDArray[Any] | None:
     return None
 
 
-def _same_kind(expected: NDArray[Any], got: NDArray[Any]) -> bool:
-    if expected.dtype.kind == "f":
-        return got.dtype.kind in "fiu"
-    if expected.dtype.kind == "b":
-        return got.dtype.kind == "b"
-    return got.dtype.kind in "iu"
+def same_kind(expected: str, got: str) -> bool:
+    """Whether a type may come where the other is expected; both as NumPy's letters."""
+    return got in {"f": "fiu", "b": "b"}.get(expected, "iu")
 
 
 def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[Any]:
@@ -200,8 +197,8 @@ def matches(
     if array.shape != wanted.shape:
         told = f"{part}The shape is {array.shape}; expected {wanted.shape}."
         raise Broken(told, evidence=question.answered(wanted, array))
-    if not _same_kind(wanted, array):
-        told = f"{part}It holds {_KINDS[array.dtype.kind]}; expected {_KINDS[wanted.dtype.kind]}."
+    if not same_kind(wanted.dtype.kind, array.dtype.kind):
+        told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
         raise Broken(told, evidence=question.answered(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
@@ -213,7 +210,7 @@ def matches(
 def _expected(wanted: NDArray[Any]) -> str:
     if wanted.ndim == 0:
         return "a single number"
-    return f"an array of {_KINDS[wanted.dtype.kind]} of shape {wanted.shape}"
+    return f"an array of {KINDS[wanted.dtype.kind]} of shape {wanted.shape}"
 
 
 def _nonfinite(values: NDArray[Any]) -> str:

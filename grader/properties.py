@@ -7,18 +7,18 @@ least, or for three if they are single numbers. It is what was seen, and names n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from grader import places, resemblance
 from grader.circumstances import circumstance
-from grader.compare import as_array
+from grader.compare import KINDS, as_array
 from grader.factors import added, copied, digits, factor
 from grader.pairs import Pair, enough, pairs
 from grader.records import PROPERTY, Diagnosis
-from grader.tried import Fact, Tried
+from grader.tried import Fact, Tried, distinct
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ TIME = "Which positions does each line see? Count them by hand for a text of thr
 SHAPE = "Print the shape after every line, for one case, and compare it with the contract."
 NORMAL = "Write down what each sum runs over, and along which axis it should."
 FINITE = "Which operation can make it: inf - inf, 0 times inf, 0 / 0, or exp of a large number?"
+TYPES = "Which type does an array get from np.zeros, and a number from float?"
+TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 SIGNS = "Which side of a subtraction, or of a comparison, is which?"
 MASKED = "What happens to a number that the mask forbids, and what to its neighbours in the row?"
 
@@ -272,6 +274,21 @@ WEAK = [
 ]
 
 
+def other_kind(found: Sequence[Pair]) -> Fact | None:
+    """That numbers are of another type than they should be, where nothing else is to be said."""
+    pairs = [(pair.kind, pair.got_kind) for pair in found if pair.other_kind]
+    if not pairs or len(pairs) < len(found) or len(set(pairs)) > 1:
+        return None
+    kind, other = pairs[0]
+    types = f"{KINDS[other]} where {KINDS[kind]} are expected"
+    hint = TRUTH if kind == "b" else TYPES
+    if not all(pair.only_kind for pair in found):
+        return Fact("type", f"The type is wrong: {types}. Some values are wrong too.", hint)
+    if kind == "b":
+        types = "1 and 0 where True and False are expected"
+    return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
+
+
 def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
     """One sentence or two about all wrong results of a function, if there is anything to say.
 
@@ -304,20 +321,35 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     forgets = _answers_differ(tried)
     if forgets is not None:
         return [forgets]
-    found = pairs(tried)
-    if enough(found) and (fact := digits(found)) is not None:
-        return [fact]  # where, says little more
-    where = circumstance(tried, takes)
+    where, found = circumstance(tried, takes), pairs(tried)
+    if any(pair.other_kind or pair.only_kind for pair in found):
+        typed = other_kind(found) if _all_but_raised(tried, found) else None
+        return [_where_returned(typed, tried), where]
     if not enough(found):
         return [where]
+    if (fact := digits(found)) is not None:
+        return [_where_returned(fact, tried)]  # where, says little more
     whole = _first(WHOLE, found)
     if whole is not None:
-        return [where, whole]
+        return [where and replace(where, hint=whole.hint), _where_returned(whole, tried)]
     partly = _first([one.said for one in PARTLY], found)
     place = _first([one.said for one in PLACES], found)
-    if where or partly or place:
-        return [where, partly, place]
-    return [_first([one.said for one in WEAK], found)]
+    if not (where or partly or place):
+        place = _first([one.said for one in WEAK], found)
+    return [where, _where_returned(partly or place, tried), place if partly else None]
+
+
+def _all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
+    """Whether every wrong result that came is among the pairs."""
+    wrong = [one for one in distinct(tried) if not one.right and one.error is None]
+    return len(wrong) == len(found)
+
+
+def _where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
+    """The fact, said of what was returned if something was raised as well."""
+    if fact is None or not any(one.error for one in tried):
+        return fact
+    return replace(fact, says=f"Where it returns: {fact.says[0].lower()}{fact.says[1:]}")
 
 
 def _first(

@@ -16,6 +16,7 @@ HANDLE = "handle of"
 FETCH = "(fetch)"
 FOREIGN = "a foreign object"
 FEW = 200
+KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
 
 
@@ -34,7 +35,7 @@ def bound(module, places, rebind):
 
 
 def same(one, other, tolerance):
-    """Whether two results are the same, NaN and infinities included."""
+    """Whether two results are the same, types of numbers, NaN and infinities included."""
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
@@ -42,7 +43,7 @@ def same(one, other, tolerance):
     if not isinstance(one, numbers) or not isinstance(other, numbers):
         return type(one) is type(other) and one == other
     a, b = np.asarray(one), np.asarray(other)
-    if a.shape != b.shape or (a.dtype.kind == "b") != (b.dtype.kind == "b"):
+    if a.shape != b.shape or KINDS.get(a.dtype.kind) != KINDS.get(b.dtype.kind):
         return False
     return np.allclose(
         a.astype(float), b.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True

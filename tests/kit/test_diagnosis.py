@@ -160,3 +160,16 @@ def test_hints_do_not_hold_the_code_of_the_solution(step):
     code = [line for line in lines if len(line) > 12 and not line.startswith("#")]
     told = [*step.hints, *(variant.hint for variant in read(MISTAKES, step))]
     assert [(hint, line) for hint in told for line in code if line in hint] == []
+
+
+IN_FLOATS = """
+right = sample_token
+def sample_token(logits, u, temperature=1.0, top_k=None):
+    return np.asarray(right(logits, u, temperature, top_k)).astype(float)
+"""
+
+
+def test_right_ids_of_another_type_are_no_known_mistake(diagnosed):
+    """A mistake that is right on these calls gives the same ids, but not the same type."""
+    found = {d and d.misconception for d in diagnosed("step08_generation", IN_FLOATS).values()}
+    assert found == {"property:type"}

@@ -1,11 +1,13 @@
 """What is said of unknown mistakes: true of all that is wrong, and nothing where that is chance."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from grader import grading
+from grader.client import Raised
 from grader.compare import EXACT
 from grader.grading import with_grader
 from grader.laws import Case
@@ -121,6 +123,45 @@ def test_nothing_is_said_that_could_not_be_otherwise(shape):
     """A single row is the first row, the last, and the diagonal."""
     found = tried(same, lambda x: x**3 + 2, arrays(shape, shape))
     assert ids(said(found, ["x"])) in ([], ["too_large"])
+
+
+MASK = [({"x": RANDOM.uniform(size=shape) > 0.5}, {"number": n}) for n, shape in enumerate(SQUARES)]
+IDS = [({"x": RANDOM.randint(9, size=shape)}, {"number": n}) for n, shape in enumerate(OBLONGS)]
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_mask_of_numbers_is_told_from_a_wrong_mask(kind):
+    found = said(tried(same, lambda x: x.astype(kind), MASK), ["x"])
+    assert found.misconception == "property:type"
+    assert found.says == (
+        "Every value is right; only the type is not: 1 and 0 where True and False are expected."
+    )
+
+
+def test_ids_in_floats_are_told_from_wrong_ids():
+    found = said(tried(same, lambda x: x.astype(float), IDS), ["x"])
+    assert found.says == (
+        "Every value is right; only the type is not: floats where integers are expected."
+    )
+    assert "np.zeros" in found.hint
+
+
+def test_wrong_values_of_another_type_are_not_called_right():
+    found = said(tried(same, lambda x: x + 0.5, IDS), ["x"])
+    assert found.says == (
+        "The type is wrong: floats where integers are expected. Some values are wrong too."
+    )
+
+
+def test_type_is_not_said_where_something_else_came_too():
+    right = tried(same, lambda x: x.astype(float), IDS)
+    assert ids(said(right + tried(same, lambda x: None, arrays((3, 3))), ["x"])) == []
+
+
+def test_fact_is_about_what_was_returned_where_something_was_raised():
+    found = tried(same, lambda x: 2 * x, arrays(*OBLONGS))
+    raised = replace(found[0], got=None, error=Raised("ValueError", (), "", ()), key="another")
+    assert said([*found, raised], ["x"]).says == "Where it returns: every number is 2 times too large."
 
 
 def test_nothing_is_said_of_right_results():
