@@ -25,7 +25,7 @@ class Division:
         if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
             return False
         many = 2 * len(self.having) > len(right) + len(wrong)
-        share = 1.0 if chancy else 0.5 if many else 0.25
+        share = 1.0 if chancy or self.condition.every else 0.5 if many else 0.25
         return len(wrong) >= share * len(self.having)
 
 

@@ -27,6 +27,7 @@ class Condition:
 
     chancy: one of many of its kind, so that more is needed before it means anything. both: whether
     it also means something that only the cases without it are wrong; else these are the easy ones.
+    every: whether it means nothing as long as some of the cases that have it are right.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Condition:
     holds: Callable[[Tried], bool]
     chancy: bool = False
     both: bool = False
+    every: bool = False
 
     @property
     def opposite(self) -> Condition:
@@ -47,6 +49,7 @@ class Condition:
             self.hint,
             lambda tried: not self.holds(tried),
             self.chancy,
+            every=self.every,
         )
 
     def along_with(self, more: Condition) -> Condition:
@@ -147,7 +150,9 @@ def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
-SHAPES = "Count axes from the end: the last two are time and feature, whatever stands before them."
+SHAPES = (
+    "Count axes from the end: what they mean stands in the contract, whatever comes before them."
+)
 SLICES = "Write down the shape of every array at every line, for one case of each kind."
 SIZE = "Which operation loses something when its numbers become very large?"
 MEMORY = "What does the function keep for later, and does it fit when this much has gone before?"
@@ -156,6 +161,8 @@ NEWEST = "Which keys may a new query attend to? Count them: the old ones, and it
 BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
 REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
 TIES = "In which order does your sort, or your maximum, leave numbers that are equal?"
+LONG = "What is done once for each position, and what is counted or summed over all of them?"
+NAMED = "Which lines use axis, and which have an axis of their own?"
 AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
 ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
 SINGLE = "Which of your numbers are float32 where they should not be, or the reverse?"
@@ -202,6 +209,7 @@ FIXED = [
         SHAPES,
         lambda one: len(lead(one)) == 1,
         both=True,
+        every=True,
     ),
     Condition(
         "three_axes",
@@ -210,6 +218,7 @@ FIXED = [
         SHAPES,
         lambda one: _first(one).ndim > 2,
         both=True,
+        every=True,
     ),
     Condition(
         "one_axis",
@@ -218,6 +227,7 @@ FIXED = [
         SHAPES,
         lambda one: _first(one).ndim == 1,
         both=True,
+        every=True,
     ),
     Condition(
         "two_axes",
@@ -226,6 +236,7 @@ FIXED = [
         SHAPES,
         lambda one: _first(one).ndim == 2,
         both=True,
+        every=True,
     ),
     Condition(
         "axis", "with an axis that is not the last", "along the last axis", AXES, _axis_not_last
@@ -311,7 +322,9 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
             f"{name}_is_zero",
             f"where {name} is 0",
             f"where {name} is not 0",
-            f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
+            NAMED
+            if name == "axis"
+            else f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
             lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
             both=name not in takes,
         )
@@ -326,7 +339,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
             "long",
             f"with {wrong} positions or more",
             f"with at most {right}",
-            MEMORY,
+            MEMORY if any("chunk" in one.sizes for one in tried) else LONG,
             lambda one: length(one) > right,
         )
 

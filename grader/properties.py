@@ -44,11 +44,14 @@ WHERE = "Take the smallest case and follow one wrong number back, line by line."
 TIME = "Which positions does each line see? Count them by hand for a text of three."
 SHAPE = "Print the shape after every line, for one case, and compare it with the contract."
 NORMAL = "Write down what each sum runs over, and along which axis it should."
+TAKEN = "One number is taken off the whole slice: how is that number made?"
+DIVIDED = "One number multiplies or divides the whole slice: how is that number made?"
 FINITE = "Which operation can make it: inf - inf, 0 times inf, 0 / 0, or exp of a large number?"
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 SIGNS = "Which side of a subtraction, or of a comparison, is which?"
 MASKED = "What happens to a number that the mask forbids, and what to its neighbours in the row?"
+ALLOWED = "What happens to a score that is allowed?"
 
 # Those that account for the whole result, most telling first.
 WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
@@ -151,7 +154,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
             f"{'factor' if times else 'added'}_along_{axis}",
             f"Along axis {axis}, all numbers of a slice are off by the same "
             f"{'factor' if times else 'amount'}, which is another for each slice.",
-            NORMAL,
+            DIVIDED if times else TAKEN,
             partial(resemblance.along, axis=axis, factor=times),
         ).said
         for times in (False, True)
@@ -181,6 +184,12 @@ PARTLY = [
         resemblance.one_value,
     ),
     Property(
+        "other_sign",
+        "Every number has the wrong sign, and another size than it should have.",
+        SIGNS,
+        resemblance.other_sign,
+    ),
+    Property(
         "symmetric",
         "The result equals its own transpose, which it should not.",
         ORDER,
@@ -207,7 +216,7 @@ PLACES = [
     Property(
         "where_allowed",
         "Only places that the mask allows are wrong.",
-        MASKED,
+        ALLOWED,
         partial(places.blocked, allowed=True),
     ),
     Property("above_diagonal", "Only what is above the diagonal is wrong.", TIME, places.above),
