@@ -19,6 +19,13 @@ _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
 }
+_SPECIAL = {
+    "matrix": "an np.matrix, which always has two axes; expected a plain array.",
+    "masked array": (
+        "a masked array: its mask is lost when it is read as numbers. "
+        "Write the values that it hides into a plain array."
+    ),
+}
 KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 
 
@@ -64,6 +71,8 @@ def _of_type(description: str) -> str:
         return f"an object of type {description!r}"
     if re.fullmatch(r"(tuple|list|dict) of \d{1,4}", description):
         return f"a {description}"
+    if description in _SPECIAL:
+        return f"{'an np.' * (description == 'matrix') or 'a '}{description}"
     if description.startswith("array of "):
         return "an array that is too large, or holds what is not a number"
     return "an object of a class of its own"
@@ -193,7 +202,7 @@ def matches(
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
-        raise Broken(f"{name} returned {described(got)}; expected {_expected(wanted)}.")
+        raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
     if array.shape != wanted.shape:
         told = f"{part}The shape is {array.shape}; expected {wanted.shape}."
         raise Broken(told, evidence=question.answered(wanted, array))
@@ -205,6 +214,11 @@ def matches(
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told = f"{part}{_how_many(wrong)}{bad}"
         raise Broken(told, evidence=question.answered(wanted, array, wrong))
+
+
+def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:
+    said = _SPECIAL.get(got.description) if isinstance(got, Foreign) else None
+    return f"{comes} {said or f'{described(got)}; expected {_expected(wanted)}.'}"
 
 
 def _expected(wanted: NDArray[Any]) -> str:

@@ -47,6 +47,7 @@ MAX_KEPT = 64
 PACKAGE = "exercises"
 CONSTANTS = {ord("N"): None, ord("T"): True, ord("F"): False}
 DTYPES = {}
+SPECIAL = ((np.matrix, "matrix"), (np.ma.MaskedArray, "masked array"))
 CONTAINERS = ((b"L", list), (b"U", tuple), (b"M", dict))
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -148,6 +149,9 @@ def _foreign(description):
 
 
 def _write_array(value):
+    for kind, name in SPECIAL:  # as plain numbers they would be taken for something else
+        if isinstance(value, kind):
+            return _foreign(name)
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return _foreign(f"array of {array.dtype}")
