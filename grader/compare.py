@@ -169,11 +169,12 @@ NOTHING_ASKED = Question()
 
 
 def _how_many(wrong: NDArray[Any]) -> str:
-    if wrong.ndim == 0:
+    if wrong.size == 1:
         return "The value is wrong."
     if wrong.all():
         return f"All {wrong.size} values are wrong."
-    return f"{np.count_nonzero(wrong)} of {wrong.size} values are wrong."
+    number = np.count_nonzero(wrong)
+    return f"{number} of {wrong.size} values {'is' if number == 1 else 'are'} wrong."
 
 
 def matches(

@@ -17,7 +17,7 @@ MASKS = ("mask", "padding")
 WORDS = {
     **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
     **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
-    "top_k": "top_k",
+    **{"top_k": "top_k", "t_max": "T_max"},
 }
 
 
@@ -27,7 +27,7 @@ class Condition:
 
     chancy: one of many of its kind, so that more is needed before it means anything. both: whether
     it also means something that only the cases without it are wrong; else these are the easy ones.
-    every: whether it means nothing as long as some of the cases that have it are right.
+    mostly: whether it means nothing where more than a few of the cases that have it are right.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Condition:
     holds: Callable[[Tried], bool]
     chancy: bool = False
     both: bool = False
-    every: bool = False
+    mostly: bool = False
 
     @property
     def opposite(self) -> Condition:
@@ -49,7 +49,7 @@ class Condition:
             self.hint,
             lambda tried: not self.holds(tried),
             self.chancy,
-            every=self.every,
+            mostly=self.mostly,
         )
 
     def along_with(self, more: Condition) -> Condition:
@@ -207,36 +207,9 @@ FIXED = [
         "with exactly one batch axis",
         "with none or several batch axes",
         SHAPES,
-        lambda one: len(lead(one)) == 1,
+        lambda one: len(lead(one)) == 1 and length(one) > 0,
         both=True,
-        every=True,
-    ),
-    Condition(
-        "three_axes",
-        "whose first argument has more than two axes",
-        "whose first argument has one or two axes",
-        SHAPES,
-        lambda one: _first(one).ndim > 2,
-        both=True,
-        every=True,
-    ),
-    Condition(
-        "one_axis",
-        "whose first argument has one axis",
-        "whose first argument has several axes",
-        SHAPES,
-        lambda one: _first(one).ndim == 1,
-        both=True,
-        every=True,
-    ),
-    Condition(
-        "two_axes",
-        "whose first argument has two axes",
-        "whose first argument has one axis or more than two",
-        SHAPES,
-        lambda one: _first(one).ndim == 2,
-        both=True,
-        every=True,
+        mostly=True,
     ),
     Condition(
         "axis", "with an axis that is not the last", "along the last axis", AXES, _axis_not_last
@@ -312,6 +285,25 @@ def optional(names: Sequence[str]) -> Iterator[Condition]:
             f"Follow {name} through your function: what is done when it is there, and when not?",
             lambda one, name=name: one.arguments.get(name) is not None,  # type: ignore[misc]
             both=True,
+        )
+
+
+def ranks(name: str) -> Iterator[Condition]:
+    """How many axes the first argument has. name: what it is called."""
+    counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
+        ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
+        ("one_axis", "one axis", "several axes", lambda n: n == 1),
+        ("two_axes", "two axes", "one axis or more than two", lambda n: n == 2),
+    ]
+    for id, this, other, fits in counts:
+        yield Condition(
+            id,
+            f"where {name} has {this}",
+            f"where {name} has {other}",
+            SHAPES,
+            lambda one, fits=fits: fits(_first(one).ndim),  # type: ignore[misc]
+            both=True,
+            mostly=True,
         )
 
 

@@ -298,6 +298,15 @@ def other_kind(found: Sequence[Pair]) -> Fact | None:
     return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
 
 
+def partly_opposite(found: Sequence[Pair]) -> Fact | None:
+    """That some of the wrong masks are the opposite of the right ones, where not all are."""
+    having = [pair for pair in found if resemblance.opposite(pair)]
+    if not enough(having):
+        return None
+    says = f"In {len(having)} of {len(found)} wrong results every True is a False, and the reverse."
+    return Fact("partly_opposite", says, SIGNS)
+
+
 def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
     """One sentence or two about all wrong results of a function, if there is anything to say.
 
@@ -341,7 +350,7 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     whole = _first(WHOLE, found)
     if whole is not None:
         return [where and replace(where, hint=whole.hint), _where_returned(whole, tried)]
-    partly = _first([one.said for one in PARTLY], found)
+    partly = _first([one.said for one in PARTLY], found) or partly_opposite(found)
     place = _first([one.said for one in PLACES], found)
     if not (where or partly or place):
         place = _first([one.said for one in WEAK], found)

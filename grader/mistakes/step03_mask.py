@@ -209,7 +209,7 @@ def mask_rect_all_allowed(t_q, t_k=None):
     "causal_mask",
     caught_by="causal_rectangular",
     says="The number of keys is ignored: the mask is always square.",
-    hint="Does your function use both of its arguments?",
+    hint="Which two lengths does causal_mask need?",
 )
 def mask_always_square(t_q, t_k=None):
     right_causal_mask(t_q, t_k)
@@ -913,6 +913,17 @@ def mask_minus_1e9_added(scores, mask):
 )
 def mask_zero_times_neginf(scores, mask):
     return scores + (1.0 - mask) * -np.inf
+
+
+@mistake(
+    "mask_finfo_min_summed",
+    "apply_mask",
+    caught_by="masking_agree",
+    says="Forbidden places get the lowest finite number, which is not minus infinity.",
+    hint="What happens in a row where every place gets it?",
+)
+def mask_lowest_number(scores, mask):
+    return np.where(mask, scores, np.finfo(scores.dtype).min)
 
 
 @mistake(

@@ -227,6 +227,17 @@ def softmax_global_max_log(logits):
 @mistake(
     "loss_eps_in_log",
     "log_softmax",
+    caught_by="log_softmax_agree",
+    says="A small number, about 1e-9, is added before the logarithm.",
+    hint="Which number is the logarithm taken of when a probability is far smaller than that?",
+)
+def loss_larger_eps_in_log(logits):
+    return np.log(softmax(logits) + 1e-9)
+
+
+@mistake(
+    "loss_eps_in_log",
+    "log_softmax",
     caught_by="log_softmax_large",
     says="A small number inside the logarithm keeps very unlikely tokens from their value.",
     hint="How negative can a log probability become, and how negative can yours?",
@@ -1132,6 +1143,17 @@ def np_input_mutated_params(tokens, params):
 
 
 # teacher_forced_loss
+
+
+@mistake(
+    "loss_no_shift",
+    "teacher_forced_loss",
+    caught_by="loss_agree",
+    says="Nothing is shifted: each position is scored on the token that it was given.",
+    hint="Which token should position t be predicting, and has it seen that token?",
+)
+def loss_nothing_shifted(tokens, params):
+    return cross_entropy(next_token_logits(tokens, params), tokens)
 
 
 @mistake(

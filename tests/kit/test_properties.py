@@ -154,6 +154,13 @@ def test_wrong_values_of_another_type_are_not_called_right():
     )
 
 
+def test_opposite_is_said_of_those_masks_that_have_it():
+    found = tried(same, lambda x: ~x if len(x) > 2 else x & (np.arange(5) > 2), MASK)
+    assert said(found, ["x"]).says == (
+        "In 2 of 3 wrong results every True is a False, and the reverse."
+    )
+
+
 def test_type_is_not_said_where_something_else_came_too():
     right = tried(same, lambda x: x.astype(float), IDS)
     assert ids(said(right + tried(same, lambda x: None, arrays((3, 3))), ["x"])) == []
