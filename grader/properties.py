@@ -6,7 +6,8 @@ least, or for three if they are single numbers. It is what was seen, and names n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from grader import places, resemblance
 from grader.circumstances import circumstance
-from grader.compare import KINDS, as_array
+from grader.compare import EXACT, KINDS, SINGLE, as_array, wrong_cells
 from grader.factors import added, copied, digits, factor
 from grader.pairs import Pair, enough, pairs
 from grader.records import PROPERTY, Diagnosis
@@ -47,6 +48,7 @@ NORMAL = "Write down what each sum runs over, and along which axis it should."
 TAKEN = "One number is taken off the whole slice: how is that number made?"
 DIVIDED = "One number multiplies or divides the whole slice: how is that number made?"
 FINITE = "Which operation can make it: inf - inf, 0 times inf, 0 / 0, or exp of a large number?"
+RESULTS = "In which order does the contract list the results?"
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 SIGNS = "Which side of a subtraction, or of a comparison, is which?"
@@ -307,6 +309,37 @@ def partly_opposite(found: Sequence[Pair]) -> Fact | None:
     return Fact("partly_opposite", says, SIGNS)
 
 
+def exchanged(tried: Sequence[Tried]) -> Fact | None:
+    """That several results are right but for their order."""
+    questions: dict[str, dict[str, Tried]] = {}
+    for one in tried:
+        if one.error is not None:
+            continue
+        questions.setdefault(one.key, {})[one.part] = one
+    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
+    names = tuple(wrong[0]) if wrong else ()
+    if len(wrong) < 2 or len(names) < 2 or any(tuple(found) != names for found in wrong):
+        return None
+    for order in itertools.permutations(names):
+        if order != names and all(_in_order(found, order) for found in wrong):
+            says = f"The results are right, but come in the order {', '.join(order)}."
+            if len(names) == 2:
+                says = f"{names[0]} and {names[1]} have changed places."
+            return Fact("exchanged", says, RESULTS)
+    return None
+
+
+def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
+    """Whether the results are those of these names."""
+    for one, name in zip(found.values(), order, strict=True):
+        expected, got = as_array(found[name].expected), as_array(one.got)
+        if expected is None or got is None or expected.shape != got.shape:
+            return False
+        if wrong_cells(expected, got, SINGLE if one.single else EXACT).any():
+            return False
+    return True
+
+
 def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
     """One sentence or two about all wrong results of a function, if there is anything to say.
 
@@ -321,7 +354,8 @@ def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
         found = [fact for fact in _facts(mine, takes) if fact is not None][:2]
     if not found:
         return None
-    name = f"{', '.join(parts)}: " if parts[0] else ""
+    named = ", ".join(filter(None, parts))
+    name = f"{named}: " if named and found[0].id != "exchanged" else ""
     return Diagnosis(
         PROPERTY + "+".join(fact.id for fact in found),
         found[0].hint,
@@ -339,6 +373,8 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     forgets = _answers_differ(tried)
     if forgets is not None:
         return [forgets]
+    if (order := exchanged(tried)) is not None:
+        return [_where_returned(order, tried)]
     where, found = circumstance(tried, takes), pairs(tried)
     if any(pair.other_kind or pair.only_kind for pair in found):
         typed = other_kind(found) if _all_but_raised(tried, found) else None

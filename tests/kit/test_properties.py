@@ -230,6 +230,25 @@ def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
     assert not any("axes" in name for name in ids(said(found, ["x"])))
 
 
+class ReturnsTwo:
+    returns = ("inputs", "targets")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"), [(lambda x: (x + 1, x), "exchanged"), (lambda x: (x + 1, x + 2), None)]
+)
+def test_results_that_have_changed_places_are_recognised(wrong, name):
+    survey = Survey(None, ReturnsTwo)
+    for arguments, sizes in IDS:
+        case = Case(arguments, sizes, None)
+        x = arguments["x"]
+        survey.note(case, (x, x + 1), wrong(x), EXACT)
+    found = said(survey.tried, ["x"])
+    assert (ids(found) == ["exchanged"]) == (name is not None)
+    if name:
+        assert found.says == "inputs and targets have changed places."
+
+
 def test_number_that_is_not_plain_is_not_repeated():
     """In the hidden suite it could be one of the inputs."""
     found = tried(same, lambda x: x * 1.2345, arrays(*OBLONGS))

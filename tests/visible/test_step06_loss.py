@@ -17,7 +17,7 @@ from grader.laws import (
 )
 
 TEXTS = [
-    {"batch": (), "length": 3, "vocabulary": 5},
+    {"batch": (), "length": 3, "vocabulary": 6},
     {"batch": (), "length": 6, "vocabulary": 4},
     {"batch": (2,), "length": 5, "vocabulary": 7},
 ]
