@@ -3,9 +3,10 @@
 On the standard library and NumPy alone, like the worker. A call is a dict: `function`, `args`,
 `kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
 args and kwargs, whose arrays were then refilled), `after` (what became of args and kwargs),
-`products` and `kept` (the number that the result was held under). A call of FETCH tells what a held
-result was by then. Objects that only student code looks into are written `{HANDLE: number}`, with
-the numbers that they had when the calls were recorded.
+`products` and `kept` (the number that the result was held under, the first one if there is a
+`before`). A call of FETCH tells what a held result was by then. Objects that only student code
+looks into are written `{HANDLE: number}`, with the numbers that they had when the calls were
+recorded.
 """
 
 import types
@@ -137,20 +138,24 @@ def counter(value):
 
 
 def asked(function, call, kept):
-    """The result of a call, the arguments after it, and the products that were counted."""
+    """The result of a call, the arguments after it, the products that were counted.
+
+    Last comes the result to be kept: that of the first call, where the arrays were then refilled.
+    """
     args = [_taken(_fresh(value), kept) for value in call["args"]]
     kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
     if "before" in call:
         first, named = call["before"]
         first, named = list(map(_fresh, first)), _fresh(named)
-        function(*first, **named)
+        held = function(*first, **named)
         args = [refilled(old, new) for old, new in zip(first, args)]
         kwargs = refilled(named, kwargs)
     kind = counter([*args, kwargs])
     if kind:
         kind.products = 0
     got = function(*args, **kwargs)
-    return got, [args, kwargs], kind.products if kind else 0
+    held = held if "before" in call else got
+    return got, [args, kwargs], kind.products if kind else 0, held
 
 
 def answers(space, call, module, kept):
@@ -159,11 +164,11 @@ def answers(space, call, module, kept):
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
         return number not in kept or _still(call["value"], kept[number], kept[number, "tolerance"])
     try:
-        got, after, products = asked(space[call["function"]], call, kept)
+        got, after, products, held = asked(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call, module)
     if "kept" in call:
-        kept[call["kept"]], kept[call["kept"], "tolerance"] = got, call["tolerance"]
+        kept[call["kept"]], kept[call["kept"], "tolerance"] = held, call["tolerance"]
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)

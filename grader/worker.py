@@ -406,14 +406,14 @@ class Session:
         function = self.functions[request["function"]]
         strict = {"over": "raise", "divide": "raise", "invalid": "raise"}
         with np.errstate(**strict if request.get("strict") else {}):
-            result = function(*args, **kwargs)
+            first = result = function(*args, **kwargs)
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refilled([args, kwargs], request["then"])
             result = function(*args, **kwargs)
         parts = [_text(b"", "value") + self.parcel(result, request["opaque"])]
         parts.append(_text(b"", "products") + _write(int(Counting.products)))
         if request.get("keep"):
-            parts.append(_text(b"", "kept") + self.keep(result))
+            parts.append(_text(b"", "kept") + self.keep(first))
         if request.get("arguments"):
             parts.append(_text(b"", "arguments") + _write([list(args), kwargs]))
         return b"M" + U32.pack(len(parts)) + b"".join(parts)

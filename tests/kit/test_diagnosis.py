@@ -81,6 +81,18 @@ def test_writing_into_arguments_is_said_in_general(diagnosed):
     assert found["scores_arguments"].misconception == "np_input_mutated"
 
 
+def test_views_of_arguments_are_recognised(diagnosed):
+    end = """
+def shift_tokens(tokens):
+    if tokens.shape[-1] < 2:
+        raise ValueError("too short")
+    return tokens[..., :-1], tokens[..., 1:]
+"""
+    found = diagnosed("step06_loss", end)
+    assert set(found) == {"shift_arguments"}
+    assert found["shift_arguments"].misconception == "out_returns_view"
+
+
 PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"
 REMEMBERS = f"""
 seen = {{}}
