@@ -312,6 +312,14 @@ def test_kept_result_shows_later_changes(load):
     assert (first.value, worker.fetch(first.kept)) == ([2.0], [3.0])
 
 
+def test_what_is_kept_of_two_calls_is_the_first_result(load):
+    worker = load("def f(x):\n    return x[:1]\ndef g(x):\n    return x[:1].copy()")
+    one, two = np.array([1.0, 5.0]), np.array([2.0, 5.0])
+    for name, later in (("f", 2.0), ("g", 1.0)):
+        answer = worker.call(name, [one], {}, keep=True, then=[[two], {}])
+        assert (answer.value, worker.fetch(answer.kept)) == ([2.0], [later])
+
+
 def test_unknown_handle_ends_the_worker(load, host):
     worker = load(HONEST)
     with pytest.raises(Died):
