@@ -68,12 +68,16 @@ def _agrees(expected, got, tolerance, kept):
     return same(expected, got, tolerance)
 
 
-def _still(expected, got, tolerance):
-    """Whether a held result is what it was seen to be later; only numbers could be seen."""
-    if isinstance(expected, dict):
+def _still(expected, got, tolerance, told):
+    """Whether a held result is what it was seen to be later; only numbers could be seen.
+
+    told: what it was when it was returned. What was opaque in that is anybody's own.
+    """
+    if isinstance(expected, dict) or (isinstance(told, dict) and HANDLE in told):
         return True
     if isinstance(expected, (tuple, list)):
-        return all(_still(a, b, tolerance) for a, b in zip(expected, got))
+        parts = told if isinstance(told, (tuple, list)) else [None] * len(expected)
+        return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, parts))
     return same(expected, got, tolerance)
 
 
@@ -162,13 +166,14 @@ def answers(space, call, module, kept):
     """Whether these functions answer the call as it was answered, and leave behind the same."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
-        return number not in kept or _still(call["value"], kept[number], kept[number, "tolerance"])
+        return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
     try:
         got, after, products, held = asked(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call, module)
     if "kept" in call:
-        kept[call["kept"]], kept[call["kept"], "tolerance"] = held, call["tolerance"]
+        came = call["tolerance"], call.get("value")
+        kept[call["kept"]], kept[call["kept"], "came"] = held, came
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)

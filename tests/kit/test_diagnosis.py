@@ -24,7 +24,9 @@ def diagnosed(steps, host):
         report = with_grader(
             steps, host, suite, SEED, chosen, lambda grader: grader.grade(submission, chosen)
         )
-        return {c.check: c.diagnosis for c in report.steps[0].checks if c.status == "failed"}
+        return {
+            c.check: c.diagnosis for c in report.steps[0].checks if c.status in ("failed", "error")
+        }
 
     return diagnose
 
@@ -91,6 +93,23 @@ def shift_tokens(tokens):
     found = diagnosed("step06_loss", end)
     assert set(found) == {"shift_arguments"}
     assert found["shift_arguments"].misconception == "out_returns_view"
+
+
+@pytest.mark.parametrize("store", ["[k, v]", "{'k': k, 'v': v}", "(k, v)"])
+def test_cause_does_not_depend_on_how_a_cache_is_built(diagnosed, store):
+    """A result that was held shows a cache of lists, but none of dicts."""
+    first, second = ("cache['k']", "cache['v']") if "{" in store else ("cache[0]", "cache[1]")
+    end = f"""
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        axis = min(1, x_new.ndim - 2)
+        k = np.concatenate([{first}, k], axis=axis)
+        v = np.concatenate([{second}, v], axis=axis)
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), {store}
+"""
+    found = diagnosed("step07_kv_cache", end)
+    assert {d and d.misconception for d in found.values()} == {"kv_joined_on_second_axis"}
 
 
 PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"
