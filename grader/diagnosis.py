@@ -39,7 +39,7 @@ FETCH = "(fetch)"
 # All functions that write into their arguments fail in the same words, whatever they write.
 WRITES = Diagnosis(
     "np_input_mutated",
-    "Look for +=, [...] = and out= in the line that is named: whose array stands on the left?",
+    "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?",
     "The function writes into an array that it was given.",
 )
 

@@ -3,9 +3,10 @@
 On the standard library and NumPy alone, like the worker. A call is a dict: `function`, `args`,
 `kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
 args and kwargs, whose arrays were then refilled), `after` (what became of args and kwargs),
-`products` and `kept` (the number that the result was held under). A call of FETCH tells what a held
-result was by then. Objects that only student code looks into are written `{HANDLE: number}`, with
-the numbers that they had when the calls were recorded.
+`products` and `kept` (the number that the result was held under, the first one if there is a
+`before`). A call of FETCH tells what a held result was by then. Objects that only student code
+looks into are written `{HANDLE: number}`, with the numbers that they had when the calls were
+recorded.
 """
 
 import dis
@@ -17,6 +18,7 @@ import numpy as np
 HANDLE = "handle of"
 FETCH = "(fetch)"
 FOREIGN = "a foreign object"
+KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
 
 
@@ -35,7 +37,7 @@ def bound(module, places, rebind):
 
 
 def same(one, other, tolerance):
-    """Whether two results are the same, NaN and infinities included."""
+    """Whether two results are the same, types of numbers, NaN and infinities included."""
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
@@ -43,7 +45,7 @@ def same(one, other, tolerance):
     if not isinstance(one, numbers) or not isinstance(other, numbers):
         return type(one) is type(other) and one == other
     a, b = np.asarray(one), np.asarray(other)
-    if a.shape != b.shape or (a.dtype.kind == "b") != (b.dtype.kind == "b"):
+    if a.shape != b.shape or KINDS.get(a.dtype.kind) != KINDS.get(b.dtype.kind):
         return False
     return np.allclose(
         a.astype(float), b.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
@@ -67,12 +69,16 @@ def _agrees(expected, got, tolerance, kept):
     return same(expected, got, tolerance)
 
 
-def _still(expected, got, tolerance):
-    """Whether a held result is what it was seen to be later; only numbers could be seen."""
-    if isinstance(expected, dict):
+def _still(expected, got, tolerance, told):
+    """Whether a held result is what it was seen to be later; only numbers could be seen.
+
+    told: what it was when it was returned. What was opaque in that is anybody's own.
+    """
+    if isinstance(expected, dict) or (isinstance(told, dict) and HANDLE in told):
         return True
     if isinstance(expected, (tuple, list)):
-        return all(_still(a, b, tolerance) for a, b in zip(expected, got))
+        parts = told if isinstance(told, (tuple, list)) else [None] * len(expected)
+        return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, parts))
     return same(expected, got, tolerance)
 
 
@@ -137,33 +143,38 @@ def counter(value):
 
 
 def asked(function, call, kept):
-    """The result of a call, the arguments after it, and the products that were counted."""
+    """The result of a call, the arguments after it, the products that were counted.
+
+    Last comes the result to be kept: that of the first call, where the arrays were then refilled.
+    """
     args = [_taken(_fresh(value), kept) for value in call["args"]]
     kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
     if "before" in call:
         first, named = call["before"]
         first, named = list(map(_fresh, first)), _fresh(named)
-        function(*first, **named)
+        held = function(*first, **named)
         args = [refilled(old, new) for old, new in zip(first, args)]
         kwargs = refilled(named, kwargs)
     kind = counter([*args, kwargs])
     if kind:
         kind.products = 0
     got = function(*args, **kwargs)
-    return got, [args, kwargs], kind.products if kind else 0
+    held = held if "before" in call else got
+    return got, [args, kwargs], kind.products if kind else 0, held
 
 
 def answers(space, call, module, kept):
     """Whether these functions answer the call as it was answered, and leave behind the same."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
-        return number not in kept or _still(call["value"], kept[number], kept[number, "tolerance"])
+        return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
     try:
-        got, after, products = asked(space[call["function"]], call, kept)
+        got, after, products, held = asked(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call, module)
     if "kept" in call:
-        kept[call["kept"]], kept[call["kept"], "tolerance"] = got, call["tolerance"]
+        came = call["tolerance"], call.get("value")
+        kept[call["kept"]], kept[call["kept"], "came"] = held, came
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)

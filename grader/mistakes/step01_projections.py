@@ -20,6 +20,18 @@ def into_buffer(name, x, weight):
 
 
 @mistake(
+    "proj_last_feature_missing",
+    "linear",
+    caught_by="linear_agree",
+    says="The last feature of x has no influence on the result.",
+    hint="How many features does the sum run over, and is the last of them among them?",
+)
+def proj_last_feature_missing(x, weight, bias=None):
+    y = x[..., :-1] @ weight[:-1]
+    return y if bias is None else y + bias
+
+
+@mistake(
     "proj_weight_transposed",
     "linear",
     caught_by="linear_agree",
@@ -351,6 +363,18 @@ def proj_copy_vs_view_write(x, weight, bias=None):
 
 
 # project_qkv: which weight goes where
+
+
+@mistake(
+    "proj_all_same_w",
+    "project_qkv",
+    caught_by="projections_agree",
+    says="What stands in v is k: x times w_k.",
+    hint="How often does each of the three weight matrices occur in your code?",
+)
+def proj_v_is_k(x, w_q, w_k, w_v):
+    k = x @ w_k
+    return x @ w_q, k, k.copy()
 
 
 @mistake(

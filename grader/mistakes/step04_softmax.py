@@ -342,6 +342,18 @@ def softmax_axis_counts_from_end(scores, axis=-1):
     "softmax_no_max",
     "softmax",
     caught_by="softmax_large",
+    says="No maximum is subtracted, so the exponential overflows; and a row of -inf only is 0/0.",
+    hint="Try softmax([1000, 1000]), then softmax([-inf, -inf]).",
+)
+def softmax_textbook(scores, axis=-1):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_no_max",
+    "softmax",
+    caught_by="softmax_large",
     says="No maximum is subtracted, so the exponential overflows.",
     hint="Try scores of a thousand.",
 )

@@ -380,6 +380,21 @@ def mask_after_softmax_no_renorm_attention(q, k, v, mask=None):
 
 
 @mistake(
+    "mask_after_softmax_renormalised",
+    "attention",
+    caught_by="attention_no_future",
+    says="The mask comes after the softmax, and a small number is added to what is divided by.",
+    hint="Which number must a masked score become, so that nothing has to be mended afterwards?",
+)
+def mask_after_softmax_renormalised_attention(q, k, v, mask=None):
+    weights = softmax(attention_scores(q, k))
+    if mask is not None:
+        weights = np.where(mask, weights, 0.0)
+        weights = weights / (weights.sum(axis=-1, keepdims=True) + 1e-9)
+    return weights @ v
+
+
+@mistake(
     "mask_multiply_scores",
     "attention",
     caught_by="attention_no_future",
@@ -485,7 +500,7 @@ def attention_full_mask_only(q, k, v, mask=None):
     "attention",
     caught_by="attention_agree",
     says="Without a mask, a causal one is put in its place.",
-    hint="What does the table say that no mask means?",
+    hint="What does the contract say that no mask means?",
 )
 def mask_causal_in_bidirectional_op_attention(q, k, v, mask=None):
     if mask is None:
@@ -726,7 +741,7 @@ def np_memoised_on_shape_attention(q, k, v, mask=None):
     "proj_kv_swapped",
     "masked_self_attention",
     caught_by="self_attention_agree",
-    says="Keys and values are exchanged when they come out of the projection.",
+    says="Keys and values are exchanged, out of the projection or on the way into attention.",
     hint="In which order does step 1 return the three arrays?",
 )
 def proj_kv_swapped_self(x, w_q, w_k, w_v, padding=None):

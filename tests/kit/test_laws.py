@@ -136,6 +136,8 @@ def test_agreement_is_tight():
         (Foreign("Tensor"), "an object of a class of its own"),
         (Foreign("range"), "an object of type 'range'"),
         (Foreign("tuple of 3"), "a tuple of 3"),
+        (Foreign("matrix"), "returned an np.matrix, which always has two axes; expected a plain"),
+        (Foreign("masked array"), "a masked array: its mask is lost when it is read as numbers"),
         (3.0, r"shape is \(\)"),
         ("x", "a str"),
         ({}, "a dict"),
