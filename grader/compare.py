@@ -165,9 +165,12 @@ NOTHING_ASKED = Question()
 def _how_many(wrong: NDArray[Any]) -> str:
     if wrong.ndim == 0:
         return "The value is wrong."
+    if wrong.size == 1:
+        return "The only value is wrong."
     if wrong.all():
         return f"All {wrong.size} values are wrong."
-    return f"{np.count_nonzero(wrong)} of {wrong.size} values are wrong."
+    count = np.count_nonzero(wrong)
+    return f"{count} of {wrong.size} values {'is' if count == 1 else 'are'} wrong."
 
 
 def matches(
@@ -217,4 +220,5 @@ def _expected(wanted: NDArray[Any]) -> str:
 
 
 def _nonfinite(values: NDArray[Any]) -> str:
-    return " Some are NaN." if np.isnan(values).any() else " Some are infinite."
+    what = "NaN" if np.isnan(values).any() else "infinite"
+    return f" It is {what}." if values.size == 1 else f" Some are {what}."
