@@ -63,6 +63,7 @@ LAYOUTS = (
     Layout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
     Layout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
     Layout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
+    Layout(inputs=False, more=0, printed=0, rows=1, names=False, map=False, results=False),
 )
 
 
@@ -117,7 +118,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
         _case(sheet, check.evidence, layout, results=layout.results or found is None)
         if found is not None:
             influence(sheet, found, drawn=layout.map, how=layout.inputs)
-    if check.printed:
+    if check.printed and layout.printed:
         _printed(sheet, check.printed, layout.printed)
 
 
