@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.grids import influence_grid, told_inputs
-from grader.influences import findings, worth_drawing
+from grader.influences import counted, findings, worth_drawing
 from grader.matrices import Block, Look, block, compared, titles
 from grader.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
 from grader.sheet import Sheet, clean
@@ -41,8 +41,8 @@ class Layout:
     """How much is shown.
 
     inputs: the numbers that went in, not their shapes only; rows: of a matrix; printed: lines of
-    what the code printed; more: other failed checks in words; names: those of all the rest; map:
-    the picture, if there is one, and not only what it says; results: the numbers beside it.
+    what the code printed; more: other failed checks in words; names: those of the function's rest;
+    map: the picture, if there is one, and not only what it says; results: the numbers beside it.
     """
 
     inputs: bool = True
@@ -241,8 +241,8 @@ def _printed(sheet: Sheet, text: str, most: int) -> None:
     for line in lines[:most]:
         sheet.line(line, indent=7, most=2)
     if len(lines) > most:
-        left = len(lines) - most
-        sheet.line(f"… and {left} more {'line' if left == 1 else 'lines'}", "dim", indent=7)
+        left = counted(len(lines) - most, "more line")
+        sheet.line(f"… and {left}", "dim", indent=7)
 
 
 def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> None:
@@ -252,15 +252,24 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
         sheet.gap()
     for check in told:
         _title(sheet, check, most=1)
-        sheet.line(clean(check.message), indent=3, most=2)
+        sheet.line(clean(check.message), indent=3, most=3)
         if check.status is Status.FAILED and check.evidence and not check.evidence.got:
-            shapes = titles(told_inputs(check.evidence))
-            sheet.line(f"{check.evidence.call}{shapes and ' with ' + shapes}", indent=5, most=1)
+            _call(sheet, check.evidence)
     rest = [check for check in failed[1:] if check not in told]
     if rest:
         sheet.gap()
-        named = _by_function(rest) if layout.names else _counted(rest)
-        sheet.line(f"Also failing: {named}", indent=1)
+        named = failed[0].function if layout.names else ""
+        sheet.line(f"Also failing: {_listed(rest, named)}", indent=1)
+
+
+def _call(sheet: Sheet, evidence: Evidence) -> None:
+    """A call in one row, if that tells it: its numbers, or else all the shapes."""
+    shapes = titles(told_inputs(evidence))
+    text = f"{evidence.call} with {shapes}" if shapes else evidence.call
+    if len(text) > sheet.width - 6:
+        text = evidence.call if "=" in evidence.call else ""
+    if text:
+        sheet.line(text, indent=5, most=1)
 
 
 def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
@@ -282,14 +291,9 @@ def _named(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
     return names
 
 
-def _by_function(checks: Sequence[CheckVerdict]) -> str:
-    found = _named(checks).items()
-    return "; ".join(f"{name} ({', '.join(mine)})" for name, mine in found)
-
-
-def _counted(checks: Sequence[CheckVerdict]) -> str:
-    found = _named(checks).items()
-    parts = [
-        f"{name} ({len(mine)} {'check' if len(mine) == 1 else 'checks'})" for name, mine in found
-    ]
-    return ", ".join(parts)
+def _listed(checks: Sequence[CheckVerdict], named: str) -> str:
+    """The checks by function: those of `named` by their names, of all others how many."""
+    return "; ".join(
+        f"{name} ({', '.join(mine) if name == named else counted(len(mine), 'check')})"
+        for name, mine in _named(checks).items()
+    )

@@ -169,6 +169,12 @@ def test_cause_comes_before_the_numbers(judged):
     assert places == sorted(places)
 
 
+def test_other_functions_are_counted_and_not_listed():
+    others = (failed(i, function="softmax", message="It is wrong.") for i in (7, 8))
+    text = text_of(step_of(failed(0), failed(1, message="It is wrong."), *others))
+    assert "Also failing: attention (check_1); softmax (2 checks)" in text
+
+
 # The map.
 
 
