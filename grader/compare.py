@@ -229,4 +229,5 @@ def _expected(wanted: NDArray[Any]) -> str:
 
 
 def _nonfinite(values: NDArray[Any]) -> str:
-    return " Some are NaN." if np.isnan(values).any() else " Some are infinite."
+    what = "NaN" if np.isnan(values).any() else "infinite"
+    return f" It is {what}." if values.size == 1 else f" Some are {what}."

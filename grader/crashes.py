@@ -189,6 +189,16 @@ def _written(match: re.Match[str], known: Known) -> str:
     return f"An array of shape {one} was to be written into a place of shape {other}."
 
 
+def _in_place(match: re.Match[str], known: Known) -> str:
+    one, other = _shape(match[1]), _shape(match[2])
+    if not known.may_say(*one, *other):
+        return ""
+    return (
+        "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
+        f"{one}; the result has {other}."
+    )
+
+
 def _bounds(match: re.Match[str], known: Known) -> str:
     axis, size = int(match[1]), int(match[2])
     if axis > 9 or not known.may_say(size):
@@ -219,8 +229,8 @@ def _fixed(says: str) -> Words:
 
 
 NOTHING = _fixed(
-    "Something is None there: a function without a `return`, or an argument that was not given, or "
-    "that stands in another's place."
+    "Something is None there: a function without a `return`, or an argument that was not given, "
+    "or that stands in another's place."
 )
 CALLED = _fixed("A function was called with more, fewer or other arguments than it takes.")
 NUMBER = _fixed("There is a single number where the code expects an array with axes.")
@@ -264,6 +274,12 @@ RULES: list[tuple[str, str, Words]] = [
         rf"could not broadcast input array from shape {SHAPE} into shape {SHAPE}",
         _written,
     ),
+    (
+        "ValueError",
+        rf"non-broadcastable output operand with shape {SHAPE} doesn't match the broadcast shape "
+        rf"{SHAPE}",
+        _in_place,
+    ),
     ("ValueError", r"cannot reshape array of size .*", RESHAPED),
     ("ValueError", r"axes don't match array", TRANSPOSED),
     ("ValueError", r"The truth value of an array .*", TRUTH),
@@ -294,10 +310,18 @@ RULES: list[tuple[str, str, Words]] = [
 ]
 
 
+LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
+
+
 def explained(failure: Raised, known: Known) -> str:
-    """A sentence on what the exception says, with a space before it; empty if nothing is sure."""
+    """A sentence on what the exception says; empty if nothing is sure."""
     for kind, text, words in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
-            says = words(match, known)
-            return f". {says}" if says else ""
+            return words(match, known)
     return ""
+
+
+def lengths_met(explanation: str) -> str:
+    """Of such a sentence only which lengths met: `2 met 7`; empty if none did."""
+    match = re.search(f"{LENGTH} met {LENGTH}", explanation)
+    return match[0] if match else ""

@@ -21,14 +21,15 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from grader import messages
+from grader.asked import call_shown
 from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.compare import Broken
-from grader.crashes import arrays_of, explained, known, sizes_of
+from grader.crashes import arrays_of, explained, known, lengths_met, sizes_of
 from grader.diagnosis import FETCH, Call, Log
 from grader.given import Given
 from grader.inputs import Sizes
 from grader.protocol import Foreign, Handle
-from grader.records import CheckVerdict, Status
+from grader.records import CheckVerdict, Evidence, Status
 from grader.registry import ROOT, Check, KitError, Step
 from grader.sandbox import Host, SandboxError
 from grader.student import Student
@@ -93,6 +94,7 @@ class Bench:
         self.failure: BaseException | None = None
         self.log = Log()
         self.faults: list[tuple[str, BaseException]] = []
+        self.raised: set[tuple[str, str, int]] = set()
 
     # What the checks use.
 
@@ -114,6 +116,7 @@ class Bench:
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
         self.printed = ""
         self.asked = function
+        self.asking = options.get("then") or args
         try:
             if function not in self.names:
                 raise Missing(function)
@@ -171,6 +174,7 @@ class Bench:
         """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
         self.attempt = attempt
         self.log = Log()
+        self.raised.clear()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
         self.worker = Worker(self.host, self.deadline)
         try:
@@ -236,7 +240,7 @@ class Bench:
             return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
         self.failure = None
         self.printed = ""
-        self.asked = check.function
+        self.asked, self.asking = check.function, None
         start = len(self.log.calls)
         reports = runtestprotocol(item, log=False, nextitem=self._beside(item))
         self.log.spans[check.id] = (start, len(self.log.calls))
@@ -264,6 +268,36 @@ class Bench:
             pass
         return ""
 
+    def _call(self) -> Evidence | None:
+        """The last call of the check; in the hidden suite nobody is shown it."""
+        if self.suite != "visible" or self.asking is None:
+            return None
+        return call_shown(self.attempt.step, self.asked, *self.asking)
+
+    def _again(self, failure: Raised) -> bool:
+        """Whether the step has been told of this exception in this line before."""
+        line = failure.lines[-1] if failure.lines else 0
+        seen = (self.asked, failure.type, line)
+        again = line > 0 and seen in self.raised
+        self.raised.add(seen)
+        return again
+
+    def _exception(self, check: Check, failure: Raised) -> CheckVerdict:
+        visible = self.suite == "visible"
+        crash = ""
+        with contextlib.suppress(Exception):  # a failed check must not be hidden by it
+            crash = self._crash(failure)
+        status, message = messages.raised(
+            failure, self.asked, self.attempt.source, self.attempt.step, visible, crash
+        )
+        evidence = None
+        if status is Status.ERROR:
+            evidence = self._call()
+            if self._again(failure):
+                message = messages.raised_again(lengths_met(crash))
+        printed = self.printed if visible else ""
+        return self.verdict(check, status, message, evidence=evidence, printed=printed)
+
     def _crash(self, failure: Raised) -> str:
         """What the exception says, with names for the lengths where they are known."""
         given = self.givens.get(self.attempt.step.id)
@@ -288,20 +322,13 @@ class Bench:
                 message = failure.told
                 if visible:
                     message = failure.shown + self._birth_of_nan(failure)
-                evidence = failure.evidence if visible else None
+                evidence = (failure.evidence or self._call()) if visible else None
                 printed = self.printed if visible else ""
                 return self.verdict(
                     check, Status.FAILED, message, evidence=evidence, printed=printed
                 )
             case Raised():
-                status, message = messages.raised(
-                    failure, self.asked, self.attempt.source, self.attempt.step, visible
-                )
-                if status is Status.ERROR:
-                    with contextlib.suppress(Exception):  # a failed check must not be hidden by it
-                        message += self._crash(failure)
-                printed = self.printed if visible else ""
-                return self.verdict(check, status, message, printed=printed)
+                return self._exception(check, failure)
             case TimedOut():
                 message = messages.timed_out(failure, self.asked, self.host.limits)
                 return self.verdict(check, Status.TIMEOUT, message)

@@ -14,6 +14,7 @@ from grader.records import Array, Evidence, Influence
 MAX_LINES = 12
 MAX_SLICES = 3
 MAX_MAP = 24
+WHOLE = 0  # decimals of floats without a fraction: `1.`, which is not the integer 1
 
 Place = tuple[int, ...]
 Marks = Set[tuple[int, int]]
@@ -61,11 +62,35 @@ def number_text(value: Any, decimals: int) -> str:
     """A cell's text; what is exactly 0 has no decimals."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
+    if decimals == WHOLE:
+        return f"{value:#.0f}"
     if not value:
         return f"{value:g}"
     if not 1e-3 <= abs(value) < 1e5 and decimals <= 4:
         return f"{value:.{decimals}g}"
     return f"{value:.{decimals}f}"
+
+
+def _flat(cells: Any) -> Iterator[Any]:
+    for line in _lines(cells if isinstance(cells, list) else [cells]):
+        yield from line
+
+
+def whole_beside(expected: Array, got: Array) -> bool:
+    """Whether floats came where none belong, and none of them has a fraction."""
+    if expected.cells is None or got.cells is None:
+        return False
+    if any(isinstance(cell, float) for cell in _flat(expected.cells)):
+        return False
+    cells = list(_flat(got.cells))
+    return any(isinstance(cell, float) for cell in cells) and all(cell % 1 == 0 for cell in cells)
+
+
+def told_inputs(evidence: Evidence) -> tuple[Array, ...]:
+    """What went in, without the numbers that stand in the call already."""
+    return tuple(
+        array for array in evidence.inputs if array.shape or f"{array.name}=" not in evidence.call
+    )
 
 
 def _told_apart(one: Any, other: Any) -> tuple[str, str]:
@@ -212,11 +237,12 @@ def _compared(expected: Array, got: Array) -> Iterator[Exhibit]:
         return
     marks = _marks(got)
     places = _places(got, set(marks))
+    decimals = WHOLE if whole_beside(expected, got) else 3
     for place in places:
         wrong = marks.get(place, set())
         note = _left_out(got, places, set(marks)) if place == places[-1] else ""
         right = _grid(expected, place, wrong, mark="due", other=got)
-        mine = _grid(got, place, wrong, other=expected, note=note)
+        mine = _grid(got, place, wrong, other=expected, decimals=decimals, note=note)
         yield Exhibit((right, mine), weights=are_weights(expected))
 
 
@@ -245,7 +271,7 @@ def _is_one(row: list[float]) -> bool:
 def exhibits(evidence: Evidence) -> list[Exhibit]:
     """The matrices of a failing case: what went in, then what came out."""
     wrong = {place for array in evidence.got for place in _marks(array)}
-    inputs = tuple(grid for array in evidence.inputs for grid in _grids(array, wrong, 2))
+    inputs = tuple(grid for array in told_inputs(evidence) for grid in _grids(array, wrong, 2))
     found = [Exhibit(inputs)] if inputs else []
     if not evidence.expected:
         return found + [Exhibit(tuple(_grids(array, set()))) for array in evidence.got]

@@ -41,6 +41,21 @@ def of_kind(influence: Influence, *kinds: str) -> list[tuple[int, int]]:
     ]
 
 
+def worth_drawing(influence: Influence) -> bool:
+    """Whether the picture shows more than wrong values do.
+
+    Where every output may listen to its own input alone, one that stands still is a wrong value
+    and no more; only a leak is news there.
+    """
+    square = len(influence.moved) == len(influence.moved[0]) if influence.moved else False
+    alone = square and all(
+        allowed(influence, i, j) == (i == j)
+        for i in range(len(influence.moved))
+        for j in range(len(influence.moved))
+    )
+    return bool(of_kind(influence, "leak") or (not alone and of_kind(influence, "missing")))
+
+
 def movement(influence: Influence, output: int, source: int, *, amounts: bool = True) -> str:
     """One cell in words, as the beginning of a sentence."""
     moved = influence.moved[output][source]

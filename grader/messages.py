@@ -64,19 +64,61 @@ def _place(raised: Raised, source: str, step: Step) -> str:
     return f" ({where}: `{line[:100]}`)" if where else ""
 
 
+def _function_around(source: str, number: int) -> str:
+    """The name of the function at the left margin in which a line stands; "" if there is none."""
+    for line in reversed(re.split(r"\r\n?|\n", source)[:number]):
+        if match := re.match(r"(?:async\s+)?def\s+(\w+)", line):
+            return match[1]
+        if line[:1].strip() and line[:1] not in "#@)]}'\"":
+            return ""
+    return ""
+
+
+def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
+    """Where the function under check called what raised, if that is another function."""
+    if not raised.lines or _function_around(source, raised.lines[-1]) in (function, ""):
+        return ""
+    calls = [n for n in raised.lines[:-1] if _function_around(source, n) == function]
+    here, _ = place(source, raised.lines[-1], step.filename)
+    there, _ = place(source, calls[-1], step.filename) if calls else ("", "")
+    file, _, line = there.rpartition(", ")
+    return line if file == here.rpartition(", ")[0] else there
+
+
+def _place_in_call(raised: Raised, function: str, source: str, step: Step) -> tuple[str, str]:
+    """The line that raised and the one that called it; and what is to be said of the second."""
+    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
+    if not where:
+        return "", ""
+    caller = _caller(raised, function, source, step)
+    called = f", called from {caller}" if caller else ""
+    hint = " The line that calls may be the wrong one." if caller else ""
+    return f" ({where}{called}: `{line[:100]}`)", hint
+
+
 def raised(
-    failure: Raised, function: str, source: str, step: Step, visible: bool
+    failure: Raised, function: str, source: str, step: Step, visible: bool, explanation: str = ""
 ) -> tuple[Status, str]:
-    """For an exception. Its text may carry inputs, so it is shown only where inputs are."""
+    """For an exception. Its text may carry inputs, so it is shown only where inputs are.
+
+    explanation: a sentence on what the text says; NumPy's own notation is left out for it.
+    """
     if "NotImplementedError" in failure.kinds:
         return Status.NOT_ATTEMPTED, f"{function} is not written yet."
     if "MemoryError" in failure.kinds:
         return Status.MEMORY, f"{function} asked for more memory than a call may use."
+    where, hint = _place_in_call(failure, function, source, step)
     if "SystemExit" in failure.kinds:
-        return Status.ERROR, f"{function} called exit().{_place(failure, source, step)}"
-    text = f": {failure.text[:300]}" if visible and failure.text else ""
-    name = failure.known or OWN
-    return Status.ERROR, f"{function} raised {name}{text}{_place(failure, source, step)}"
+        return Status.ERROR, f"{function} called exit().{where}"
+    cryptic = bool(explanation) and "gufunc signature" in failure.text
+    text = f": {failure.text[:300]}" if visible and failure.text and not cryptic else ""
+    said = f" {explanation}" if explanation else ""
+    return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
+
+
+def raised_again(met: str) -> str:
+    """For an exception that was told before; met: the lengths that did not fit this time."""
+    return f"The same error as above, in the same line{f': here {met}' if met else ''}."
 
 
 BIRTHS = {

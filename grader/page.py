@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from grader.grids import exhibits, influence_grid
-from grader.influences import counted, findings
+from grader.influences import counted, findings, worth_drawing
 from grader.plain import visible
 from grader.records import CheckVerdict, Graded, Report, Status, StepVerdict
 
@@ -29,6 +29,7 @@ SIGNS = {
     Status.MEMORY: ("!", "too much memory"),
     Status.SKIPPED: ("–", "not counted"),
 }
+SEVERAL = {Status.FAILED: "need work", Status.ERROR: "errors"}
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
@@ -63,9 +64,14 @@ def failing(check: CheckVerdict) -> bool:
 
 
 def by_function(step: StepVerdict) -> list[tuple[str, list[CheckVerdict]]]:
-    """The checks of a step, those of one function together."""
+    """The checks of a step, those of one function together; what fails comes first in both."""
     groups = itertools.groupby(step.checks, key=lambda check: check.function)
-    return [(name, list(checks)) for name, checks in groups]
+    found = [(name, sorted(checks, key=_not_failing)) for name, checks in groups]
+    return sorted(found, key=lambda group: _not_failing(group[1][0]))
+
+
+def _not_failing(check: CheckVerdict) -> bool:
+    return not failing(check)
 
 
 def shared_message(checks: list[CheckVerdict]) -> str:
@@ -76,12 +82,15 @@ def shared_message(checks: list[CheckVerdict]) -> str:
 
 def summary(step: StepVerdict) -> str:
     """How many checks went which way."""
-    counts = [
-        f"{sum(check.status is status for check in step.checks)} {word}"
-        for status, (_, word) in SIGNS.items()
-        if any(check.status is status for check in step.checks)
-    ]
-    return f"{counted(len(step.checks), 'check')}: {', '.join(counts)}."
+    counts = {status: sum(check.status is status for check in step.checks) for status in SIGNS}
+    words = [f"{count} {_word(status, count)}" for status, count in counts.items() if count]
+    return f"{counted(len(step.checks), 'check')}: {', '.join(words)}."
+
+
+def _word(status: Status, count: int) -> str:
+    """`1 needs work`, `2 need work`."""
+    word = SIGNS[status][1]
+    return word if count == 1 else SEVERAL.get(status, word)
 
 
 def kept_in(held: Mapping[str, bool]) -> list[str]:
@@ -105,8 +114,10 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    uses = (exhibits, influence_grid, findings, numbered, failing, by_function, shared_message)
-    environment.globals.update({use.__name__: use for use in (*uses, summary, printed, kept_in)})
+    uses = (exhibits, influence_grid, findings, worth_drawing, numbered, failing, by_function)
+    environment.globals.update(
+        {use.__name__: use for use in (*uses, shared_message, summary, printed, kept_in)}
+    )
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)
     environment.filters["points"] = "{:g}".format
     return environment.get_template(name)

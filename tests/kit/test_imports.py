@@ -15,6 +15,7 @@ LAYERS = [
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "exports"}
+    | {"screen", "matrices", "sheet", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"classroom"},
     {"problem"},
@@ -22,7 +23,8 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = ["grids", "page", "terminal", "classroom/overview", "classroom/summary"]
+RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet"]
+RENDERERS += ["classroom/overview", "classroom/summary"]
 
 
 def imported(path: Path) -> set[str]:
@@ -103,6 +105,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
+    allowed |= {"screen", "matrices", "sheet"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 

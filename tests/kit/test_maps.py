@@ -1,6 +1,5 @@
 """Maps of influence: right code gives none, wrong code is told which cell is wrong, and no more."""
 
-import io
 import json
 import re
 from dataclasses import asdict, replace
@@ -20,8 +19,10 @@ from grader.laws.influence import Change, Moves, Scored, everything, own, past
 from grader.page import page
 from grader.recording import ReferenceBench
 from grader.records import Influence, Report, Status, report_from_dict, step_from_dict
+from grader.screen import MAP_SIGNS
+from grader.screen import influence as drawn_in_text
+from grader.sheet import Sheet
 from grader.student import Student
-from grader.terminal import MAP_SIGNS, Printer
 from grader.variants import FAIR, MISTAKES, read
 
 from .conftest import SEED, STEPS
@@ -444,9 +445,9 @@ def test_failing_calls_are_passed_over(host, steps):
 
 def printed(influence, width=80):
     """The map as it stands in a terminal of that width."""
-    file = io.StringIO()
-    Printer(file).influence(influence)
-    lines = file.getvalue().splitlines()
+    sheet = Sheet(width)
+    drawn_in_text(sheet, influence)
+    lines = [text for text, _ in sheet.rows]
     assert max(map(len, lines)) <= width
     return lines
 
@@ -456,13 +457,12 @@ def test_terminal_shows_the_map_and_says_the_first_pair():
     found = Influence(moved, True, ((True,) * 2 + (False,),) * 2, "position", "u", "Tried so.")
     assert [line.strip() for line in printed(found)] == [
         "",
-        "which row moves when one column changes (rows: position, columns: u):",
+        "Who listens to whom? Column: u that changed; row: position that moved",
         "0 1 2",
         "0 # ? !",
         "1 ? ~ .",
-        "# may, and does   ! must not, but does   . does not",
-        "? should, but does not",
-        "~ is no number, so that nothing can be told",
+        "# moved   . did not   ! moved, and must not   ? did not, and should",
+        "~ is no number",
         "Position 0 moved by 0.31 when only u 2 changed: it must not.",
         "Position 0 did not move when only u 1 changed: it should. The same holds",
         "for 1 more pair.",

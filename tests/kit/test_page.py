@@ -510,3 +510,30 @@ def test_page_works_where_the_kit_is_elsewhere(tmp_path):
     code = "from grader import page, records; print(page.page(records.Report(*'abc', 1, 'd', ())))"
     done = python(tmp_path, "-c", code, kit=tmp_path)
     assert done.stdout.startswith("<!DOCTYPE html>"), done.stderr
+
+
+def test_what_fails_comes_first():
+    passed, wrong = (Status.PASSED, Status.FAILED)
+    checks = (
+        check(passed, title="One.", function="linear"),
+        check(passed, title="Two.", function="softmax"),
+        check(wrong, title="Three.", function="softmax"),
+        check(Status.NOT_ATTEMPTED, title="Four.", function="attention"),
+    )
+    words = Tree(page(report(step(*checks)))).words
+    places = [words.index(title) for title in ("Three.", "Two.", "One.", "Four.")]
+    assert places == sorted(places)
+
+
+def test_several_checks_need_work():
+    wrong, error, passed = (check(s) for s in (Status.FAILED, Status.ERROR, Status.PASSED))
+    assert "4 checks: 2 need work, 2 errors." in page(report(step(wrong, wrong, error, error)))
+    assert "3 checks: 1 passed, 1 needs work, 1 error." in page(report(step(wrong, error, passed)))
+
+
+@pytest.mark.parametrize(("name", "folded"), [("a_mistake", True), ("property:rows", False)])
+def test_map_is_folded_where_a_cause_was_named(name, folded):
+    evidence = Evidence("softmax(x)", influence=Influence(MOVED, all_matter=True))
+    html = page(report(step(check(evidence=evidence, diagnosis=Diagnosis(name, "?", "So.")))))
+    assert ("<summary>The map of influence</summary>" in html) == folded
+    assert "Who listens to whom?" in html

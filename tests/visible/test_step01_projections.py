@@ -69,7 +69,7 @@ def text(draw, batch, t, d_model, d_k, d_v):
 
 
 def test_linear_agree(student, given):
-    """The result is x @ weight: each feature of it is a weighted sum of the features of x."""
+    """Each output feature is a weighted sum of the input features, by one column of weight."""
     agrees(student.linear, given.cases(vectors, PLAIN))
 
 
@@ -113,7 +113,7 @@ def test_linear_arguments(student, given):
 
 
 def test_projections_agree(student, given):
-    """q, k and v are x times w_q, x times w_k and x times w_v, in this order."""
+    """q, k and v are three linear maps of x, each with the weight of its name, in this order."""
     agrees(student.project_qkv, given.cases(text, TEXTS))
 
 

@@ -43,7 +43,7 @@ def large_queries_and_keys(draw, batch, t_q, t_k, d_k, size):
 
 
 def test_scores_agree(student, given):
-    """Scores are q·k over √d_k: row i asks, column j is asked."""
+    """Scores are scaled dot products: row i asks, column j is asked."""
     agrees(student.attention_scores, given.cases(queries_and_keys, PLAIN))
 
 

@@ -265,7 +265,7 @@ def test_output_arguments(student, given):
 
 
 def test_attention_agree(student, given):
-    """attention is softmax(QKᵀ/√d_k + M) V, without a mask and with one."""
+    """attention mixes the values by the softmax of the scores, without a mask and with one."""
     agrees(student.attention, given.cases(asked, PLAIN))
 
 

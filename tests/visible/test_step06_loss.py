@@ -344,7 +344,7 @@ def test_log_prob_arguments(student, given):
 
 
 def test_logits_agree(student, given):
-    """Logits are masked_self_attention of embedding[tokens] + position[:T], times w_out."""
+    """Logits: embed the tokens, add the positions from 0 on, attend, map to the vocabulary."""
     agrees(student.next_token_logits, given.cases(model, MODELS))
 
 

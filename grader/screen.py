@@ -1,0 +1,299 @@
+"""What is wrong in one step, on one screen: first what and why, then the case, then the rest.
+
+The screen is composed whole before anything is printed: of the layouts, which show less and less,
+the first that fits is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.grids import influence_grid, told_inputs
+from grader.influences import counted, findings, worth_drawing
+from grader.matrices import Block, Look, block, compared, titles
+from grader.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
+from grader.sheet import Sheet, clean
+
+SIGNS = {
+    Status.PASSED: ("+", "passed", "green"),
+    Status.FAILED: ("x", "needs work", "red"),
+    Status.NOT_ATTEMPTED: ("-", "not attempted", "dim"),
+    Status.ERROR: ("!", "error", "red"),
+    Status.TIMEOUT: ("!", "too slow", "red"),
+    Status.MEMORY: ("!", "too much memory", "red"),
+    Status.SKIPPED: ("-", "not counted", "dim"),
+}
+MAX_MAP = 12
+MAP_SIGNS = {"may": "#", "none": ".", "leak": "!", "missing": "?", "unknown": "~"}
+MAP_WORDS = {
+    "may": "moved",
+    "none": "did not",
+    "leak": "moved, and must not",
+    "missing": "did not, and should",
+    "unknown": "is no number",
+}
+_FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How much is shown.
+
+    inputs: the numbers that went in, not their shapes only; rows: of a matrix; printed: lines of
+    what the code printed; more: other failed checks in words; names: those of the function's rest;
+    map: the picture, if there is one, and not only what it says; results: the numbers beside it.
+    """
+
+    inputs: bool = True
+    rows: int = 8
+    printed: int = 6
+    more: int = 3
+    names: bool = True
+    map: bool = True
+    results: bool = True
+
+
+LAYOUTS = (
+    Layout(),
+    Layout(more=1, printed=3),
+    Layout(inputs=False, more=1, printed=3),
+    Layout(inputs=False, more=1, printed=3, names=False),
+    Layout(inputs=False, more=0, printed=2, rows=4, names=False),
+    Layout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
+    Layout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
+    Layout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
+    Layout(inputs=False, more=0, printed=0, rows=1, names=False, map=False, results=False),
+)
+
+
+def composed(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
+    """What is wrong in a step, in at most `room` rows."""
+    sheet = Sheet(width, plain)
+    for layout in LAYOUTS:
+        sheet = Sheet(width, plain)
+        _step(sheet, number, step, layout)
+        if len(sheet) <= room:
+            return sheet
+    del sheet.rows[room - 1 :]
+    sheet.line("…", indent=1)
+    return sheet
+
+
+def _step(sheet: Sheet, number: int, step: StepVerdict, layout: Layout) -> None:
+    failed = [check for check in step.checks if check.status not in _FINE]
+    named = f"Step {number}, {step.title}"
+    sheet.line()
+    if step.message and not failed:
+        sheet.line(f"{named}: {clean(step.message)}")
+    elif len({check.message for check in failed}) == 1 and step.message == failed[0].message:
+        sheet.line(f"{named}: this file cannot be judged.", "bold")
+        sheet.line()
+        sheet.line(clean(step.message), indent=4)
+    else:
+        sheet.line(f"{named}: {_summary(step, failed)}", "bold")
+        _first(sheet, failed[0], layout)
+        _others(sheet, failed, layout)
+        if step.message:
+            sheet.gap()
+            sheet.line(clean(step.message), indent=1)
+
+
+def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
+    waiting = sum(check.status is Status.NOT_ATTEMPTED for check in step.checks)
+    word = "waits" if waiting == 1 else "wait"
+    text = f"{len(failed)} of {len(step.checks)} checks failed"
+    return text + (f", {waiting} {word} for code not written yet." if waiting else ".")
+
+
+def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
+    """The first failed check: what is wrong, why, then the case."""
+    sheet.gap()
+    _title(sheet, check)
+    sheet.line(clean(check.message), indent=3)
+    diagnosis(sheet, check)
+    if check.evidence:
+        found = _telling_map(check)
+        sheet.gap()
+        _case(sheet, check.evidence, layout, results=layout.results or found is None)
+        if found is not None:
+            influence(sheet, found, drawn=layout.map, how=layout.inputs)
+    if check.printed and layout.printed:
+        _printed(sheet, check.printed, layout.printed)
+
+
+def _telling_map(check: CheckVerdict) -> Influence | None:
+    """The map, where it shows something and no cause was named."""
+    found = check.evidence.influence if check.evidence else None
+    named = check.diagnosis is not None and check.diagnosis.known
+    return found if found is not None and not named and worth_drawing(found) else None
+
+
+def _title(sheet: Sheet, check: CheckVerdict, most: int = 0) -> None:
+    sign, word, style = SIGNS[check.status]
+    word = "" if check.status is Status.FAILED else f"({word}) "
+    sheet.line(f"{sign} {word}{check.title}", style, indent=1, most=most)
+
+
+def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
+    """The known mistake, or what can be said of the results; and where to look."""
+    if check.diagnosis is not None:
+        sheet.gap()
+        label = "looks like" if check.diagnosis.known else "what can be said"
+        sheet.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
+        sheet.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
+
+
+def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) -> None:
+    """The failing call and its small matrices, wrong cells marked."""
+    sheet.line(evidence.call, indent=5)
+    _inputs(sheet, evidence, layout)
+    if results:
+        _results(sheet, evidence, layout)
+
+
+def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
+    """What should have come beside what came."""
+    pairs = zip(evidence.expected, evidence.got) if evidence.expected else ()
+    found = [part for one, other in pairs for part in compared(one, other, layout.rows)]
+    _blocks(sheet, found or [_block(array, layout) for array in evidence.got])
+    if any(array.wrong for array in evidence.got):
+        sheet.line("* marks what is wrong", "dim", indent=5)
+
+
+def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
+    """What went in. Where nothing came out only shapes matter, and what was counted."""
+    arrays = told_inputs(evidence)
+    whole = layout.inputs and bool(evidence.expected or evidence.got)
+    shown = [array for array in arrays if whole or (layout.inputs and _countable(array))]
+    _blocks(sheet, [_block(array, layout) for array in shown])
+    if rest := titles([array for array in arrays if array not in shown]):
+        sheet.line(rest, indent=5)
+
+
+def _countable(array: Array) -> bool:
+    """Whether it holds tokens, or what a mask allows: few enough to be read one by one."""
+    cells = array.cells
+    while isinstance(cells, list) and cells:
+        cells = cells[0]
+    return isinstance(cells, int) and len(array.shape) < 3
+
+
+def _block(array: Array, layout: Layout) -> Block:
+    return block(array, Look(rows=layout.rows))
+
+
+def _blocks(sheet: Sheet, blocks: Sequence[Block]) -> None:
+    """Matrices beside each other as long as they fit."""
+    row: list[Block] = []
+    for one in blocks:
+        width = sum(len(other[0]) + 3 for other in row) + len(one[0])
+        if row and width > sheet.width - 8:
+            _beside(sheet, row)
+            row = []
+        row.append(one)
+    if row:
+        _beside(sheet, row)
+
+
+def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
+    for i in range(max(map(len, row))):
+        cells = [one[i] if i < len(one) else " " * len(one[0]) for one in row]
+        sheet.row(" " * 5 + "   ".join(cells))
+
+
+def influence(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
+    """The map of which output depends on which input, and in words what is wrong in it.
+
+    drawn: the picture, too; how: what was tried, too.
+    """
+    sheet.gap()
+    if drawn:
+        _map(sheet, influence)
+    for sentence in findings(influence):
+        sheet.line(clean(sentence), indent=5)
+    if drawn and how and influence.how:
+        sheet.line(clean(influence.how), "dim", indent=5)
+
+
+def _map(sheet: Sheet, influence: Influence) -> None:
+    grid = influence_grid(influence, MAX_MAP)
+    width = len(str(max((*grid.down, *grid.across), default=0))) + 1
+    axes = f"Column: {influence.input} that changed; row: {influence.output} that moved"
+    sheet.line(f"Who listens to whom? {axes}", indent=5)
+    sheet.row(" " * (5 + width) + "".join(str(j).rjust(width) for j in grid.across))
+    for i, row in zip(grid.down, grid.cells):
+        signs = "".join(MAP_SIGNS[cell.mark].rjust(width) for cell in row)
+        sheet.row(" " * 5 + str(i).rjust(width) + signs)
+    kinds = {cell.mark for row in grid.cells for cell in row}
+    for some in ("may none leak missing", "unknown"):
+        shown = (kind for kind in some.split() if kind in kinds)
+        if legend := "   ".join(f"{MAP_SIGNS[kind]} {MAP_WORDS[kind]}" for kind in shown):
+            sheet.line(legend, "dim", indent=5)
+    if grid.note:
+        sheet.line(grid.note, "dim", indent=5)
+
+
+def _printed(sheet: Sheet, text: str, most: int) -> None:
+    """What the student's code printed in the call that failed."""
+    lines = clean(text).rstrip().split("\n")
+    sheet.line("your code printed:", "dim", indent=5)
+    for line in lines[:most]:
+        sheet.line(line, indent=7, most=2)
+    if len(lines) > most:
+        left = counted(len(lines) - most, "more line")
+        sheet.line(f"… and {left}", "dim", indent=7)
+
+
+def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> None:
+    """The other failed checks: what says something new in short lines, the rest by name."""
+    told = _telling(failed)[: layout.more]
+    if told:
+        sheet.gap()
+    for check in told:
+        _title(sheet, check, most=1)
+        sheet.line(clean(check.message), indent=3, most=3)
+        if check.status is Status.FAILED and check.evidence and not check.evidence.got:
+            _call(sheet, check.evidence)
+    rest = [check for check in failed[1:] if check not in told]
+    if rest:
+        sheet.gap()
+        named = failed[0].function if layout.names else ""
+        sheet.line(f"Also failing: {_listed(rest, named)}", indent=1)
+
+
+def _call(sheet: Sheet, evidence: Evidence) -> None:
+    """A call in one row, if that tells it: its numbers, or else all the shapes."""
+    shapes = titles(told_inputs(evidence))
+    text = f"{evidence.call} with {shapes}" if shapes else evidence.call
+    if len(text) > sheet.width - 6:
+        text = evidence.call if "=" in evidence.call else ""
+    if text:
+        sheet.line(text, indent=5, most=1)
+
+
+def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
+    """The checks of the first function that say what none before them says."""
+    first = failed[0]
+    heard, found = {first.message}, []
+    for check in failed[1:]:
+        new = check.function == first.function and check.message not in heard
+        if new and "wrong" not in check.message:
+            heard.add(check.message)
+            found.append(check)
+    return found
+
+
+def _named(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {check.function: [] for check in checks}
+    for check in checks:
+        names[check.function].append(check.check)
+    return names
+
+
+def _listed(checks: Sequence[CheckVerdict], named: str) -> str:
+    """The checks by function: those of `named` by their names, of all others how many."""
+    return "; ".join(
+        f"{name} ({', '.join(mine) if name == named else counted(len(mine), 'check')})"
+        for name, mine in _named(checks).items()
+    )

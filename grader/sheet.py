@@ -1,0 +1,65 @@
+"""Lines of text on their way to a terminal: wrapped, harmless, in ASCII where it must be."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+
+WIDTH = 80
+_ASCII = str.maketrans(
+    {
+        **{"√": "sqrt ", "·": "*", "−": "-", "∞": "inf", "≥": ">=", "≤": "<=", "≠": "!="},
+        **{"…": "...", "ᵀ": "^T", "→": "->", "×": "x", "Σ": "sum ", "—": "-", "–": "-"},
+        **{"“": '"', "”": '"', "’": "'", "²": "^2", "ₖ": "_k"},
+    }
+)
+
+
+def clean(text: str, limit: int = 1000) -> str:
+    """A student's text made harmless: nothing that moves the cursor, nothing endless."""
+    cut = text if len(text) <= limit else text[:limit] + " …"
+    return "".join(
+        char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in cut
+    )
+
+
+@dataclass
+class Sheet:
+    """Rows of at most `width` characters, each with its style; plain: in ASCII."""
+
+    width: int = WIDTH
+    plain: bool = False
+    rows: list[tuple[str, str]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def line(self, text: str = "", style: str = "", indent: int = 0, most: int = 0) -> None:
+        """One paragraph, wrapped; most: how many rows it may take, as many as it needs if 0."""
+        room = self.width - indent - 1
+        pieces: list[str] = []
+        for part in self._spelled(text).split("\n"):
+            pieces += textwrap.wrap(part, room, break_on_hyphens=False) or [""]
+        if most and len(pieces) > most:
+            rest = " ".join(pieces[most - 1 :])
+            mark = self._spelled(" …")
+            pieces[most - 1 :] = [textwrap.shorten(rest, room, placeholder=mark)]
+        for piece in pieces:
+            self.row(" " * indent + piece, style)
+
+    def row(self, text: str, style: str = "") -> None:
+        """One line as it is, cut where the screen ends."""
+        text = self._spelled(text).rstrip()
+        if len(text) > self.width:
+            text = text[: self.width - 3] + "..."
+        self.rows.append((text, style))
+
+    def gap(self) -> None:
+        """A blank line, unless there is one already."""
+        if not self.rows or self.rows[-1][0]:
+            self.row("")
+
+    def _spelled(self, text: str) -> str:
+        if not self.plain:
+            return text
+        return text.translate(_ASCII).encode("ascii", "replace").decode()
