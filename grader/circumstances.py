@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.conditions import FIXED, WORDS, Condition, optional, ranks, related, too_long, zero
+from grader.compare import WORDS
+from grader.conditions import FIXED, Condition, optional, ranks, related, too_long, zero
 from grader.tried import Fact, Tried, whole
 
 MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
@@ -80,9 +81,13 @@ def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Divisio
 def _best(
     found: Iterable[Division], right: frozenset[int], wrong: frozenset[int]
 ) -> Division | None:
-    """The first of those that the fewest right cases have."""
+    """The first of those that the fewest right cases have; numbers of axes last, if any has."""
     dividing = [one for one in found if one.divides(right, wrong)]
-    return min(dividing, key=lambda one: len(one.having), default=None)
+
+    def rank(one: Division) -> tuple[bool, int]:
+        return one.condition.mostly and one.having != wrong, len(one.having)
+
+    return min(dividing, key=rank, default=None)
 
 
 def _sentence(

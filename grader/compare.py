@@ -28,6 +28,13 @@ _SPECIAL = {
 }
 KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 
+# The sizes of cases, by the names that they have in the lessons.
+WORDS = {
+    **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
+    **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
+    **{"top_k": "top_k", "t_max": "T_max"},
+}
+
 
 class Broken(AssertionError):
     """A law that does not hold, found by a check.
@@ -152,6 +159,7 @@ class Question:
     name: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
 
     def answered(
         self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
@@ -175,6 +183,19 @@ def _how_many(wrong: NDArray[Any]) -> str:
         return f"All {wrong.size} values are wrong."
     number = np.count_nonzero(wrong)
     return f"{number} of {wrong.size} values {'is' if number == 1 else 'are'} wrong."
+
+
+def _other_length(expected: Sequence[int], got: Sequence[int], sizes: Mapping[str, Any]) -> str:
+    """Which size the last axis has instead of which, if that alone is wrong and certain."""
+    if len(expected) != len(got) or not got or expected[:-1] != got[:-1] or got[-1] < 2:
+        return ""
+    names = [
+        [WORDS[name] for name, size in sizes.items() if name in WORDS and size == length]
+        for length in (got[-1], expected[-1])
+    ]
+    if any(len(found) != 1 for found in names):
+        return ""
+    return f" (its last axis is as long as {names[0][0]}, not {names[1][0]})"
 
 
 def matches(
@@ -205,7 +226,8 @@ def matches(
     if array is None:
         raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
     if array.shape != wanted.shape:
-        told = f"{part}The shape is {array.shape}; expected {wanted.shape}."
+        why = _other_length(wanted.shape, array.shape, question.sizes)
+        told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
         raise Broken(told, evidence=question.answered(wanted, array))
     if not same_kind(wanted.dtype.kind, array.dtype.kind):
         told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."

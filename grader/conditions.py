@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.compare import WORDS
 from grader.tried import Tried
 
 VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 MASKS = ("mask", "padding")
-WORDS = {
-    **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
-    **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
-    **{"top_k": "top_k", "t_max": "T_max"},
-}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.client import Raised
-from grader.conditions import WORDS
+from grader.compare import WORDS
 
 Shape = tuple[int, ...]
 SHAPE = r"\(([\d, ]*)\)"

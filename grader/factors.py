@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from grader.conditions import WORDS, lead, length
+from grader.compare import WORDS
+from grader.conditions import lead, length
 from grader.pairs import Pair
 from grader.tried import Fact
 

@@ -112,6 +112,21 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
     assert {d and d.misconception for d in found.values()} == {"kv_joined_on_second_axis"}
 
 
+def test_cause_does_not_depend_on_what_becomes_of_the_old_cache(diagnosed):
+    """Which nobody may use any more."""
+    end = """
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        k = np.concatenate([cache["k"], k], axis=-2)
+        v = np.concatenate([cache["v"], v], axis=-2)
+    cache["k"], cache["v"] = k, v
+    return attention(q, k, v, causal_mask(q.shape[-2])), cache
+"""
+    found = diagnosed("step07_kv_cache", end)
+    assert {d and d.misconception for d in found.values()} == {"np_symmetric_shapes_only"}
+
+
 PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"
 REMEMBERS = f"""
 seen = {{}}

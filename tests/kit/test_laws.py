@@ -149,6 +149,19 @@ def test_what_is_not_right_is_told(value, words):
         laws.agrees(lambda x: value, [case()], like="f")
 
 
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ({"t_k": 4, "d_v": 3}, r" \(its last axis is as long as T_k, not d_v\)\."),
+        ({"t_k": 4, "d_k": 4, "d_v": 3}, r"\."),
+        ({"t_k": 5, "d_v": 3}, r"\."),
+    ],
+)
+def test_wrong_length_is_named_where_it_is_one_size_for_certain(sizes, why):
+    with pytest.raises(Broken, match=r"is \(5, 4\); expected \(5, 3\)" + why):
+        laws.agrees(lambda x: np.ones((T, D + 1)), [case(**sizes)], like="f")
+
+
 def test_scalars_may_be_of_any_kind():
     one = Case({"x": np.ones(3)}, {}, lambda name, arguments: 3.0)
     for value in (3.0, 3, np.asarray(3.0), np.asarray(3)):

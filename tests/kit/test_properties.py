@@ -222,6 +222,15 @@ def test_text_is_long_without_a_cache_to_ask_about():
     assert "keep for later" not in found.hint
 
 
+def test_very_large_numbers_come_before_a_number_of_axes():
+    shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (5, 5), (2, 2), (3,), (4,), (5,), (2, 2, 2)]
+    cases = arrays(*shapes)
+    for arguments, _ in cases[:8]:
+        arguments["x"] = arguments["x"] * 1e4
+    found = tried(same, lambda x: np.sin(x) - 1 if x.ndim == 2 and x.size > 4 else x, cases)
+    assert ids(said(found, ["x"]))[0] == "very_large"
+
+
 def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
     shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (3,), (4,), (5,)]
     found = tried(
