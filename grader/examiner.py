@@ -331,9 +331,10 @@ class Bench:
                 return self._exception(check, failure)
             case TimedOut():
                 message = messages.timed_out(failure, self.asked, self.host.limits)
-                return self.verdict(check, Status.TIMEOUT, message)
+                return self.verdict(check, Status.TIMEOUT, message, evidence=self._call())
             case Died():
-                return self.verdict(check, Status.ERROR, messages.died(self.asked))
+                message = messages.died(self.asked)
+                return self.verdict(check, Status.ERROR, message, evidence=self._call())
             case Missing():
                 message = messages.missing(failure.name, self.names, self.attempt.step)
                 return self.verdict(check, Status.ERROR, message)

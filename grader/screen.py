@@ -25,6 +25,7 @@ SIGNS = {
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
 MAX_MAP = 12
+EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
 MAP_SIGNS = {"may": "#", "none": ".", "leak": "!", "missing": "?", "unknown": "~"}
 MAP_WORDS = {
     "may": "moved",
@@ -73,7 +74,7 @@ def composed(number: int, step: StepVerdict, room: int, width: int, *, plain: bo
     for layout in LAYOUTS:
         sheet = Sheet(width, plain)
         _step(sheet, number, step, layout)
-        if len(sheet) <= room:
+        if len(sheet) <= (min(room, EASY) if layout.inputs else room):
             return sheet
     del sheet.rows[room - 1 :]
     sheet.line("…", indent=1)
@@ -252,7 +253,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
         sheet.gap()
     for check in told:
         _title(sheet, check, most=1)
-        sheet.line(clean(check.message), indent=3, most=3)
+        sheet.line(clean(check.message), indent=3, most=5)
         if check.status is Status.FAILED and check.evidence and not check.evidence.got:
             _call(sheet, check.evidence)
     rest = [check for check in failed[1:] if check not in told]

@@ -150,10 +150,16 @@ def test_layouts_show_less_and_less():
 
 def test_inputs_that_do_not_fit_are_told_by_their_shapes():
     verdict = step_of(failed(evidence=replace(BIG, influence=None)))
-    assert "q (9, 9), k (9, 9), v (9, 9), m (9, 9)" not in text_of(verdict)
     text = text_of(verdict, 25)
     assert "q (9, 9), k (9, 9), v (9, 9), m (9, 9)" in text
     assert "expected (9, 9)" in text
+
+
+@pytest.mark.parametrize(("rows", "told"), [(4, False), (9, True)])
+def test_inputs_are_left_out_where_they_are_in_the_way(rows, told):
+    inputs = tuple(array(name, np.ones((rows, 9))) for name in "qkv")
+    verdict = step_of(failed(evidence=replace(BIG, inputs=inputs, influence=None)))
+    assert (f"q ({rows}, 9), k ({rows}, 9), v ({rows}, 9)" in text_of(verdict)) == told
 
 
 # The order.
@@ -282,6 +288,13 @@ def test_hidden_exception_shows_no_call(judged):
     checks = judged("step02_scores", HELPER, "hidden").checks
     assert {check.status for check in checks} >= {Status.ERROR}
     assert {check.evidence for check in checks} == {None}
+
+
+def test_process_that_ended_shows_the_call_that_it_ended_in(judged):
+    end = "\ndef causal_mask(t_q, t_k=None):\n    import os\n    os._exit(0)\n"
+    first = judged("step03_mask", end).checks[0]
+    assert first.message.startswith("The process ended")
+    assert first.evidence.call == "causal_mask(t_q=3)"
 
 
 NO_ERRORS = """
