@@ -146,9 +146,7 @@ def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
-SHAPES = (
-    "Count axes from the end: what they mean stands in the contract, whatever comes before them."
-)
+SHAPES = "Count axes from the end: the docstring says what they mean, whatever comes before them."
 SLICES = "Write down the shape of every array at every line, for one case of each kind."
 SIZE = "Which operation loses something when its numbers become very large?"
 MEMORY = "What does the function keep for later, and does it fit when this much has gone before?"

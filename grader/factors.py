@@ -84,7 +84,7 @@ def factor(pairs: Sequence[Pair]) -> Fact | None:
             return _times(f"{name} times too small{sign}")
     if varies and min(pair.got.size for pair in pairs) < 2:
         return None
-    which = "a factor that is another in every case" if varies else "the same factor everywhere"
+    which = "a factor that differs from case to case" if varies else "the same factor everywhere"
     minus = ", which is negative" * bool(sign)
     return Fact("factor", f"The numbers are the right ones times {which}{minus}.", FACTOR)
 

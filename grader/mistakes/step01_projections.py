@@ -171,7 +171,7 @@ def proj_float32_downcast(x, weight, bias=None):
     "linear",
     caught_by="linear_float32",
     says="Inputs in float32 are refused.",
-    hint="Which types of numbers does the contract allow?",
+    hint="Which types of numbers does the docstring allow?",
 )
 def proj_float64_only(x, weight, bias=None):
     if x.dtype != float:
@@ -404,7 +404,7 @@ def proj_kv_swapped(x, w_q, w_k, w_v):
     "project_qkv",
     caught_by="projections_agree",
     says="The results are returned in the order values, keys, queries.",
-    hint="In which order does the contract list the three results?",
+    hint="In which order does the docstring list the three results?",
 )
 def proj_order_vkq(x, w_q, w_k, w_v):
     return x @ w_v, x @ w_k, x @ w_q

@@ -237,7 +237,7 @@ def mask_no_error(t_q, t_k=None):
     "causal_mask",
     caught_by="causal_errors",
     says="Fewer keys than queries raise an error, but of another type than ValueError.",
-    hint="Which error does the contract name?",
+    hint="Which error does the docstring name?",
 )
 def mask_wrong_error_type(t_q, t_k=None):
     t_k = t_q if t_k is None else t_k

@@ -629,7 +629,7 @@ def softmax_float32_downcast(scores, axis=-1):
     "softmax",
     caught_by="softmax_float32",
     says="Everything that is not float64 is taken for integers and loses its decimals.",
-    hint="Which types of numbers does the contract allow?",
+    hint="Which types of numbers does the docstring allow?",
 )
 def softmax_other_types_are_integers(scores, axis=-1):
     if scores.dtype != float:

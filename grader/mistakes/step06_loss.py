@@ -420,7 +420,7 @@ def loss_double_softmax(logits, targets, ignore_id=None):
     "cross_entropy",
     caught_by="cross_entropy_agree",
     says="The exponential of the loss is returned, which is the perplexity.",
-    hint="In which unit does the contract measure the loss?",
+    hint="In which unit does the docstring measure the loss?",
 )
 def loss_wrong_base_or_perplexity(logits, targets, ignore_id=None):
     log_probs, counted = masked_log_probs(logits, targets, ignore_id)

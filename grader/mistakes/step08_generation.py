@@ -144,7 +144,7 @@ def gen_u_from_the_top(logits, u, temperature=1.0, top_k=None):
     "sample_token",
     caught_by="sampling_agree",
     says="Probabilities are added up from the largest to the smallest.",
-    hint="In which order does the contract line up the tokens?",
+    hint="In which order does the docstring line up the tokens?",
 )
 def gen_sorted_order(logits, u, temperature=1.0, top_k=None):
     refuse_bad_settings(temperature, top_k)
@@ -501,7 +501,7 @@ def gen_topk_rank_returned(logits, u, temperature=1.0, top_k=None):
     "sample_token",
     caught_by="sampling_top_k",
     says="A top_k larger than the vocabulary is refused.",
-    hint="What does the contract say about a k that exceeds V?",
+    hint="What does the docstring say about a k that exceeds V?",
 )
 def gen_topk_beyond_vocabulary(logits, u, temperature=1.0, top_k=None):
     refuse_bad_settings(temperature, top_k)
@@ -1052,7 +1052,7 @@ def gen_global_rng_generate(prompt, n_new, params, temperature=0.0, top_k=None, 
     "generate",
     caught_by="generation_sampled",
     says="After token 0 a text is filled up with zeros, as if 0 meant its end.",
-    hint="Does the contract give any token a special meaning?",
+    hint="Does the docstring give any token a special meaning?",
 )
 def gen_zero_ends_text(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
@@ -1358,7 +1358,7 @@ def np_broad_except_generate(prompt, n_new, params, temperature=0.0, top_k=None,
     "generate",
     caught_by="generation_errors",
     says="Without u, random numbers are made up.",
-    hint="What does the contract say about sampling without u?",
+    hint="What does the docstring say about sampling without u?",
 )
 def gen_u_made_up(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     u = np.random.rand(*prompt.shape[:-1], n_new) if u is None else u

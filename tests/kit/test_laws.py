@@ -70,7 +70,7 @@ def test_right_code_keeps_the_laws_of_time():
     [
         (future, mean, r"Position 0 .* only positions 1\.\.4 of x changed; .* position 0 only"),
         (future, peeks_one, r"Position 0 .* only positions 1\.\.4 of x"),
-        (prefix, mean, "Position 0 .* first 1 position: it depends on what comes after"),
+        (prefix, mean, "Position 0 .* first position: it depends on what comes after"),
         (prefix, counts_from_the_end, "how much comes after"),
         (rows, lambda x: x - x.mean(axis=0), "sequence 0 changed when only the other sequences"),
         (rows, lambda x: x.sum(), "one result for each sequence"),
