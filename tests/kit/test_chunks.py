@@ -73,7 +73,7 @@ def test_wrong_chunk_is_named():
     agree(unmasked, 1, 1, 1)
     with pytest.raises(
         Broken,
-        match=r"y_new for positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): 2 of 4 v",
+        match=r"positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): 2 of 4",
     ):
         agree(unmasked, 1, 2, 1)
     with pytest.raises(
