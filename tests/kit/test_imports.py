@@ -15,7 +15,7 @@ LAYERS = [
     {"tried", "survey", "conditions", "circumstances", "pairs", "resemblance", "places", "factors"},
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
-    | {"terminal", "screen", "matrices", "sheet", "asked"}
+    | {"terminal", "screen", "matrices", "sheet", "textmap", "asked"}
     | {"page", "grids"}
     | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
@@ -31,6 +31,7 @@ RENDERERS = {"grids", "page", "terminal", "classpage", "classsummary"} | {
     "screen",
     "matrices",
     "sheet",
+    "textmap",
 }
 
 
@@ -101,7 +102,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "classsummary", "page"}
-    allowed |= {"screen", "matrices", "sheet"}
+    allowed |= {"screen", "matrices", "sheet", "textmap"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 
