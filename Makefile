@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam grade proof build test lint bench setup clean
+.PHONY: check watch list hint reset exam grade proof causes build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -38,12 +38,15 @@ reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
 
-grade: $(VENV)/.grade   ## SUBMISSIONS=folder: a class, into OUT=graded
+grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" --out "$(OUT)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)
+
+causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes minutes
+	@$(RUN) proof $(STEP) --causes
 
 build: $(VENV)/.exam   ## stubs and stored values from the solutions
 	@$(RUN) build
@@ -57,7 +60,7 @@ lint: $(VENV)/.lint   ## ruff and mypy
 	@$(BIN)/mypy
 
 bench: $(VENV)/.test   ## how long things take, side by side
-	@$(BIN)/python tests/bench/bench.py
+	@$(BIN)/python tests/bench/bench.py $(ARGS)
 
 setup: $(VENV)/.test $(VENV)/.lint   ## everything
 
@@ -85,7 +88,11 @@ $(VENV)/.grade: $(VENV)/.exam pyproject.toml
 	@$(PIP) --editable '.[grade]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.grade
+$(VENV)/.cluster: $(VENV)/.grade
+	@$(PIP) --editable '.[cluster]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.cluster
 	@$(PIP) --editable '.[test]'
 	@touch $@
 

@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.conditions import FIXED, WORDS, Condition, optional, related, too_long, zero
+from grader.compare import WORDS
+from grader.conditions import FIXED, Condition, optional, ranks, related, too_long, zero
 from grader.tried import Fact, Tried, whole
 
+MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
 NEEDED = 2  # cases on either side; one more of what may well be chance
 
 
@@ -25,6 +27,8 @@ class Division:
         if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
             return False
         many = 2 * len(self.having) > len(right) + len(wrong)
+        if self.condition.mostly:
+            return len(wrong) >= MOST * len(self.having)
         share = 1.0 if chancy else 0.5 if many else 0.25
         return len(wrong) >= share * len(self.having)
 
@@ -51,6 +55,7 @@ def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]
     names = sorted({name for one in tried for name in one.arguments})
     options = [name for name in names if name not in takes and name not in ("x", "params")]
     plain = [*zero(names, takes), *FIXED, *optional(options)]
+    plain += [one for name in takes[:1] for one in ranks(name)]
     plain += [one.opposite for one in plain if one.both]
     return [*plain, *too_long(tried), *related(_sizes_of_all(tried))]
 
@@ -76,9 +81,13 @@ def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Divisio
 def _best(
     found: Iterable[Division], right: frozenset[int], wrong: frozenset[int]
 ) -> Division | None:
-    """The first of those that the fewest right cases have."""
+    """The first of those that the fewest right cases have; numbers of axes last, if any has."""
     dividing = [one for one in found if one.divides(right, wrong)]
-    return min(dividing, key=lambda one: len(one.having), default=None)
+
+    def rank(one: Division) -> tuple[bool, int]:
+        return one.condition.mostly and one.having != wrong, len(one.having)
+
+    return min(dividing, key=rank, default=None)
 
 
 def _sentence(

@@ -186,7 +186,7 @@ def _submitted(folder: Path, registry: Registry) -> Submission:
 
     try:
         if folder.is_file():
-            from grader import intake
+            from grader.intake import entries as intake
 
             return intake.read(intake.alone(folder), registry)
         return read_folder(folder, registry)

@@ -16,10 +16,10 @@ from grader import registry as registry_module
 from grader.problem import Problem, need_torch, steps_named
 
 if TYPE_CHECKING:
-    from grader.classroom import Progress
-    from grader.gradebook import Gradebook
-    from grader.intake import Entry
-    from grader.judge import Exam
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.judge import Exam
+    from grader.classroom.run import Progress
+    from grader.intake.entries import Entry
     from grader.records import Change
     from grader.registry import Registry, Step
 
@@ -28,7 +28,7 @@ MAX_SHOWN = 10
 
 
 @click.command()
-@click.argument("submissions", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("submissions", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where to write.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="How many at a time; all cores.")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Of the hidden checks' inputs.")
@@ -55,8 +55,8 @@ def grade(
 
     Stopped at any moment and started again, it goes on where it was.
     """
-    from grader import gradebook, judge, publishing
-    from grader.classroom import Run
+    from grader.classroom import gradebook, judge, publishing
+    from grader.classroom.run import Run
 
     if suite == "hidden":
         need_torch()
@@ -71,14 +71,14 @@ def grade(
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show)
         judge.dismiss()
-        publishing.publish(book, run.number, out, registry)
+        publishing.publish(book, run.number, out, registry, click.echo)
         _summary(book, run.number, progress, out)
     sys.exit(1 if progress.refused else 0)
 
 
 def _entries(folder: Path, registry: Registry) -> Sequence[Entry]:
     """The students; what is nobody's is told."""
-    from grader import intake
+    from grader.intake import entries as intake
     from grader.plain import one_line
     from grader.submission import SubmissionError
 
@@ -103,9 +103,9 @@ def _made(folder: Path) -> None:
 @contextlib.contextmanager
 def _said() -> Iterator[None]:
     """Turns what may go wrong on the way into one sentence."""
-    from grader.cluster import ClusterError
-    from grader.gradebook import GradebookError
-    from grader.judge import JudgeRefuses
+    from grader.classroom.cluster import ClusterError
+    from grader.classroom.gradebook import GradebookError
+    from grader.classroom.judge import JudgeRefuses
     from grader.sandbox import SandboxError
 
     try:
@@ -131,7 +131,7 @@ def _exam(
 ) -> Exam:
     """What the class is put through. Where it is graded here, the isolation is probed here."""
     from grader import grading, probe
-    from grader.judge import Exam, found_to_hold
+    from grader.classroom.judge import Exam, found_to_hold
     from grader.version import kit_digest
 
     if suite == "visible":
@@ -151,10 +151,10 @@ def _exam(
 @contextlib.contextmanager
 def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """Who grades, and how many submissions at a time."""
-    from grader import judge
+    from grader.classroom import judge
 
     if scheduler:
-        from grader.cluster import connected
+        from grader.classroom.cluster import connected
 
         with connected(scheduler) as cluster:
             yield cluster.executor, cluster.slots
@@ -206,7 +206,7 @@ def _time(seconds: float) -> str:
 
 def gradebook_in(folder: Path) -> Gradebook:
     """The gradebook that a class was graded to, open for reading."""
-    from grader.gradebook import Gradebook, GradebookError
+    from grader.classroom.gradebook import Gradebook, GradebookError
 
     try:
         return Gradebook(folder)

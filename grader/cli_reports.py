@@ -160,7 +160,7 @@ def export(
 @click.option("--gradescope", type=click.Path(path_type=Path), required=True, help=ZIP)
 def release(step: tuple[str, ...], gradescope: Path) -> None:
     """Writes a Gradescope autograder for the steps named, or all. It holds the hidden checks."""
-    from grader.gradescope import autograder
+    from grader.classroom.gradescope import autograder
 
     registry = registry_module.load()
     try:

@@ -138,7 +138,8 @@ class Worker:
 
         keep: hold the result, so that it can be fetched again later. arguments: also tell what
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
-        whose result is the answer. strict: overflow and invalid operations of NumPy raise.
+        whose result is the answer, while what is held is the first one. strict: overflow and
+        invalid operations of NumPy raise.
         """
         request = {
             "do": "call",
@@ -183,9 +184,11 @@ class Worker:
                 raise _raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
         except TimeoutError:
+            self.host.upset = True
             self.close()
             raise TimedOut(seconds, whole_step=until == self.deadline) from None
         except (OSError, ProtocolError, Died):
+            self.host.upset = True
             self.close()
             raise Died from None
 

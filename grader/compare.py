@@ -19,7 +19,21 @@ _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
 }
-_KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
+_SPECIAL = {
+    "matrix": "an np.matrix, which always has two axes; expected a plain array.",
+    "masked array": (
+        "a masked array: its mask is lost when it is read as numbers. "
+        "Write the values that it hides into a plain array."
+    ),
+}
+KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
+
+# The sizes of cases, by the names that they have in the lessons.
+WORDS = {
+    **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
+    **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
+    **{"top_k": "top_k", "t_max": "T_max"},
+}
 
 
 class Broken(AssertionError):
@@ -64,6 +78,8 @@ def _of_type(description: str) -> str:
         return f"an object of type {description!r}"
     if re.fullmatch(r"(tuple|list|dict) of \d{1,4}", description):
         return f"a {description}"
+    if description in _SPECIAL:
+        return f"{'an np.' * (description == 'matrix') or 'a '}{description}"
     if description.startswith("array of "):
         return "an array that is too large, or holds what is not a number"
     return "an object of a class of its own"
@@ -77,7 +93,7 @@ def described(value: Any) -> str:
         case Foreign(description):
             return _of_type(description)
         case np.ndarray():
-            return f"{_KINDS[value.dtype.kind]} of shape {value.shape}"
+            return f"{KINDS[value.dtype.kind]} of shape {value.shape}"
         case bool() | int() | float():
             return f"a single {type(value).__name__}"
         case tuple() | list():
@@ -94,12 +110,9 @@ def as_array(value: Any) -> NDArray[Any] | None:
     return None
 
 
-def _same_kind(expected: NDArray[Any], got: NDArray[Any]) -> bool:
-    if expected.dtype.kind == "f":
-        return got.dtype.kind in "fiu"
-    if expected.dtype.kind == "b":
-        return got.dtype.kind == "b"
-    return got.dtype.kind in "iu"
+def same_kind(expected: str, got: str) -> bool:
+    """Whether a type may come where the other is expected; both as NumPy's letters."""
+    return got in {"f": "fiu", "b": "b"}.get(expected, "iu")
 
 
 def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[Any]:
@@ -146,6 +159,7 @@ class Question:
     name: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
 
     def answered(
         self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
@@ -163,14 +177,25 @@ NOTHING_ASKED = Question()
 
 
 def _how_many(wrong: NDArray[Any]) -> str:
-    if wrong.ndim == 0:
-        return "The value is wrong."
     if wrong.size == 1:
-        return "The only value is wrong."
+        return "The value is wrong."
     if wrong.all():
         return f"All {wrong.size} values are wrong."
-    count = np.count_nonzero(wrong)
-    return f"{count} of {wrong.size} values {'is' if count == 1 else 'are'} wrong."
+    number = np.count_nonzero(wrong)
+    return f"{number} of {wrong.size} values {'is' if number == 1 else 'are'} wrong."
+
+
+def _other_length(expected: Sequence[int], got: Sequence[int], sizes: Mapping[str, Any]) -> str:
+    """Which size the last axis has instead of which, if that alone is wrong and certain."""
+    if len(expected) != len(got) or not got or expected[:-1] != got[:-1] or got[-1] < 2:
+        return ""
+    names = [
+        [WORDS[name] for name, size in sizes.items() if name in WORDS and size == length]
+        for length in (got[-1], expected[-1])
+    ]
+    if any(len(found) != 1 for found in names):
+        return ""
+    return f" (its last axis is as long as {names[0][0]}, not {names[1][0]})"
 
 
 def matches(
@@ -199,12 +224,13 @@ def matches(
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
-        raise Broken(f"{name} returned {described(got)}; expected {_expected(wanted)}.")
+        raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
     if array.shape != wanted.shape:
-        told = f"{part}The shape is {array.shape}; expected {wanted.shape}."
+        why = _other_length(wanted.shape, array.shape, question.sizes)
+        told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
         raise Broken(told, evidence=question.answered(wanted, array))
-    if not _same_kind(wanted, array):
-        told = f"{part}It holds {_KINDS[array.dtype.kind]}; expected {_KINDS[wanted.dtype.kind]}."
+    if not same_kind(wanted.dtype.kind, array.dtype.kind):
+        told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
         raise Broken(told, evidence=question.answered(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
@@ -213,10 +239,15 @@ def matches(
         raise Broken(told, evidence=question.answered(wanted, array, wrong))
 
 
+def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:
+    said = _SPECIAL.get(got.description) if isinstance(got, Foreign) else None
+    return f"{comes} {said or f'{described(got)}; expected {_expected(wanted)}.'}"
+
+
 def _expected(wanted: NDArray[Any]) -> str:
     if wanted.ndim == 0:
         return "a single number"
-    return f"an array of {_KINDS[wanted.dtype.kind]} of shape {wanted.shape}"
+    return f"an array of {KINDS[wanted.dtype.kind]} of shape {wanted.shape}"
 
 
 def _nonfinite(values: NDArray[Any]) -> str:

@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.compare import WORDS
 from grader.tried import Tried
 
 VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 MASKS = ("mask", "padding")
-WORDS = {
-    **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
-    **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
-    "top_k": "top_k",
-}
 
 
 @dataclass(frozen=True)
@@ -27,6 +23,7 @@ class Condition:
 
     chancy: one of many of its kind, so that more is needed before it means anything. both: whether
     it also means something that only the cases without it are wrong; else these are the easy ones.
+    mostly: whether it means nothing where more than a few of the cases that have it are right.
     """
 
     id: str
@@ -36,6 +33,7 @@ class Condition:
     holds: Callable[[Tried], bool]
     chancy: bool = False
     both: bool = False
+    mostly: bool = False
 
     @property
     def opposite(self) -> Condition:
@@ -47,6 +45,7 @@ class Condition:
             self.hint,
             lambda tried: not self.holds(tried),
             self.chancy,
+            mostly=self.mostly,
         )
 
     def along_with(self, more: Condition) -> Condition:
@@ -147,7 +146,7 @@ def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
-SHAPES = "Count axes from the end: the last two are time and feature, whatever stands before them."
+SHAPES = "Count axes from the end: the docstring says what they mean, whatever comes before them."
 SLICES = "Write down the shape of every array at every line, for one case of each kind."
 SIZE = "Which operation loses something when its numbers become very large?"
 MEMORY = "What does the function keep for later, and does it fit when this much has gone before?"
@@ -156,6 +155,8 @@ NEWEST = "Which keys may a new query attend to? Count them: the old ones, and it
 BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
 REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
 TIES = "In which order does your sort, or your maximum, leave numbers that are equal?"
+LONG = "What is done once for each position, and what is counted or summed over all of them?"
+NAMED = "Which lines use axis, and which have an axis of their own?"
 AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
 ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
 SINGLE = "Which of your numbers are float32 where they should not be, or the reverse?"
@@ -200,32 +201,9 @@ FIXED = [
         "with exactly one batch axis",
         "with none or several batch axes",
         SHAPES,
-        lambda one: len(lead(one)) == 1,
+        lambda one: len(lead(one)) == 1 and length(one) > 0,
         both=True,
-    ),
-    Condition(
-        "three_axes",
-        "whose first argument has more than two axes",
-        "whose first argument has one or two axes",
-        SHAPES,
-        lambda one: _first(one).ndim > 2,
-        both=True,
-    ),
-    Condition(
-        "one_axis",
-        "whose first argument has one axis",
-        "whose first argument has several axes",
-        SHAPES,
-        lambda one: _first(one).ndim == 1,
-        both=True,
-    ),
-    Condition(
-        "two_axes",
-        "whose first argument has two axes",
-        "whose first argument has one axis or more than two",
-        SHAPES,
-        lambda one: _first(one).ndim == 2,
-        both=True,
+        mostly=True,
     ),
     Condition(
         "axis", "with an axis that is not the last", "along the last axis", AXES, _axis_not_last
@@ -304,6 +282,25 @@ def optional(names: Sequence[str]) -> Iterator[Condition]:
         )
 
 
+def ranks(name: str) -> Iterator[Condition]:
+    """How many axes the first argument has. name: what it is called."""
+    counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
+        ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
+        ("one_axis", "one axis", "several axes", lambda n: n == 1),
+        ("two_axes", "two axes", "one axis or more than two", lambda n: n == 2),
+    ]
+    for id, this, other, fits in counts:
+        yield Condition(
+            id,
+            f"where {name} has {this}",
+            f"where {name} has {other}",
+            SHAPES,
+            lambda one, fits=fits: fits(_first(one).ndim),  # type: ignore[misc]
+            both=True,
+            mostly=True,
+        )
+
+
 def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
     """For each argument that is a number: whether it is 0. takes: those that are always given."""
     for name in names:
@@ -311,7 +308,9 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
             f"{name}_is_zero",
             f"where {name} is 0",
             f"where {name} is not 0",
-            f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
+            NAMED
+            if name == "axis"
+            else f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
             lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
             both=name not in takes,
         )
@@ -326,7 +325,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
             "long",
             f"with {wrong} positions or more",
             f"with at most {right}",
-            MEMORY,
+            MEMORY if any("chunk" in one.sizes for one in tried) else LONG,
             lambda one: length(one) > right,
         )
 

@@ -15,33 +15,41 @@ from typing import Any
 import numpy as np
 
 from grader.client import Raised
-from grader.conditions import WORDS
+from grader.compare import WORDS
 
 Shape = tuple[int, ...]
 SHAPE = r"\(([\d, ]*)\)"
+LAST = {"d_in", "d_out", "d_model", "d_k", "d_v", "V", "n_new", "top_k"}
 
 
 @dataclass(frozen=True)
 class Known:
-    """Names of lengths, and which lengths may be repeated: all where allowed is None."""
+    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes."""
 
     names: Mapping[int, Sequence[str]]
     allowed: Set[int] | None
+    shapes: Sequence[Shape] = ()
 
     def may_say(self, *lengths: int) -> bool:
         """Whether these lengths may be repeated."""
         return self.allowed is None or all(n in self.allowed for n in lengths)
 
-    def label(self, length: int) -> str:
-        """The length, and which sizes of the case are as large: `5 (T_k is 5)`.
+    def label(self, length: int, axis: int | None = None) -> str:
+        """The length, and the size of the case that is as large: `5 (T_k is 5)`.
 
-        Whether it is that size, or just as long, is not known here, and so is not said.
+        The number alone where several sizes are, or where that size cannot stand: numbers of
+        features and tokens stand on the last axis, batches never. axis: from the end, if known.
         """
         names = self.names.get(length, ())
-        if not names or length == 1:
+        if len(names) != 1 or length == 1:
             return str(length)
-        verb = "is" if len(names) == 1 else "are"
-        return f"{length} ({' and '.join(names)} {verb} {length})"
+        (name,) = names
+        misplaced = axis is not None and (name == "batch" if axis == -1 else name in LAST)
+        return str(length) if misplaced else f"{length} ({name} is {length})"
+
+    def holders(self, length: int, axis: int) -> int:
+        """How many arguments are so long along that axis, counted from the front."""
+        return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
 
 
 def known(sizes: Mapping[str, object], shapes: Sequence[Shape], *, visible: bool) -> Known:
@@ -52,7 +60,8 @@ def known(sizes: Mapping[str, object], shapes: Sequence[Shape], *, visible: bool
             word = "batch" if name in ("batch", "lead") else WORDS.get(name)
             if isinstance(length, int) and word and word not in names.setdefault(length, []):
                 names[length].append(word)
-    return Known(names, None if visible else {1, *(n for shape in shapes for n in shape)})
+    allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
+    return Known(names, allowed, shapes)
 
 
 def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
@@ -77,9 +86,9 @@ def sizes_of(
     ]
     if not alike:
         return {}
-    return {
-        name: size for name, size in alike[0].items() if all(s.get(name) == size for s in alike)
-    }
+    agreed = {n: size for n, size in alike[0].items() if all(s.get(n) == size for s in alike)}
+    most = {"t_max": shapes["position"][0]} if shapes.get("position") else {}
+    return agreed | most
 
 
 def _shape(text: str) -> Shape:
@@ -111,7 +120,7 @@ def _met(one: Shape, other: Shape, known: Known) -> str:
     axis = _clash(one, other)
     if axis is None or not known.may_say(*one, *other):
         return ""
-    lengths = f"{known.label(one[axis])} met {known.label(other[axis])}"
+    lengths = f"{known.label(one[axis], axis)} met {known.label(other[axis], axis)}"
     says = f"{one} and {other} do not fit: at axis {axis}, {lengths}."
     long, short = sorted((one, other), key=len, reverse=True)
     place = _misses(long, short)
@@ -194,7 +203,9 @@ def _bounds(match: re.Match[str], known: Known) -> str:
     axis, size = int(match[1]), int(match[2])
     if axis > 9 or not known.may_say(size):
         return ""
-    return f"Axis {axis} is {known.label(size)} long, and a place beyond its end was asked for."
+    # Where several arguments are as long there, which of them it was is not known.
+    long = known.label(size) if known.holders(size, axis) < 2 else str(size)
+    return f"Axis {axis} is {long} long, and a place beyond its end was asked for."
 
 
 def _axes(match: re.Match[str], known: Known) -> str:

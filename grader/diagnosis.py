@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import ast
 import itertools
+import marshal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.client import CallFailed, Program, Raised, Worker
 from grader.inputs import digest
@@ -37,7 +39,7 @@ FETCH = "(fetch)"
 # All functions that write into their arguments fail in the same words, whatever they write.
 WRITES = Diagnosis(
     "np_input_mutated",
-    "Look for +=, [...] = and out= in the line that is named: whose array stands on the left?",
+    "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?",
     "The function writes into an array that it was given.",
 )
 
@@ -151,13 +153,13 @@ class Library:
         """
         right, *replayed = self._wanted(step, function, [Cause(()), *causes], calls)
         question = [right, [_record(call) for call in calls], list(span), replayed]
-        numbers = self._replay(step, "survivors", [self._text(step, causes), *question])
+        numbers = self._replay(step, "survivors", [_compiled(self._text(step, causes)), *question])
         return [causes[number] for number in numbers]
 
     def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
         """Whether right code answers these calls of the function as the student's code did."""
         (right,) = self._wanted(step, function, [Cause(())], calls)
-        question = [self._text(step, ()), right, [_record(call) for call in calls]]
+        question = [_compiled(self._text(step, ())), right, [_record(call) for call in calls]]
         return bool(self._replay(step, "is_right", question))
 
     def _wanted(
@@ -199,6 +201,16 @@ class Library:
         earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
         return Program("replay", {**earlier, "replay": replay})
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: str) -> NDArray[np.uint8]:
+    """The code of the kit's own text, for an interpreter like this one: parsed once, not each time.
+
+    A worker could not keep it. It is data here, and run nowhere but there.
+    """
+    code = compile(text, "<mistakes>", "exec", dont_inherit=True)
+    return np.frombuffer(marshal.dumps(code), np.uint8)
 
 
 @cache

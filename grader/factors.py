@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from grader.conditions import WORDS, lead, length
+from grader.compare import WORDS
+from grader.conditions import lead, length
 from grader.pairs import Pair
 from grader.tried import Fact
 
@@ -20,6 +21,8 @@ PLAIN = {
 }
 CLOSE = 1e-6
 FACTOR = "Which step multiplies or divides, by what, and how often is that done?"
+NUMBER_OF = ("the number of", "√the number of")
+MEAN = "How many predictions are in the sum, and what is it divided by?"
 DIGITS = "Which number is stored or computed in a smaller float, or has a small one added to it?"
 COPIED = "Is what you computed what you return?"
 ADDED = "Which line adds or subtracts the same number everywhere, or counts from another start?"
@@ -34,7 +37,7 @@ def _factor(pair: Pair) -> float | None:
     if not np.isfinite(largest) or largest == 0 or not np.isfinite(pair.got[place]):
         return None
     factor = float(pair.got[place] / largest)
-    return factor if factor > 0 and pair.alike(pair.expected * factor, pair.got) else None
+    return factor if factor != 0 and pair.alike(pair.expected * factor, pair.got) else None
 
 
 def _sizes(pair: Pair) -> Mapping[str, float]:
@@ -45,6 +48,9 @@ def _sizes(pair: Pair) -> Mapping[str, float]:
         found |= {"the number of texts": texts, "the number of positions": texts * positions}
         if positions > 1:
             found["the number of predictions"] = texts * (positions - 1)
+    if isinstance(targets := pair.tried.arguments.get("targets"), np.ndarray):
+        counted = np.count_nonzero(targets != pair.tried.arguments.get("ignore_id"))
+        found["the number of targets that count"] = float(counted)
     return found
 
 
@@ -64,20 +70,28 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
 def factor(pairs: Sequence[Pair]) -> Fact | None:
     """The factor that the wrong numbers have too much, in words where it has a name."""
     factors = [found for pair in pairs if (found := _factor(pair))]
-    if not factors or len(factors) < len(pairs):
+    if not factors or len(factors) < len(pairs) or len(set(np.sign(factors))) > 1:
         return None
+    sign = ", and has the wrong sign" if factors[0] < 0 else ""
+    factors = [abs(each) for each in factors]
     inverse = [1 / each for each in factors]
     varies = not _same(factors, factors[:1] * len(factors))
     named = _formulas(pairs) if varies else ((n, [v] * len(pairs)) for n, v in PLAIN.items())
     for name, values in named:
         if _same(factors, values):
-            return Fact("factor", f"Every number is {name} times too large.", FACTOR)
+            return _times(f"{name} times too large{sign}")
         if _same(inverse, values):
-            return Fact("factor", f"Every number is {name} times too small.", FACTOR)
+            return _times(f"{name} times too small{sign}")
     if varies and min(pair.got.size for pair in pairs) < 2:
         return None
-    which = "a factor that is another in every case" if varies else "the same factor everywhere"
-    return Fact("factor", f"The numbers are the right ones times {which}.", FACTOR)
+    which = "a factor that differs from case to case" if varies else "the same factor everywhere"
+    minus = ", which is negative" * bool(sign)
+    return Fact("factor", f"The numbers are the right ones times {which}{minus}.", FACTOR)
+
+
+def _times(how: str) -> Fact:
+    counted = how.startswith(NUMBER_OF)
+    return Fact("factor", f"Every number is {how}.", MEAN if counted else FACTOR)
 
 
 def added(pairs: Sequence[Pair]) -> Fact | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compare import EXACT, SINGLE, Tolerance, as_array, wrong_cells
+from grader.compare import EXACT, SINGLE, Tolerance, as_array, same_kind, wrong_cells
 from grader.tried import Tried, distinct
 
 MANY = 10_000  # elements; there is no need to look into larger arrays
@@ -22,12 +22,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pair:
-    """An expected and a returned array. discrete: ids or booleans, which may agree by chance."""
+    """An expected and a returned array. discrete: ids or booleans, which may agree by chance.
+
+    kind and got_kind: NumPy's letters for the types that were expected and that came.
+    """
 
     expected: Floats
     got: Floats
     discrete: bool
     kind: str
+    got_kind: str
     tried: Tried
 
     @cached_property
@@ -39,6 +43,16 @@ class Pair:
     def wrong(self) -> NDArray[np.bool_]:
         """Where the numbers are wrong, where the shape is right."""
         return wrong_cells(self.expected, self.got, SINGLE if self.tried.single else EXACT)
+
+    @property
+    def other_kind(self) -> bool:
+        """Whether the type is wrong, whatever the values are."""
+        return not same_kind(self.kind, self.got_kind)
+
+    @property
+    def only_kind(self) -> bool:
+        """Whether every value is right, so that nothing may be said of wrong ones."""
+        return self.same_shape and not self.wrong.any()
 
     @property
     def sizes(self) -> Mapping[str, Any]:
@@ -70,9 +84,9 @@ def pairs(tried: Sequence[Tried]) -> list[Pair]:
         if one.error is not None or got is None or expected is None:
             continue
         if max(expected.size, got.size) <= MANY and got.size and expected.size:
-            kind = expected.dtype.kind
-            discrete = kind in "biu"
-            found.append(Pair(expected.astype(float), got.astype(float), discrete, kind, one))
+            kind, other = expected.dtype.kind, got.dtype.kind
+            numbers = expected.astype(float), got.astype(float)
+            found.append(Pair(*numbers, kind in "biu", kind, other, one))
     return found
 
 

@@ -21,6 +21,8 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
     """
     left = len(text) - limit
     cut = text if left <= 0 else f"{text[:limit]} … ({left:,} more characters)"
+    if cut.isprintable():  # nearly always, and a page is made of thousands of texts
+        return cut
     return "".join(_shown(char, kept) for char in cut)
 
 

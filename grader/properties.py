@@ -6,19 +6,20 @@ least, or for three if they are single numbers. It is what was seen, and names n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from grader import places, resemblance
 from grader.circumstances import circumstance
-from grader.compare import as_array
+from grader.compare import EXACT, KINDS, SINGLE, as_array, wrong_cells
 from grader.factors import added, copied, digits, factor
 from grader.pairs import Pair, enough, pairs
 from grader.records import PROPERTY, Diagnosis
-from grader.tried import Fact, Tried
+from grader.tried import Fact, Tried, distinct
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,17 @@ class Property:
 ORDER = "Write the shapes beside every line: which axes change places, and which should?"
 WHERE = "Take the smallest case and follow one wrong number back, line by line."
 TIME = "Which positions does each line see? Count them by hand for a text of three."
-SHAPE = "Print the shape after every line, for one case, and compare it with the contract."
+SHAPE = "Print the shape after every line, for one case, and compare it with the docstring."
 NORMAL = "Write down what each sum runs over, and along which axis it should."
+TAKEN = "One number is taken off the whole slice: how is that number made?"
+DIVIDED = "One number multiplies or divides the whole slice: how is that number made?"
 FINITE = "Which operation can make it: inf - inf, 0 times inf, 0 / 0, or exp of a large number?"
+RESULTS = "In which order does the docstring list the results?"
+TYPES = "Which type does an array get from np.zeros, and a number from float?"
+TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 SIGNS = "Which side of a subtraction, or of a comparison, is which?"
 MASKED = "What happens to a number that the mask forbids, and what to its neighbours in the row?"
+ALLOWED = "What happens to a score that is allowed?"
 
 # Those that account for the whole result, most telling first.
 WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
@@ -149,7 +156,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
             f"{'factor' if times else 'added'}_along_{axis}",
             f"Along axis {axis}, all numbers of a slice are off by the same "
             f"{'factor' if times else 'amount'}, which is another for each slice.",
-            NORMAL,
+            DIVIDED if times else TAKEN,
             partial(resemblance.along, axis=axis, factor=times),
         ).said
         for times in (False, True)
@@ -179,6 +186,12 @@ PARTLY = [
         resemblance.one_value,
     ),
     Property(
+        "other_sign",
+        "Every number has the wrong sign, and another size than it should have.",
+        SIGNS,
+        resemblance.other_sign,
+    ),
+    Property(
         "symmetric",
         "The result equals its own transpose, which it should not.",
         ORDER,
@@ -205,7 +218,7 @@ PLACES = [
     Property(
         "where_allowed",
         "Only places that the mask allows are wrong.",
-        MASKED,
+        ALLOWED,
         partial(places.blocked, allowed=True),
     ),
     Property("above_diagonal", "Only what is above the diagonal is wrong.", TIME, places.above),
@@ -272,6 +285,61 @@ WEAK = [
 ]
 
 
+def other_kind(found: Sequence[Pair]) -> Fact | None:
+    """That numbers are of another type than they should be, where nothing else is to be said."""
+    pairs = [(pair.kind, pair.got_kind) for pair in found if pair.other_kind]
+    if not pairs or len(pairs) < len(found) or len(set(pairs)) > 1:
+        return None
+    kind, other = pairs[0]
+    types = f"{KINDS[other]} where {KINDS[kind]} are expected"
+    hint = TRUTH if kind == "b" else TYPES
+    if not all(pair.only_kind for pair in found):
+        return Fact("type", f"The type is wrong: {types}. Some values are wrong too.", hint)
+    if kind == "b":
+        types = "1 and 0 where True and False are expected"
+    return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
+
+
+def partly_opposite(found: Sequence[Pair]) -> Fact | None:
+    """That some of the wrong masks are the opposite of the right ones, where not all are."""
+    having = [pair for pair in found if resemblance.opposite(pair)]
+    if not enough(having):
+        return None
+    says = f"In {len(having)} of {len(found)} wrong results every True is a False, and the reverse."
+    return Fact("partly_opposite", says, SIGNS)
+
+
+def exchanged(tried: Sequence[Tried]) -> Fact | None:
+    """That several results are right but for their order."""
+    questions: dict[str, dict[str, Tried]] = {}
+    for one in tried:
+        if one.error is not None:
+            continue
+        questions.setdefault(one.key, {})[one.part] = one
+    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
+    names = tuple(wrong[0]) if wrong else ()
+    if len(wrong) < 2 or len(names) < 2 or any(tuple(found) != names for found in wrong):
+        return None
+    for order in itertools.permutations(names):
+        if order != names and all(_in_order(found, order) for found in wrong):
+            says = f"The results are right, but come in the order {', '.join(order)}."
+            if len(names) == 2:
+                says = f"{names[0]} and {names[1]} have changed places."
+            return Fact("exchanged", says, RESULTS)
+    return None
+
+
+def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
+    """Whether the results are those of these names."""
+    for one, name in zip(found.values(), order, strict=True):
+        expected, got = as_array(found[name].expected), as_array(one.got)
+        if expected is None or got is None or expected.shape != got.shape:
+            return False
+        if wrong_cells(expected, got, SINGLE if one.single else EXACT).any():
+            return False
+    return True
+
+
 def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
     """One sentence or two about all wrong results of a function, if there is anything to say.
 
@@ -286,7 +354,8 @@ def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
         found = [fact for fact in _facts(mine, takes) if fact is not None][:2]
     if not found:
         return None
-    name = f"{', '.join(parts)}: " if parts[0] else ""
+    named = ", ".join(filter(None, parts))
+    name = f"{named}: " if named and found[0].id != "exchanged" else ""
     return Diagnosis(
         PROPERTY + "+".join(fact.id for fact in found),
         found[0].hint,
@@ -304,20 +373,37 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     forgets = _answers_differ(tried)
     if forgets is not None:
         return [forgets]
-    found = pairs(tried)
-    if enough(found) and (fact := digits(found)) is not None:
-        return [fact]  # where, says little more
-    where = circumstance(tried, takes)
+    if (order := exchanged(tried)) is not None:
+        return [_where_returned(order, tried)]
+    where, found = circumstance(tried, takes), pairs(tried)
+    if any(pair.other_kind or pair.only_kind for pair in found):
+        typed = other_kind(found) if _all_but_raised(tried, found) else None
+        return [_where_returned(typed, tried), where]
     if not enough(found):
         return [where]
+    if (fact := digits(found)) is not None:
+        return [_where_returned(fact, tried)]  # where, says little more
     whole = _first(WHOLE, found)
     if whole is not None:
-        return [where, whole]
-    partly = _first([one.said for one in PARTLY], found)
+        return [where and replace(where, hint=whole.hint), _where_returned(whole, tried)]
+    partly = _first([one.said for one in PARTLY], found) or partly_opposite(found)
     place = _first([one.said for one in PLACES], found)
-    if where or partly or place:
-        return [where, partly, place]
-    return [_first([one.said for one in WEAK], found)]
+    if not (where or partly or place):
+        place = _first([one.said for one in WEAK], found)
+    return [where, _where_returned(partly or place, tried), place if partly else None]
+
+
+def _all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
+    """Whether every wrong result that came is among the pairs."""
+    wrong = [one for one in distinct(tried) if not one.right and one.error is None]
+    return len(wrong) == len(found)
+
+
+def _where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
+    """The fact, said of what was returned if something was raised as well."""
+    if fact is None or not any(one.error for one in tried):
+        return fact
+    return replace(fact, says=f"Where it returns: {fact.says[0].lower()}{fact.says[1:]}")
 
 
 def _first(

@@ -49,18 +49,22 @@ class ReferenceBench(Bench):
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
         positional, keywords = options["then"] or args
+        result = self._result(function, positional, keywords)
+        value = self._parcel(result, options["opaque"])
+        held = self._result(function, *args) if options["then"] else result
+        kept = self._keep(held) if options["keep"] else None
+        return Answer(value, kept=kept, arguments=[list(positional), dict(keywords)])
+
+    def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What the reference's function returns."""
         values = [
             self.kept[value.number] if isinstance(value, Handle) else _plain(value)
-            for value in positional
+            for value in args
         ]
-        named = _plain(dict(keywords))
         try:
-            result = getattr(self.reference, function)(*values, **named)
+            return getattr(self.reference, function)(*values, **_plain(dict(kwargs)))
         except ValueError as error:
             raise Raised("ValueError", ("ValueError",), str(error), ()) from error
-        value = self._parcel(result, options["opaque"])
-        kept = self._keep(result) if options["keep"] else None
-        return Answer(value, kept=kept, arguments=[list(positional), dict(keywords)])
 
     def _fetch(self, handle: Handle) -> Any:
         return self.kept[handle.number]

@@ -3,11 +3,14 @@
 On the standard library and NumPy alone, like the worker. A call is a dict: `function`, `args`,
 `kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
 args and kwargs, whose arrays were then refilled), `after` (what became of args and kwargs),
-`products` and `kept` (the number that the result was held under). A call of FETCH tells what a held
-result was by then. Objects that only student code looks into are written `{HANDLE: number}`, with
-the numbers that they had when the calls were recorded.
+`products` and `kept` (the number that the result was held under, the first one if there is a
+`before`). A call of FETCH tells what a held result was by then. Objects that only student code
+looks into are written `{HANDLE: number}`, with the numbers that they had when the calls were
+recorded.
 """
 
+import dis
+import marshal
 import types
 
 import numpy as np
@@ -15,7 +18,7 @@ import numpy as np
 HANDLE = "handle of"
 FETCH = "(fetch)"
 FOREIGN = "a foreign object"
-FEW = 200
+KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
 
 
@@ -34,7 +37,7 @@ def bound(module, places, rebind):
 
 
 def same(one, other, tolerance):
-    """Whether two results are the same, NaN and infinities included."""
+    """Whether two results are the same, types of numbers, NaN and infinities included."""
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
@@ -42,7 +45,7 @@ def same(one, other, tolerance):
     if not isinstance(one, numbers) or not isinstance(other, numbers):
         return type(one) is type(other) and one == other
     a, b = np.asarray(one), np.asarray(other)
-    if a.shape != b.shape or (a.dtype.kind == "b") != (b.dtype.kind == "b"):
+    if a.shape != b.shape or KINDS.get(a.dtype.kind) != KINDS.get(b.dtype.kind):
         return False
     return np.allclose(
         a.astype(float), b.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
@@ -66,12 +69,16 @@ def _agrees(expected, got, tolerance, kept):
     return same(expected, got, tolerance)
 
 
-def _still(expected, got, tolerance):
-    """Whether a held result is what it was seen to be later; only numbers could be seen."""
-    if isinstance(expected, dict):
+def _still(expected, got, tolerance, told):
+    """Whether a held result is what it was seen to be later; only numbers could be seen.
+
+    told: what it was when it was returned. What was opaque in that is anybody's own.
+    """
+    if isinstance(expected, dict) or (isinstance(told, dict) and HANDLE in told):
         return True
     if isinstance(expected, (tuple, list)):
-        return all(_still(a, b, tolerance) for a, b in zip(expected, got))
+        parts = told if isinstance(told, (tuple, list)) else [None] * len(expected)
+        return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, parts))
     return same(expected, got, tolerance)
 
 
@@ -136,44 +143,54 @@ def counter(value):
 
 
 def asked(function, call, kept):
-    """The result of a call, the arguments after it, and the products that were counted."""
+    """The result of a call, the arguments after it, the products that were counted.
+
+    Last comes the result to be kept: that of the first call, where the arrays were then refilled.
+    """
     args = [_taken(_fresh(value), kept) for value in call["args"]]
     kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
     if "before" in call:
         first, named = call["before"]
         first, named = list(map(_fresh, first)), _fresh(named)
-        function(*first, **named)
+        held = function(*first, **named)
         args = [refilled(old, new) for old, new in zip(first, args)]
         kwargs = refilled(named, kwargs)
     kind = counter([*args, kwargs])
     if kind:
         kind.products = 0
     got = function(*args, **kwargs)
-    return got, [args, kwargs], kind.products if kind else 0
+    held = held if "before" in call else got
+    return got, [args, kwargs], kind.products if kind else 0, held
 
 
 def answers(space, call, module, kept):
     """Whether these functions answer the call as it was answered, and leave behind the same."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
-        return number not in kept or _still(call["value"], kept[number], kept[number, "tolerance"])
+        return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
     try:
-        got, after, products = asked(space[call["function"]], call, kept)
+        got, after, products, held = asked(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call, module)
     if "kept" in call:
-        kept[call["kept"]], kept[call["kept"], "tolerance"] = got, call["tolerance"]
+        came = call["tolerance"], call.get("value")
+        kept[call["kept"]], kept[call["kept"], "came"] = held, came
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)
         and products == call.get("products", products)
-        and ("after" not in call or all(map(untouched, *_aligned(call["after"], after))))
+        and ("after" not in call or _left_behind(call, after))
     )
 
 
-def _aligned(one, other):
-    """Recorded and actual arguments as two lists of equal length."""
-    return [[*one[0], one[1]], [*other[0], other[1]]]
+def _left_behind(call, after):
+    """Whether arguments became what they became then; what was opaque in them is anybody's own."""
+    given = [*call["args"], call["kwargs"]]
+    expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
+    return all(
+        (isinstance(value, dict) and HANDLE in value) or untouched(one, other)
+        for value, one, other in zip(given, expected, got)
+    )
 
 
 def explains(module, cause, calls):
@@ -190,10 +207,10 @@ def tighter(call):
 
 
 class Mistakes:
-    """The text of the mistakes; each time it is run anew, they remember nothing."""
+    """The code of the mistakes; each time it is run anew, they remember nothing."""
 
-    def __init__(self, text):
-        self.code = compile(text, "<mistakes>", "exec")
+    def __init__(self, code):
+        self.code = marshal.loads(code.tobytes())
         self.module = self.anew()
 
     def anew(self):
@@ -201,30 +218,74 @@ class Mistakes:
         exec(self.code, module)
         return module
 
+    def remember(self, names):
+        """Whether any of these functions keeps something from one call to the next."""
+        return any(_lasting(self.module.get(name), self.module, set()) for name in names)
 
-def is_right(text, right, calls):
+
+def _lasting(value, module, seen):
+    """Whether a value is, or a function uses, something of the module that can be written into."""
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    if not isinstance(value, types.FunctionType):
+        own_class = isinstance(value, type) and value.__module__ == module["__name__"]
+        return own_class or isinstance(value, (dict, list, set, np.ndarray))
+    defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+    used = [module[name] for name in _names(value.__code__) if name in module]
+    kept = [vars(value) or None, *defaults, *used]
+    return _rebinds(value.__code__) or any(_lasting(item, module, seen) for item in kept)
+
+
+def _rebinds(code):
+    """Whether a function's code has a `global` statement that it uses."""
+    return any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(code))
+
+
+def _names(code):
+    """The global names in a function's code, and in the functions inside it."""
+    inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
+    return {*code.co_names}.union(*map(_names, inner))
+
+
+def is_right(code, right, calls):
     """Whether right code answers these calls as they were answered."""
     with np.errstate(all="ignore"):
-        return explains(Mistakes(text).module, right, calls)
+        return explains(Mistakes(code).module, right, calls)
 
 
-def survivors(text, right, calls, span, causes):
+def telling(calls):
+    """The last of the calls, where a check broke off, if it needs nothing of those before it."""
+    last = calls[-1:]
+    held = [v for call in last for v in call["args"] if isinstance(v, dict) and HANDLE in v]
+    return [] if held or (last and last[0]["function"] == FETCH) else last
+
+
+def survivors(code, right, calls, span, causes):
     """The numbers of the causes that explain all of their calls; none if right code does.
 
     Where right code nearly does, what counts is far behind the decimal point.
 
     A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter;
-    right is one without places. Causes that do not explain the calls in the span are not tried on
-    the others, unless none does: then what they remember of earlier calls may explain them.
+    right is one without places. Causes that do not explain the calls in the span, the last one
+    above all, are not tried on the others. Only if none does are those that remember: then
+    earlier calls may explain them.
     """
     with np.errstate(all="ignore"):
-        mistakes = Mistakes(text)
-        if explains(mistakes.module, right, calls):
+        mistakes = Mistakes(code)
+        first = calls[slice(*span)]
+        if explains(mistakes.module, right, telling(first)) and explains(
+            mistakes.module, right, calls
+        ):
             calls = list(map(tighter, calls))
             if explains(mistakes.anew(), right, calls):
                 return []
-        first = calls[slice(*span)]
-        some = [n for n, c in enumerate(causes) if explains(mistakes.module, c, first)]
-        if len(causes) <= FEW:
-            some = some or range(len(causes))
-        return [number for number in some if explains(mistakes.anew(), causes[number], calls)]
+            first = calls[slice(*span)]
+        some = range(len(causes))
+        for asked_first in (telling(first), first):
+            some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
+        found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
+        if not found:
+            some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
+            found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
+        return found

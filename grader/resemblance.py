@@ -76,6 +76,13 @@ def sign(pair: Pair) -> bool | None:
     return not pair.discrete and pair.alike(np.abs(pair.expected), np.abs(pair.got))
 
 
+def other_sign(pair: Pair) -> bool | None:
+    """Whether every number is negative that should be positive, and the reverse."""
+    if not pair.same_shape or pair.discrete or not np.isfinite(pair.got).all():
+        return False
+    return bool((np.sign(pair.got) * np.sign(pair.expected) == -1).all())
+
+
 def flipped(pair: Pair, axis: int) -> bool | None:
     """Whether it runs backwards along an axis."""
     if pair.got.ndim < -axis or pair.got.shape[axis] < 2:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.folders import Folder, SubmissionError
+from grader.intake.folders import Folder, SubmissionError
 from grader.registry import Registry
 
 __all__ = ["MAX_SOURCE", "Submission", "SubmissionError", "decoded", "place", "read_folder"]

@@ -11,8 +11,9 @@ from grader.registry import PACKAGE, ROOT
 
 # Changes here change how verdicts are shown, carried or kept, never what they are.
 SHOWS = frozenset(
-    {"cli", "terminal", "page", "grids", "watch", "hints", "building", "recording", "proof"}
-    | {"gradebook", "classroom", "cluster", "judge", "version", "__main__", "__init__"}
+    {"cli", "cli_grade", "cli_reports", "problem", "terminal", "page", "grids", "plain", "exports"}
+    | {"watch", "hints", "building", "recording", "proof", "figures", "naming"}
+    | {"classroom", "version", "__main__", "__init__"}
 )
 LIBRARIES = ("numpy", "torch")
 

@@ -172,7 +172,7 @@ def cross_entropy(logits, targets, ignore_id=None):
     ### BEGIN SOLUTION
     counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
     if not counted.any():
-        raise ValueError(f"targets are all ignore_id ({ignore_id}): nothing to score")
+        raise ValueError(f"no target to score: none, or all are ignore_id ({ignore_id})")
     # Drop the ignored positions first: as an index, -100 would pick a class without a word.
     kept = targets[counted]  # (N,)
     log_probs = log_softmax(logits[counted])  # (N, V)

@@ -14,6 +14,10 @@ from grader.laws.time import unstable
 from grader.records import Evidence
 
 TOTAL = Tolerance(0.0, 1e-7)
+EITHER = (
+    "Either the loss is not the mean of -log p (mend the values first), or a prediction has seen "
+    "its answer."
+)
 
 
 def probabilities_add_up(
@@ -51,9 +55,10 @@ def _log_probability(function: Function, case: Case, text: NDArray[Any]) -> floa
 
 
 def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> None:
-    told = (
-        f"The probabilities of all tokens that may stand at position {end}, as the losses have "
-        "them, do not add up to 1: a prediction depends on its answer, or on what comes after."
+    which = (
+        f"The probabilities of all tokens that may stand at position {end}, as the losses have them"
     )
+    told = f"{which}, do not add up to 1. {EITHER}"
+    seen = f"{which}, add up to {total:.6g}; they should add up to 1. {EITHER}"
     evidence = Evidence(call_text(name_of(function), case.arguments), shown_inputs(case.arguments))
-    raise Broken(told, f"{told} They add up to {total:.6g}.", evidence)
+    raise Broken(told, seen, evidence)

@@ -116,7 +116,7 @@ def is_right(
         got,
         case.within(tolerance),
         name=name,
-        question=Question(name, case.arguments),
+        question=Question(name, case.arguments, sizes=case.sizes),
         names=names_of(function),
     )
 

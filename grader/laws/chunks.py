@@ -155,8 +155,9 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     result, number = function.function.returns[0], piece.number + 1
     positions = positions_text(piece.start, piece.stop - 1)
     parts = len(function.chunks)
-    way = "+".join(map(str, function.chunks)) if parts <= 6 else f"{parts}"
-    where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} (chunk {number} of {way})"
+    sizes = f", of {' + '.join(map(str, function.chunks))} positions" if parts <= 6 else ""
+    chunk = f"chunk number {number} of {parts}{sizes}"
+    where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
     if as_array(piece.value) is None:
         raise Broken(f"{result} for {where} is {described(piece.value)}; expected an array.")
     rest = [name for name in case.arguments if name != function.text]

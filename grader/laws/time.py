@@ -259,8 +259,9 @@ def _other_than_alone(
         return None
     row = positions_of(wrong, axis)[0]
     told = (
-        f"Position {row} of the output is another when the function sees only the first {end} "
-        f"position{'s' * (end > 1)}: it depends on what comes after, or on how much comes after."
+        f"Position {row} of the output is another when the text ends after "
+        f"{'the first position' if end == 1 else f'{end} positions'}: it depends on what comes "
+        "after, or on how much comes after."
     )
     call = call_text(name_of(function), prefix)
     evidence = Evidence(

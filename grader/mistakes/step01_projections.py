@@ -20,6 +20,18 @@ def into_buffer(name, x, weight):
 
 
 @mistake(
+    "proj_last_feature_missing",
+    "linear",
+    caught_by="linear_agree",
+    says="The last feature of x has no influence on the result.",
+    hint="How many features does the sum run over, and is the last of them among them?",
+)
+def proj_last_feature_missing(x, weight, bias=None):
+    y = x[..., :-1] @ weight[:-1]
+    return y if bias is None else y + bias
+
+
+@mistake(
     "proj_weight_transposed",
     "linear",
     caught_by="linear_agree",
@@ -159,7 +171,7 @@ def proj_float32_downcast(x, weight, bias=None):
     "linear",
     caught_by="linear_float32",
     says="Inputs in float32 are refused.",
-    hint="Which types of numbers does the contract allow?",
+    hint="Which types of numbers does the docstring allow?",
 )
 def proj_float64_only(x, weight, bias=None):
     if x.dtype != float:
@@ -354,6 +366,18 @@ def proj_copy_vs_view_write(x, weight, bias=None):
 
 
 @mistake(
+    "proj_all_same_w",
+    "project_qkv",
+    caught_by="projections_agree",
+    says="What stands in v is k: x times w_k.",
+    hint="How often does each of the three weight matrices occur in your code?",
+)
+def proj_v_is_k(x, w_q, w_k, w_v):
+    k = x @ w_k
+    return x @ w_q, k, k.copy()
+
+
+@mistake(
     "proj_qk_swapped",
     "project_qkv",
     caught_by="projections_agree",
@@ -380,7 +404,7 @@ def proj_kv_swapped(x, w_q, w_k, w_v):
     "project_qkv",
     caught_by="projections_agree",
     says="The results are returned in the order values, keys, queries.",
-    hint="In which order does the contract list the three results?",
+    hint="In which order does the docstring list the three results?",
 )
 def proj_order_vkq(x, w_q, w_k, w_v):
     return x @ w_v, x @ w_k, x @ w_q

@@ -33,7 +33,7 @@ def score_no_scale(q, k):
     "score_scale_dk_not_sqrt",
     "attention_scores",
     caught_by="scores_agree",
-    says="The scores are divided by d_k instead of by its square root.",
+    says="The scores are divided by d_k: no root, or the root twice.",
     hint="You make the scores smaller: by as much as the variance argument asks for?",
 )
 def score_scale_dk_not_sqrt(q, k):
@@ -231,7 +231,7 @@ def score_swaps_axes_1_and_2(q, k):
     "score_np_dot_nd",
     "attention_scores",
     caught_by="scores_shapes",
-    says="`np.dot` compares every text of a batch with every other text.",
+    says="The product compares every text of a batch with every other text.",
     hint="On a batch, are a dot product and a matrix product the same in NumPy?",
 )
 def score_np_dot_nd(q, k):

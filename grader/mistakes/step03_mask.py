@@ -7,6 +7,7 @@ from grader.variants import mistake
 masks_by_size = {}
 masks_by_shape = {}
 mask_buffers = {}
+mask_board = np.zeros((1000, 1000), dtype=bool)
 mask_memory = np.zeros(1 << 20, dtype=bool)
 
 
@@ -209,7 +210,7 @@ def mask_rect_all_allowed(t_q, t_k=None):
     "causal_mask",
     caught_by="causal_rectangular",
     says="The number of keys is ignored: the mask is always square.",
-    hint="Does your function use both of its arguments?",
+    hint="Which two lengths does causal_mask need?",
 )
 def mask_always_square(t_q, t_k=None):
     right_causal_mask(t_q, t_k)
@@ -236,7 +237,7 @@ def mask_no_error(t_q, t_k=None):
     "causal_mask",
     caught_by="causal_errors",
     says="Fewer keys than queries raise an error, but of another type than ValueError.",
-    hint="Which error does the contract name?",
+    hint="Which error does the docstring name?",
 )
 def mask_wrong_error_type(t_q, t_k=None):
     t_k = t_q if t_k is None else t_k
@@ -268,6 +269,20 @@ def mask_memoised_on_t_q(t_q, t_k=None):
     if t_k is not None and t_k < t_q:
         raise ValueError("t_k must be at least t_q")
     return masks_by_size[t_q].copy()
+
+
+@mistake(
+    "np_returns_alias",
+    "causal_mask",
+    caught_by="causal_repeat",
+    says="All masks are windows on one large array, so a later call overwrites an earlier mask.",
+    hint="Make two masks of different sizes and look at the first one again.",
+)
+def mask_window_on_memory(t_q, t_k=None):
+    right = right_causal_mask(t_q, t_k)
+    mask = mask_board[: right.shape[0], : right.shape[1]]
+    mask[...] = right
+    return mask
 
 
 @mistake(
@@ -913,6 +928,17 @@ def mask_minus_1e9_added(scores, mask):
 )
 def mask_zero_times_neginf(scores, mask):
     return scores + (1.0 - mask) * -np.inf
+
+
+@mistake(
+    "mask_finfo_min_summed",
+    "apply_mask",
+    caught_by="masking_agree",
+    says="Forbidden places get the lowest finite number, which is not minus infinity.",
+    hint="What happens in a row where every place gets it?",
+)
+def mask_lowest_number(scores, mask):
+    return np.where(mask, scores, np.finfo(scores.dtype).min)
 
 
 @mistake(

@@ -342,6 +342,18 @@ def softmax_axis_counts_from_end(scores, axis=-1):
     "softmax_no_max",
     "softmax",
     caught_by="softmax_large",
+    says="No maximum is subtracted, so the exponential overflows; and a row of -inf only is 0/0.",
+    hint="Try softmax([1000, 1000]), then softmax([-inf, -inf]).",
+)
+def softmax_textbook(scores, axis=-1):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_no_max",
+    "softmax",
+    caught_by="softmax_large",
     says="No maximum is subtracted, so the exponential overflows.",
     hint="Try scores of a thousand.",
 )
@@ -617,7 +629,7 @@ def softmax_float32_downcast(scores, axis=-1):
     "softmax",
     caught_by="softmax_float32",
     says="Everything that is not float64 is taken for integers and loses its decimals.",
-    hint="Which types of numbers does the contract allow?",
+    hint="Which types of numbers does the docstring allow?",
 )
 def softmax_other_types_are_integers(scores, axis=-1):
     if scores.dtype != float:

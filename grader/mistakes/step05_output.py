@@ -346,7 +346,7 @@ def np_hardcoded_size_attention(q, k, v, mask=None):
     "mask_none",
     "attention",
     caught_by="attention_no_future",
-    says="The mask is accepted but never used.",
+    says="The mask is accepted but has no effect.",
     hint="Follow the argument `mask` through your function: where does it act?",
 )
 def mask_none_attention(q, k, v, mask=None):
@@ -377,6 +377,21 @@ def mask_result_discarded_attention(q, k, v, mask=None):
 def mask_after_softmax_no_renorm_attention(q, k, v, mask=None):
     weights = softmax(attention_scores(q, k))
     return (weights if mask is None else weights * mask) @ v
+
+
+@mistake(
+    "mask_after_softmax_renormalised",
+    "attention",
+    caught_by="attention_no_future",
+    says="The mask comes after the softmax, and a small number is added to what is divided by.",
+    hint="Which number must a masked score become, so that nothing has to be mended afterwards?",
+)
+def mask_after_softmax_renormalised_attention(q, k, v, mask=None):
+    weights = softmax(attention_scores(q, k))
+    if mask is not None:
+        weights = np.where(mask, weights, 0.0)
+        weights = weights / (weights.sum(axis=-1, keepdims=True) + 1e-9)
+    return weights @ v
 
 
 @mistake(
@@ -432,7 +447,7 @@ def mask_fill_too_weak_hundred(q, k, v, mask=None):
     "attention",
     caught_by="attention_large",
     says="10,000 is subtracted from blocked scores, which a large score outweighs.",
-    hint="How negative is negative enough for every score the contract allows?",
+    hint="How negative is negative enough for every score the docstring allows?",
 )
 def mask_fill_minus_1e4_attention(q, k, v, mask=None):
     scores = attention_scores(q, k)
@@ -485,7 +500,7 @@ def attention_full_mask_only(q, k, v, mask=None):
     "attention",
     caught_by="attention_agree",
     says="Without a mask, a causal one is put in its place.",
-    hint="What does the table say that no mask means?",
+    hint="What does the docstring say that no mask means?",
 )
 def mask_causal_in_bidirectional_op_attention(q, k, v, mask=None):
     if mask is None:
@@ -633,7 +648,7 @@ def softmax_max_over_batch_attention(q, k, v, mask=None):
     "attention",
     caught_by="attention_large",
     says="Blocked scores become −1,000,000, which allowed scores may reach.",
-    hint="How negative is negative enough for every score the contract allows?",
+    hint="How negative is negative enough for every score the docstring allows?",
 )
 def mask_fill_minus_1e6_attention(q, k, v, mask=None):
     scores = attention_scores(q, k)
@@ -726,7 +741,7 @@ def np_memoised_on_shape_attention(q, k, v, mask=None):
     "proj_kv_swapped",
     "masked_self_attention",
     caught_by="self_attention_agree",
-    says="Keys and values are exchanged when they come out of the projection.",
+    says="Keys and values are exchanged, out of the projection or on the way into attention.",
     hint="In which order does step 1 return the three arrays?",
 )
 def proj_kv_swapped_self(x, w_q, w_k, w_v, padding=None):
@@ -968,7 +983,7 @@ def mask_fill_zero_self(x, w_q, w_k, w_v, padding=None):
     "masked_self_attention",
     caught_by="self_attention_large",
     says="Blocked scores become −10,000, which beats allowed scores that are lower still.",
-    hint="How negative is negative enough for every score the contract allows?",
+    hint="How negative is negative enough for every score the docstring allows?",
 )
 def mask_fill_minus_1e4_self(x, w_q, w_k, w_v, padding=None):
     q, k, v = project_qkv(x, w_q, w_k, w_v)
@@ -1130,7 +1145,7 @@ def self_rows_joined(x, w_q, w_k, w_v, padding=None):
     "pad_ignored",
     "masked_self_attention",
     caught_by="self_attention_padding",
-    says="The padding mask is accepted but never used.",
+    says="The padding mask is accepted but has no effect.",
     hint="Replace the padding by other values: do the outputs of real tokens move?",
 )
 def pad_ignored_self(x, w_q, w_k, w_v, padding=None):
@@ -1193,7 +1208,7 @@ def pad_on_query_rows_self(x, w_q, w_k, w_v, padding=None):
     "masked_self_attention",
     caught_by="self_attention_padding",
     says="The outputs at padded positions are set to zero.",
-    hint="Does the contract say anything about the queries of padded positions?",
+    hint="Does the docstring say anything about the queries of padded positions?",
 )
 def pad_queries_zeroed_self(x, w_q, w_k, w_v, padding=None):
     q, k, v = project_qkv(x, w_q, w_k, w_v)

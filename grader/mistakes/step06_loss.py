@@ -175,6 +175,17 @@ def shift_length_of_batch(tokens):
 
 
 @mistake(
+    "out_returns_view",
+    "shift_tokens",
+    caught_by="shift_arguments",
+    says="Inputs and targets are views of tokens: who writes into one changes the others.",
+    hint="What does a slice share with the array that it is a slice of?",
+)
+def shift_returns_views(tokens):
+    return shiftable(tokens)[..., :-1], tokens[..., 1:]
+
+
+@mistake(
     "np_input_mutated",
     "shift_tokens",
     caught_by="shift_arguments",
@@ -222,6 +233,17 @@ def softmax_no_max_log(logits):
 def softmax_global_max_log(logits):
     shifted = logits - logits.max()
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+@mistake(
+    "loss_eps_in_log",
+    "log_softmax",
+    caught_by="log_softmax_agree",
+    says="A small number, about 1e-9, is added before the logarithm.",
+    hint="Which number is the logarithm taken of when a probability is far smaller than that?",
+)
+def loss_larger_eps_in_log(logits):
+    return np.log(softmax(logits) + 1e-9)
 
 
 @mistake(
@@ -398,7 +420,7 @@ def loss_double_softmax(logits, targets, ignore_id=None):
     "cross_entropy",
     caught_by="cross_entropy_agree",
     says="The exponential of the loss is returned, which is the perplexity.",
-    hint="In which unit does the contract measure the loss?",
+    hint="In which unit does the docstring measure the loss?",
 )
 def loss_wrong_base_or_perplexity(logits, targets, ignore_id=None):
     log_probs, counted = masked_log_probs(logits, targets, ignore_id)
@@ -1132,6 +1154,17 @@ def np_input_mutated_params(tokens, params):
 
 
 # teacher_forced_loss
+
+
+@mistake(
+    "loss_no_shift",
+    "teacher_forced_loss",
+    caught_by="loss_agree",
+    says="Nothing is shifted: each position is scored on the token that it was given.",
+    hint="Which token should position t be predicting, and has it seen that token?",
+)
+def loss_nothing_shifted(tokens, params):
+    return cross_entropy(next_token_logits(tokens, params), tokens)
 
 
 @mistake(

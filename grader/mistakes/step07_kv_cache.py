@@ -74,7 +74,7 @@ def causal(q, k, v):
     "attend_with_cache",
     caught_by="cache_agree",
     also={"new_cache": "dict_cache"},
-    says="The new tokens attend to themselves only, and the cache is never read.",
+    says="The past is missing: the cache is not read, or nothing was stored in it.",
     hint="Does anything in the past have an influence on the new output?",
 )
 def kv_not_used(x_new, cache, w_q, w_k, w_v):
@@ -643,7 +643,7 @@ def kv_output_buffer(x_new, cache, w_q, w_k, w_v):
     "attend_with_cache",
     caught_by="cache_agree",
     also={"new_cache": "dict_cache"},
-    says="Keys and values are exchanged when they come out of the projection.",
+    says="Keys and values are exchanged, out of the projection or on the way into attention.",
     hint="In which order does step 1 return the three arrays?",
 )
 def proj_kv_swapped_cache(x_new, cache, w_q, w_k, w_v):

@@ -144,7 +144,7 @@ def gen_u_from_the_top(logits, u, temperature=1.0, top_k=None):
     "sample_token",
     caught_by="sampling_agree",
     says="Probabilities are added up from the largest to the smallest.",
-    hint="In which order does the contract line up the tokens?",
+    hint="In which order does the docstring line up the tokens?",
 )
 def gen_sorted_order(logits, u, temperature=1.0, top_k=None):
     refuse_bad_settings(temperature, top_k)
@@ -390,6 +390,38 @@ def gen_topk_one_too_many(logits, u, temperature=1.0, top_k=None):
     "gen_topk_wrong",
     "sample_token",
     caught_by="sampling_top_k",
+    says="Dropped logits get the score 0 and still take part in the softmax.",
+    hint="What is e to the 0?",
+)
+def gen_topk_dropped_to_zero(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    keep = kept_ids(logits, top_k)
+    probs = softmax(np.where(keep, logits, 0.0) / temperature)
+    passed = (np.cumsum(probs, axis=-1) > np.asarray(u)[..., None]) & keep
+    last = keep.shape[-1] - 1 - np.argmax(keep[..., ::-1], axis=-1)
+    return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), last)
+
+
+@mistake(
+    "gen_topk_wrong",
+    "sample_token",
+    caught_by="sampling_top_k",
+    says="Dropped logits become 0 and can still be drawn: e to the 0 is 1.",
+    hint="Which number must a logit become so that its probability is 0?",
+)
+def gen_topk_zero_can_be_drawn(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    return drawn(softmax(np.where(kept_ids(logits, top_k), logits, 0.0) / temperature), u)
+
+
+@mistake(
+    "gen_topk_wrong",
+    "sample_token",
+    caught_by="sampling_top_k",
     says="All logits as large as the k-th are kept, so a tie keeps more than k.",
     hint="How many tokens are left when all logits are equal?",
 )
@@ -469,7 +501,7 @@ def gen_topk_rank_returned(logits, u, temperature=1.0, top_k=None):
     "sample_token",
     caught_by="sampling_top_k",
     says="A top_k larger than the vocabulary is refused.",
-    hint="What does the table say about a k that exceeds V?",
+    hint="What does the docstring say about a k that exceeds V?",
 )
 def gen_topk_beyond_vocabulary(logits, u, temperature=1.0, top_k=None):
     refuse_bad_settings(temperature, top_k)
@@ -811,6 +843,21 @@ def kv_pos_zero(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 
 
 @mistake(
+    "pos_missing",
+    "generate",
+    caught_by="generation_agree",
+    says="The positions are never added to the embeddings.",
+    hint="What tells the model which of two equal tokens came first?",
+)
+def pos_missing_generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    def feed(tokens, start, cache, params):
+        return logits_at(tokens, 0.0, cache, params)
+
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params, feed)
+
+
+@mistake(
     "kv_pos_skipped_for_len1",
     "generate",
     caught_by="generation_sampled",
@@ -1005,7 +1052,7 @@ def gen_global_rng_generate(prompt, n_new, params, temperature=0.0, top_k=None, 
     "generate",
     caught_by="generation_sampled",
     says="After token 0 a text is filled up with zeros, as if 0 meant its end.",
-    hint="Does the contract give any token a special meaning?",
+    hint="Does the docstring give any token a special meaning?",
 )
 def gen_zero_ends_text(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
@@ -1311,7 +1358,7 @@ def np_broad_except_generate(prompt, n_new, params, temperature=0.0, top_k=None,
     "generate",
     caught_by="generation_errors",
     says="Without u, random numbers are made up.",
-    hint="What does the table say about sampling without u?",
+    hint="What does the docstring say about sampling without u?",
 )
 def gen_u_made_up(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     u = np.random.rand(*prompt.shape[:-1], n_new) if u is None else u

@@ -48,6 +48,7 @@ class Host:
         self.isolation = isolation
         self.limits = limits
         self.deadline = math.inf  # for all that runs here, on the clock of `time.monotonic`
+        self.upset = False  # whether a worker has ended, or hung, that should not have
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
 
     def __enter__(self) -> Host:

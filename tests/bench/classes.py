@@ -145,7 +145,7 @@ def scaling(registered: Registry, options: Options) -> None:
 def main() -> None:
     """Prints all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--students", type=int, default=60, help="of ours")
+    parser.add_argument("--students", type=int, default=100, help="of ours")
     parser.add_argument("--theirs", type=int, default=4, help="of nbgrader's and otter's")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--isolation", default="bubblewrap")

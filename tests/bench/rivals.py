@@ -4,6 +4,7 @@ Neither keeps a submission in: both run it with the rights of whoever grades, be
 """
 
 import ast
+import builtins
 import json
 import os
 import sys
@@ -150,12 +151,15 @@ def _errors(folder: Path) -> int:
 
 
 def _otter_test(function: str, test: str) -> str:
-    """A test file of otter's: everything inside one function, which gets the student's names."""
+    """A test file of otter's: one function, which asks for the names it calls."""
+    called = {node.func for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Call)}
+    names = {name.id for name in called if isinstance(name, ast.Name)}
+    wanted = ", ".join(sorted(names - {"alike"} - set(dir(builtins))))
     body = "\n".join(f"    {line}" for line in test.split("\n"))
     return (
         "from otter.test_files import test_case\nOK_FORMAT = False\n"
         f"name = {function!r}\npoints = 1\n\n@test_case(points=1, hidden=False)\n"
-        f"def test_{function}({function}):\n{body}\n"
+        f"def test_{function}({wanted}):\n{body}\n"
     )
 
 

@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
-from grader import archives
-from grader.archives import Archive
-from grader.folders import SubmissionError
-from grader.handins import submission
+from grader.intake import archives
+from grader.intake.archives import Archive
+from grader.intake.folders import SubmissionError
+from grader.intake.handins import submission
 
 FILE = "step02_scores.py"
 SOURCE = "def attention_scores(q, k):\n    return 0\n"

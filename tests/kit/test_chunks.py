@@ -72,10 +72,13 @@ def test_right_code_agrees_however_the_text_is_cut(chunks):
 def test_wrong_chunk_is_named():
     agree(unmasked, 1, 1, 1)
     with pytest.raises(
-        Broken, match=r"y_new for positions 1\.\.2 \(chunk 2 of 1\+2\+1\): 2 of 4 v"
+        Broken,
+        match=r"y_new for positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): 2 of 4 v",
     ):
         agree(unmasked, 1, 2, 1)
-    with pytest.raises(Broken, match=r"y_new for positions 0\.\.1 \(chunk 1 of 7\): 2 of 4 values"):
+    with pytest.raises(
+        Broken, match=r"y_new for positions 0\.\.1 \(chunk number 1 of 7\): 2 of 4 values"
+    ):
         agree(unmasked, 2, *[1] * 6)
 
 

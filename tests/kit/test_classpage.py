@@ -8,11 +8,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.classpage import FOLDED, LISTED, NAMED, bars, class_page
-from grader.classsummary import Spread, Summary
+from grader.classroom.overview import FOLDED, LISTED, NAMED, bars, class_page
+from grader.classroom.summary import Spread, Summary
 from grader.names import safe_name
 from grader.page import feedback
-from grader.records import Alike, Graded, Status
+from grader.records import Alike, Diagnosis, Graded, Status
 
 from .classes import HOSTILE, SAYS, check, not_gradable, report, right, step, unscaled, wrong
 from .test_page import Tree
@@ -63,6 +63,12 @@ def test_summary_counts_a_student_once_for_a_mistake():
     twice = Graded("bob", report(step(unscaled(), unscaled(name="scores_shapes"))))
     (mistake,) = Summary([twice]).mistakes
     assert [row.student for row in mistake.who] == ["bob"]
+
+
+def test_summary_counts_known_mistakes_only():
+    said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
+    one = Graded("bob", report(step(check(status=Status.FAILED, diagnosis=said))))
+    assert Summary([one]).mistakes == []
 
 
 def test_hardest_checks_are_by_the_share_of_those_who_tried():

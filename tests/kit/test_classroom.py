@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from grader.gradebook import NAME, Gradebook
+from grader.classroom.gradebook import NAME, Gradebook
 
 from . import processes
 from .conftest import ROOT

@@ -6,10 +6,10 @@ import zipfile
 import pytest
 from click.testing import CliRunner
 
+from grader.classroom.gradebook import Gradebook, Mark
+from grader.classroom.judge import Exam, Outcome
 from grader.cli_reports import export as export_command
 from grader.cli_reports import release
-from grader.gradebook import Gradebook, Mark
-from grader.judge import Exam, Outcome
 from grader.names import safe_name
 
 from .classes import not_gradable, right, wrong

@@ -10,7 +10,7 @@ import time
 import pytest
 from distributed import Client
 
-from grader.cluster import ClusterError, connected
+from grader.classroom.cluster import ClusterError, connected
 
 from .conftest import ROOT
 from .test_classroom import CLASS, GRADE, ONE_STEP, made, results, results_kept, run

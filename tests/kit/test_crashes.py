@@ -75,6 +75,44 @@ def test_crash_is_put_in_words(code):
     assert told.endswith(".")
 
 
+def test_length_of_several_sizes_gets_no_name():
+    told = explained(
+        raised("ones(3, 5) + ones(3, 4)", ones=ones),
+        known({"t_k": 5, "d_v": 5, "d_k": 4}, SHAPES, visible=True),
+    )
+    assert "5 met 4 (d_k is 4)." in told
+
+
+@pytest.mark.parametrize(
+    ("size", "code"),
+    [
+        ("d_model", "ones(6, 3) + ones(4, 3)"),
+        ("n_new", "ones(6, 3) + ones(4, 3)"),
+        ("vocabulary", "ones(6, 3) + ones(4, 3)"),
+        ("batch", "ones(3, 6) + ones(3, 4)"),
+    ],
+)
+def test_length_gets_no_name_where_that_size_cannot_stand(size, code):
+    value = (6,) if size == "batch" else 6
+    told = explained(raised(code, ones=ones), known({size: value}, [], visible=True))
+    assert "6 met 4." in told
+
+
+def test_axis_that_several_arguments_have_gets_no_name():
+    """The table of positions is as long as the text: it is not T that was exceeded."""
+    position, tokens = ones(5, 4), np.array([0, 5, 1, 2, 3])
+    failure = raised("position[tokens]", position=position, tokens=tokens)
+    told = explained(failure, known({"length": 5}, [(5,), (5, 4)], visible=True))
+    assert "Axis 0 is 5 long" in told
+
+
+def test_number_of_positions_has_a_name_of_its_own():
+    made = [({"tokens": (2, 5)}, {"length": 5})]
+    found = sizes_of(made, {"tokens": (2, 5), "position": (5, 4)})
+    assert found == {"length": 5, "t_max": 5}
+    assert known(found, [], visible=True).label(5) == "5"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -24,7 +24,9 @@ def diagnosed(steps, host):
         report = with_grader(
             steps, host, suite, SEED, chosen, lambda grader: grader.grade(submission, chosen)
         )
-        return {c.check: c.diagnosis for c in report.steps[0].checks if c.status == "failed"}
+        return {
+            c.check: c.diagnosis for c in report.steps[0].checks if c.status in ("failed", "error")
+        }
 
     return diagnose
 
@@ -79,6 +81,50 @@ def test_writing_into_arguments_is_said_in_general(diagnosed):
     found = diagnosed("step02_scores", end)
     assert set(found) == {"scores_arguments"}
     assert found["scores_arguments"].misconception == "np_input_mutated"
+
+
+def test_views_of_arguments_are_recognised(diagnosed):
+    end = """
+def shift_tokens(tokens):
+    if tokens.shape[-1] < 2:
+        raise ValueError("too short")
+    return tokens[..., :-1], tokens[..., 1:]
+"""
+    found = diagnosed("step06_loss", end)
+    assert set(found) == {"shift_arguments"}
+    assert found["shift_arguments"].misconception == "out_returns_view"
+
+
+@pytest.mark.parametrize("store", ["[k, v]", "{'k': k, 'v': v}", "(k, v)"])
+def test_cause_does_not_depend_on_how_a_cache_is_built(diagnosed, store):
+    """A result that was held shows a cache of lists, but none of dicts."""
+    first, second = ("cache['k']", "cache['v']") if "{" in store else ("cache[0]", "cache[1]")
+    end = f"""
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        axis = min(1, x_new.ndim - 2)
+        k = np.concatenate([{first}, k], axis=axis)
+        v = np.concatenate([{second}, v], axis=axis)
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), {store}
+"""
+    found = diagnosed("step07_kv_cache", end)
+    assert {d and d.misconception for d in found.values()} == {"kv_joined_on_second_axis"}
+
+
+def test_cause_does_not_depend_on_what_becomes_of_the_old_cache(diagnosed):
+    """Which nobody may use any more."""
+    end = """
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        k = np.concatenate([cache["k"], k], axis=-2)
+        v = np.concatenate([cache["v"], v], axis=-2)
+    cache["k"], cache["v"] = k, v
+    return attention(q, k, v, causal_mask(q.shape[-2])), cache
+"""
+    found = diagnosed("step07_kv_cache", end)
+    assert {d and d.misconception for d in found.values()} == {"np_symmetric_shapes_only"}
 
 
 PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"
@@ -160,3 +206,16 @@ def test_hints_do_not_hold_the_code_of_the_solution(step):
     code = [line for line in lines if len(line) > 12 and not line.startswith("#")]
     told = [*step.hints, *(variant.hint for variant in read(MISTAKES, step))]
     assert [(hint, line) for hint in told for line in code if line in hint] == []
+
+
+IN_FLOATS = """
+right = sample_token
+def sample_token(logits, u, temperature=1.0, top_k=None):
+    return np.asarray(right(logits, u, temperature, top_k)).astype(float)
+"""
+
+
+def test_right_ids_of_another_type_are_no_known_mistake(diagnosed):
+    """A mistake that is right on these calls gives the same ids, but not the same type."""
+    found = {d and d.misconception for d in diagnosed("step08_generation", IN_FLOATS).values()}
+    assert found == {"property:type"}

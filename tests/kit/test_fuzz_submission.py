@@ -10,11 +10,13 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from grader import intake, notebooks, registry
-from grader.archives import Archive
-from grader.cells import cut
-from grader.folders import SubmissionError
-from grader.handins import submission
+from grader import registry
+from grader.intake import entries as intake
+from grader.intake import notebooks
+from grader.intake.archives import Archive
+from grader.intake.cells import cut
+from grader.intake.folders import SubmissionError
+from grader.intake.handins import submission
 
 from .conftest import ROOT
 

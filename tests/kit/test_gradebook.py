@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.gradebook import LOCK, NAME, Gradebook, GradebookError, Mark, key_of
-from grader.judge import Exam, Outcome
+from grader.classroom.gradebook import LOCK, NAME, Gradebook, GradebookError, Mark, key_of
+from grader.classroom.judge import Exam, Outcome
 from grader.records import CheckVerdict, Report, Status, StepVerdict
 from grader.submission import Submission
 

@@ -10,8 +10,8 @@ import zipfile
 
 import pytest
 
-from grader import gradescope
-from grader.gradescope import autograder
+from grader.classroom import gradescope
+from grader.classroom.gradescope import autograder
 
 from .conftest import ROOT
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader import intake
+from grader.intake import entries as intake
 
 from .conftest import ROOT
 from .handed_in import FILE, notebook, packed, source, spread, write

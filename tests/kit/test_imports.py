@@ -9,30 +9,22 @@ from .conftest import ROOT
 
 LAYERS = [
     {"records", "plain", "names"},
-    {"registry", "submission", "inputs", "protocol", "version", "influences"}
-    | {"folders", "archives", "cells", "ipynb", "notebooks", "handins", "layouts", "intake"},
+    {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"tried", "survey", "conditions", "circumstances", "pairs", "resemblance", "places", "factors"},
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
-    | {"terminal", "screen", "matrices", "sheet", "textmap", "asked"}
-    | {"page", "grids"}
-    | {"classpage", "classsummary", "exports", "likeness", "lexing", "gradescope"}
+    | {"terminal", "page", "grids", "exports"}
+    | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
-    {"judge"},
-    {"gradebook", "cluster"},
-    {"classroom", "publishing"},
+    {"classroom"},
     {"problem"},
     {"cli_grade", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = {"grids", "page", "terminal", "classpage", "classsummary"} | {
-    "screen",
-    "matrices",
-    "sheet",
-    "textmap",
-}
+RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap"]
+RENDERERS += ["classroom/overview", "classroom/summary"]
 
 
 def imported(path: Path) -> set[str]:
@@ -54,6 +46,11 @@ def own(path: Path) -> set[str]:
 
 
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
+PACKAGES = sorted(
+    path
+    for name in ("classroom", "exports", "intake", "laws", "maps", "sandbox")
+    for path in (ROOT / "grader" / name).glob("*.py")
+)
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
 EXPORTS = sorted((ROOT / "grader" / "exports").glob("*.py"))
 CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py")) + sorted(
@@ -70,6 +67,12 @@ def test_module_imports_nothing_above_it(path):
     if path.stem == "worker":
         return
     assert [name for name in own(path) if layer(name) > layer(path.stem)] == []
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_module_of_a_package_imports_nothing_above_the_package(path):
+    above = [name for name in own(path) if layer(name) > layer(path.parent.name)]
+    assert above == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
@@ -99,9 +102,9 @@ def test_checks_know_neither_solutions_nor_reference(path):
     assert own(path) <= allowed
 
 
-@pytest.mark.parametrize("name", sorted(RENDERERS))
+@pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
-    allowed = {"records", "plain", "names", "grids", "influences", "classsummary", "page"}
+    allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
     allowed |= {"screen", "matrices", "sheet", "textmap"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 

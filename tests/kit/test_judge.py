@@ -3,12 +3,14 @@
 import os
 import signal
 import threading
+import time
 from dataclasses import replace
 
 import pytest
 
-from grader import judge
-from grader.judge import Exam, Judge, JudgeLost, JudgeRefuses
+from grader import client, sandbox
+from grader.classroom import judge
+from grader.classroom.judge import Exam, Judge, JudgeLost, JudgeRefuses
 from grader.submission import Submission
 from grader.version import kit_digest
 
@@ -139,3 +141,51 @@ def test_stopping_ends_judges_at_work(monkeypatch):
 def test_digest_of_the_kit_is_the_same_each_time():
     kit_digest.cache_clear()
     assert kit_digest() == EXAM.kit
+
+
+class Counted:
+    """An isolation that counts its sandboxes."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+@pytest.mark.parametrize(
+    ("held", "upset", "turns", "sandboxes"),
+    [
+        ({"no network": True}, (), 5, 1),
+        ({"no network": True}, (1, 3), 5, 3),
+        ({"no network": True}, (), judge.TURNS + 1, 2),
+        ({}, (), 5, 5),
+    ],
+    ids=["as long as it goes", "none again that was upset", "not for ever", "once without walls"],
+)
+def test_sandbox_serves(monkeypatch, steps, held, upset, turns, sandboxes):
+    class Quiet(sandbox.Host):
+        pass
+
+    monkeypatch.setattr(sandbox, "host", Quiet)
+    used = []
+    with judge._Sandboxes(Counted(held), steps.limits) as found:
+        for turn in range(turns):
+            with found.next() as host:
+                used.append(host)
+                host.upset = turn in upset
+    assert len({id(host) for host in used}) == sandboxes
+    assert not [host for host in used if host.folder.exists()]
+
+
+def test_worker_that_ends_or_hangs_upsets_its_sandbox(steps):
+    limits = replace(steps.limits, call_seconds=0.5)
+    code = (
+        "import os\ndef ends(): os._exit(0)\ndef fails(): 1 / 0\ndef hangs():\n    while 1: pass\n"
+    )
+    program = client.Program("own", {"own": (code, "own.py")})
+    for function, upset in (("fails", False), ("ends", True), ("hangs", True)):
+        with sandbox.host(sandbox.Process(), limits) as host:
+            worker = client.Worker(host, time.monotonic() + 60)
+            worker.load(program)
+            with pytest.raises(client.CallFailed):
+                worker.call(function, [], {})
+            assert host.upset is upset
+            worker.close()

@@ -70,7 +70,7 @@ def test_right_code_keeps_the_laws_of_time():
     [
         (future, mean, r"Position 0 .* only positions 1\.\.4 of x changed; .* position 0 only"),
         (future, peeks_one, r"Position 0 .* only positions 1\.\.4 of x"),
-        (prefix, mean, "Position 0 .* first 1 position: it depends on what comes after"),
+        (prefix, mean, "Position 0 .* first position: it depends on what comes after"),
         (prefix, counts_from_the_end, "how much comes after"),
         (rows, lambda x: x - x.mean(axis=0), "sequence 0 changed when only the other sequences"),
         (rows, lambda x: x.sum(), "one result for each sequence"),
@@ -136,6 +136,8 @@ def test_agreement_is_tight():
         (Foreign("Tensor"), "an object of a class of its own"),
         (Foreign("range"), "an object of type 'range'"),
         (Foreign("tuple of 3"), "a tuple of 3"),
+        (Foreign("matrix"), "returned an np.matrix, which always has two axes; expected a plain"),
+        (Foreign("masked array"), "a masked array: its mask is lost when it is read as numbers"),
         (3.0, r"shape is \(\)"),
         ("x", "a str"),
         ({}, "a dict"),
@@ -145,6 +147,19 @@ def test_agreement_is_tight():
 def test_what_is_not_right_is_told(value, words):
     with pytest.raises(Broken, match=words):
         laws.agrees(lambda x: value, [case()], like="f")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ({"t_k": 4, "d_v": 3}, r" \(its last axis is as long as T_k, not d_v\)\."),
+        ({"t_k": 4, "d_k": 4, "d_v": 3}, r"\."),
+        ({"t_k": 5, "d_v": 3}, r"\."),
+    ],
+)
+def test_wrong_length_is_named_where_it_is_one_size_for_certain(sizes, why):
+    with pytest.raises(Broken, match=r"is \(5, 4\); expected \(5, 3\)" + why):
+        laws.agrees(lambda x: np.ones((T, D + 1)), [case(**sizes)], like="f")
 
 
 def test_scalars_may_be_of_any_kind():

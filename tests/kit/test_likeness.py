@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader import likeness
-from grader.likeness import few, near_sources, same_answers, written
+from grader.classroom import likeness
+from grader.classroom.likeness import few, near_sources, same_answers, written
 from grader.records import Diagnosis, Graded, Status
 
 from .classes import check, report, step
@@ -44,6 +44,12 @@ def test_answers_of_a_known_mistake_are_nobodys_sign():
     explained = [answering(name, "f1", diagnosis=KNOWN) for name in ("ann", "ben")]
     assert same_answers(explained) == []
     assert same_answers([*explained, answering("cy", "f1"), answering("di", "f1")]) == []
+
+
+def test_what_can_be_said_of_an_answer_explains_nothing():
+    said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
+    (alike,) = same_answers([answering(name, "f1", diagnosis=said) for name in ("ann", "ben")])
+    assert alike.students == ("ann", "ben")
 
 
 def test_answers_that_many_share_are_nobodys_sign():
@@ -109,7 +115,7 @@ def test_written_is_bounded():
 
 @pytest.fixture
 def near():
-    pytest.importorskip("copydetect", reason="the extra `likeness` is not installed")
+    pytest.importorskip("copydetect", reason="the extra `grade` is not installed")
     return lambda sources, **more: near_sources("Loss", STUB, sources, **more)
 
 

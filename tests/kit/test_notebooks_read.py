@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import cells, handins, ipynb, notebooks
-from grader.folders import SubmissionError
+from grader.intake import cells, handins, ipynb, notebooks
+from grader.intake.folders import SubmissionError
 from grader.submission import Submission, place
 
-from .conftest import ROOT
+from .conftest import ROOT, STEPS
 
 SCORES = "def attention_scores(q, k):\n    return {}\n"
 STUB = "def attention_scores(q, k):\n    raise NotImplementedError()\n"
@@ -396,3 +396,15 @@ def test_reading_parses_no_source(module):
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert not names & {"ast", "tokenize", "compile", "exec", "eval", "codeop", "symtable"}
+
+
+def test_whole_step_files_in_the_cells_of_one_notebook_are_every_step(read):
+    """As when the files are pasted in, imports of the earlier steps included."""
+    texts = [(ROOT / "solutions" / step.filename).read_text(encoding="utf-8") for step in STEPS]
+    notebook = read(*texts)
+    assert set(notebook.sources) == {step.id for step in STEPS}
+    for step in STEPS:
+        source = notebook.sources[step.id]
+        later = [other.id for other in STEPS if other.number >= step.number]
+        assert [name for name in later if f"from exercises.{name}" in source] == []
+    assert not [text for text in notebook.warnings if "counts" in text]

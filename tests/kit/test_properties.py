@@ -1,11 +1,13 @@
 """What is said of unknown mistakes: true of all that is wrong, and nothing where that is chance."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from grader import grading
+from grader.client import Raised
 from grader.compare import EXACT
 from grader.grading import with_grader
 from grader.laws import Case
@@ -79,6 +81,7 @@ FIRES = {
     "swapped_axes": (same, lambda x: np.swapaxes(x, -1, -2), OBLONGS),
     "reshaped": (same, lambda x: x.ravel(), OBLONGS),
     "factor": (same, lambda x: 2 * x, OBLONGS),
+    "other_sign": (lambda x: np.abs(x) + 1, lambda x: -x * x - 1, OBLONGS),
     "added": (same, lambda x: x + 1, OBLONGS),
     "digits": (same, lambda x: x.astype(np.float32), OBLONGS),
     "copied": (lambda x: np.sin(x), same, OBLONGS),
@@ -123,6 +126,54 @@ def test_nothing_is_said_that_could_not_be_otherwise(shape):
     assert ids(said(found, ["x"])) in ([], ["too_large"])
 
 
+MASK = [({"x": RANDOM.uniform(size=shape) > 0.5}, {"number": n}) for n, shape in enumerate(SQUARES)]
+IDS = [({"x": RANDOM.randint(9, size=shape)}, {"number": n}) for n, shape in enumerate(OBLONGS)]
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_mask_of_numbers_is_told_from_a_wrong_mask(kind):
+    found = said(tried(same, lambda x: x.astype(kind), MASK), ["x"])
+    assert found.misconception == "property:type"
+    assert found.says == (
+        "Every value is right; only the type is not: 1 and 0 where True and False are expected."
+    )
+
+
+def test_ids_in_floats_are_told_from_wrong_ids():
+    found = said(tried(same, lambda x: x.astype(float), IDS), ["x"])
+    assert found.says == (
+        "Every value is right; only the type is not: floats where integers are expected."
+    )
+    assert "np.zeros" in found.hint
+
+
+def test_wrong_values_of_another_type_are_not_called_right():
+    found = said(tried(same, lambda x: x + 0.5, IDS), ["x"])
+    assert found.says == (
+        "The type is wrong: floats where integers are expected. Some values are wrong too."
+    )
+
+
+def test_opposite_is_said_of_those_masks_that_have_it():
+    found = tried(same, lambda x: ~x if len(x) > 2 else x & (np.arange(5) > 2), MASK)
+    assert said(found, ["x"]).says == (
+        "In 2 of 3 wrong results every True is a False, and the reverse."
+    )
+
+
+def test_type_is_not_said_where_something_else_came_too():
+    right = tried(same, lambda x: x.astype(float), IDS)
+    assert ids(said(right + tried(same, lambda x: None, arrays((3, 3))), ["x"])) == []
+
+
+def test_fact_is_about_what_was_returned_where_something_was_raised():
+    found = tried(same, lambda x: 2 * x, arrays(*OBLONGS))
+    raised = replace(found[0], got=None, error=Raised("ValueError", (), "", ()), key="another")
+    assert (
+        said([*found, raised], ["x"]).says == "Where it returns: every number is 2 times too large."
+    )
+
+
 def test_nothing_is_said_of_right_results():
     assert said(tried(same, same, arrays(*OBLONGS)), ["x"]) is None
     assert said([], ["x"]) is None
@@ -140,6 +191,71 @@ def test_factor_is_named_by_the_size_that_it_is():
     sizes = iter([2, 3, 5])
     found = tried(same, lambda x: x * np.sqrt(next(sizes)), cases)
     assert said(found, ["x"]).says == "Every number is √d_k times too large."
+
+
+def test_factor_may_be_negative():
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4))}, {"d_k": d_k, "number": d_k}) for d_k in (2, 3, 5)
+    ]
+    sizes = iter([2, 3, 5])
+    found = said(tried(same, lambda x: -x * next(sizes), cases), ["x"])
+    assert found.says == "Every number is d_k times too large, and has the wrong sign."
+
+
+def test_factor_that_is_a_count_asks_about_the_mean():
+    cases = [
+        ({"x": np.asarray(2.5), "targets": np.arange(n)}, {"length": n + 1, "number": n})
+        for n in (2, 3, 5)
+    ]
+    count = iter([2, 3, 5])
+    found = said(tried(lambda x, targets: x, lambda x, targets: x * next(count), cases), ["x"])
+    assert found.says == "Every number is the number of predictions times too large."
+    assert "divided" in found.hint
+
+
+def test_text_is_long_without_a_cache_to_ask_about():
+    cases = [
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(2, 8)
+    ]
+    found = said(tried(same, lambda x: x if len(x) < 5 else np.sin(x) - x**2, cases), ["x"])
+    assert "with 5 positions or more" in found.says
+    assert "keep for later" not in found.hint
+
+
+def test_very_large_numbers_come_before_a_number_of_axes():
+    shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (5, 5), (2, 2), (3,), (4,), (5,), (2, 2, 2)]
+    cases = arrays(*shapes)
+    for arguments, _ in cases[:8]:
+        arguments["x"] = arguments["x"] * 1e4
+    found = tried(same, lambda x: np.sin(x) - 1 if x.ndim == 2 and x.size > 4 else x, cases)
+    assert ids(said(found, ["x"]))[0] == "very_large"
+
+
+def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
+    shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (3,), (4,), (5,)]
+    found = tried(
+        same, lambda x: np.sin(x) - x**2 if x.ndim == 2 and len(x) < 4 else x, arrays(*shapes)
+    )
+    assert not any("axes" in name for name in ids(said(found, ["x"])))
+
+
+class ReturnsTwo:
+    returns = ("inputs", "targets")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"), [(lambda x: (x + 1, x), "exchanged"), (lambda x: (x + 1, x + 2), None)]
+)
+def test_results_that_have_changed_places_are_recognised(wrong, name):
+    survey = Survey(None, ReturnsTwo)
+    for arguments, sizes in IDS:
+        case = Case(arguments, sizes, None)
+        x = arguments["x"]
+        survey.note(case, (x, x + 1), wrong(x), EXACT)
+    found = said(survey.tried, ["x"])
+    assert (ids(found) == ["exchanged"]) == (name is not None)
+    if name:
+        assert found.says == "inputs and targets have changed places."
 
 
 def test_number_that_is_not_plain_is_not_repeated():

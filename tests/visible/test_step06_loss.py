@@ -12,12 +12,13 @@ from grader.laws import (
     probabilities_add_up,
     rejects,
     rows_are_independent,
+    shares_no_memory,
     stays_right_when_large,
     work_is_linear,
 )
 
 TEXTS = [
-    {"batch": (), "length": 3, "vocabulary": 5},
+    {"batch": (), "length": 3, "vocabulary": 6},
     {"batch": (), "length": 6, "vocabulary": 4},
     {"batch": (2,), "length": 5, "vocabulary": 7},
 ]
@@ -225,8 +226,10 @@ def test_shift_errors(student, given):
 
 
 def test_shift_arguments(student, given):
-    """tokens may be read-only or lie anyhow in memory, and are never changed."""
-    leaves_arguments_alone(student.shift_tokens, given.cases(texts, TEXT_BATCH))
+    """tokens may be read-only or lie anyhow in memory; they are not changed, and not shared."""
+    cases, also = given.cases(texts, TEXT_BATCH), given.cases(texts, TEXT_BATCH, salt="also")
+    leaves_arguments_alone(student.shift_tokens, cases)
+    shares_no_memory(student, student.shift_tokens, cases, also=also)
 
 
 def test_log_softmax_agree(student, given):

@@ -49,7 +49,7 @@ def connected(address: str) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError:
         raise ClusterError(
-            "--scheduler needs Dask: pip install 'nopeek[cluster]', here and on the workers"
+            "--scheduler needs Dask: pip install distributed, here and on the cluster's workers"
         ) from None
     _answers(address)
     try:

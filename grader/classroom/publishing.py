@@ -9,23 +9,24 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from grader.building import stub
-from grader.classpage import class_page
-from grader.classsummary import Summary
+from grader.classroom.gradebook import Gradebook
+from grader.classroom.likeness import near_sources, same_answers
+from grader.classroom.overview import class_page
+from grader.classroom.summary import Summary
 from grader.exports.changes import changes
 from grader.exports.grades import grades
 from grader.exports.options import Options
-from grader.gradebook import Gradebook
-from grader.likeness import near_sources, same_answers
 from grader.names import safe_name
 from grader.page import feedback
 from grader.records import Alike, Graded
 from grader.registry import ROOT, Registry
+
+MAX_COMPARED = 2000  # which takes minutes
 
 
 @contextlib.contextmanager
@@ -45,8 +46,13 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
         file.writelines(pieces)
 
 
-def publish(book: Gradebook, run: int, out: Path, registry: Registry) -> None:
-    """Writes everything about a run; what is known of former students is taken away."""
+def publish(
+    book: Gradebook, run: int, out: Path, registry: Registry, say: Callable[[str], None]
+) -> None:
+    """Writes everything about a run; what is known of former students is taken away.
+
+    say: is told what takes long, and what is left out.
+    """
     steps = tuple(step.id for step in registry.steps)
     _write(out / "grades.csv", grades(book.graded(run), Options(steps)))
     _write(out / "changes.csv", changes(book.changes(run)))
@@ -57,14 +63,16 @@ def publish(book: Gradebook, run: int, out: Path, registry: Registry) -> None:
         summary.add(graded)
         _one_student(graded, out)
     _sweep(out, {row.file for row in summary.rows})
-    _write(out / "index.html", class_page(summary, alike(book, run, registry)))
+    found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
+    _write(out / "index.html", class_page(summary, found))
 
 
 def _one_student(graded: Graded, out: Path) -> None:
     name = safe_name(graded.student)
     _write(out / "feedback" / f"{name}.html", [feedback(graded)])
     if graded.report is not None:
-        text = json.dumps(graded.report.to_dict(), indent=1, allow_nan=False)
+        # With indent, json uses an encoder that takes many times as long.
+        text = json.dumps(graded.report.to_dict(), allow_nan=False)
         _write(out / "reports" / f"{name}.json", [text, "\n"])
 
 
@@ -77,11 +85,17 @@ def _sweep(out: Path, names: set[str]) -> None:
             path.unlink()
 
 
-def alike(book: Gradebook, run: int, registry: Registry) -> Iterator[Alike]:
-    """Whose work a human should look at side by side; sources only where copydetect is."""
-    yield from same_answers(book.graded(run))
-    if find_spec("copydetect") is None:
-        return
-    for step in registry.steps:
-        given = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
-        yield from near_sources(step.title, given, book.sources_of(run, step.id)).alike
+def _near(
+    book: Gradebook, run: int, registry: Registry, students: int, say: Callable[[str], None]
+) -> Iterator[Alike]:
+    """Whose sources a human should look at side by side, where copydetect is and not too many."""
+    if students > MAX_COMPARED:
+        say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
+    elif students > 1:
+        try:
+            for step in registry.steps:
+                given = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+                sources = book.sources_of(run, step.id)
+                yield from near_sources(step.title, given, sources).alike
+        except ImportError as error:
+            say(f"Sources are not compared: {error}.")

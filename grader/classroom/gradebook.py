@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.judge import Exam, Outcome
+from grader.classroom.judge import Exam, Outcome
 from grader.records import Change, Graded, Report, report_from_dict
 from grader.submission import Submission
 
@@ -168,8 +168,10 @@ class Gradebook:
 
     def keep(self, submission: Submission) -> None:
         """Keeps what was handed in."""
-        files = _packed(dict(submission.sources))
-        self._do("insert or ignore into sources values (?, ?)", submission.sha256, files)
+        sha256 = submission.sha256
+        if self._one("select 1 from sources where sha256 = ?", sha256) is None:
+            files = _packed(dict(submission.sources))
+            self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
         """Keeps a result, whole or not at all."""

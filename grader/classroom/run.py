@@ -12,9 +12,9 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from time import monotonic
 
-from grader import intake
-from grader.gradebook import Gradebook, Mark, key_of
-from grader.judge import Exam, JudgeRefuses, Outcome, graded
+from grader.classroom.gradebook import Gradebook, Mark, key_of
+from grader.classroom.judge import Exam, JudgeRefuses, Outcome, graded
+from grader.intake import entries as intake
 from grader.registry import Registry
 from grader.submission import Submission, SubmissionError
 

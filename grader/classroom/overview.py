@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from grader.classsummary import BINS, Row, Spread, Summary
+from grader.classroom.summary import BINS, Row, Spread, Summary
 from grader.names import safe_name
 from grader.page import SIGNS, template
 from grader.plain import one_line
@@ -65,7 +65,7 @@ def short(name: str) -> str:
 
 
 def _script() -> Markup:
-    text = Path(__file__).with_name("class.js").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "overview.js").read_text(encoding="utf-8")
     return Markup(text)
 
 
@@ -102,4 +102,4 @@ def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
         "marks": marks,
         "passed": passed,
     }
-    return template("class.html").generate(data)
+    return template("overview.html").generate(data)

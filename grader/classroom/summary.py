@@ -100,7 +100,7 @@ def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
         (step.title, check.diagnosis.misconception): (step.title, check.diagnosis.says)
         for step in report.steps
         for check in step.checks
-        if check.diagnosis is not None
+        if check.diagnosis is not None and check.diagnosis.known
     }
 
 

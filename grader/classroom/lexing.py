@@ -72,7 +72,7 @@ class Lexer:
             if ours.poll(START_SECONDS) and ours.recv_bytes() == b"ready":
                 return self._running
         self.close()
-        raise ImportError("copydetect cannot be loaded: pip install 'nopeek[grade]'")
+        raise ImportError("copydetect cannot be loaded: pip install copydetect")
 
     def close(self) -> None:
         """Ends the process, busy or not."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.folders import SubmissionError
+from grader.intake.folders import SubmissionError
 
 MAX_NOTEBOOK = 32 * 2**20
 MAX_VALUES = 1_000_000

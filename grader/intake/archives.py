@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import BinaryIO, cast
 
-from grader.folders import SubmissionError, litter
+from grader.intake.folders import SubmissionError, litter
 from grader.names import shown
 
 MAX_ARCHIVE = 200 * 2**20

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO, Protocol, runtime_checkable
 
-from grader import notebooks
-from grader.archives import Archive
-from grader.folders import Place, SubmissionError
-from grader.ipynb import MAX_NOTEBOOK
+from grader.intake import notebooks
+from grader.intake.archives import Archive
+from grader.intake.folders import Place, SubmissionError
+from grader.intake.ipynb import MAX_NOTEBOOK
+from grader.intake.notebooks import Notebook
 from grader.names import shown
-from grader.notebooks import Notebook
 from grader.registry import Registry, Step
 from grader.submission import MAX_SOURCE, Submission, decoded, refusal
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.lexing import Lexer, lexer
+from grader.classroom.lexing import Lexer, lexer
 from grader.records import Alike, Graded
 
 if TYPE_CHECKING:
@@ -44,14 +44,19 @@ def _unexplained(graded: Graded) -> Iterator[tuple[str, str, str]]:
     """The step, check and fingerprint of every wrong answer that no known mistake explains."""
     for step in graded.report.steps if graded.report else ():
         for check in step.checks:
-            if check.fingerprint and check.diagnosis is None:
+            if check.fingerprint and not (check.diagnosis and check.diagnosis.known):
                 yield step.title, check.title, check.fingerprint
 
 
 def _explained(graded: Graded) -> set[str]:
     """The fingerprints of the wrong answers that a known mistake explains."""
     steps = graded.report.steps if graded.report else ()
-    return {check.fingerprint for step in steps for check in step.checks if check.diagnosis}
+    return {
+        check.fingerprint
+        for step in steps
+        for check in step.checks
+        if check.diagnosis and check.diagnosis.known
+    }
 
 
 def same_answers(class_: Iterable[Graded]) -> list[Alike]:

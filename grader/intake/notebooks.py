@@ -25,9 +25,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.cells import Block, Cut, cut, harmless, idle, missing_modules
-from grader.folders import SubmissionError
-from grader.ipynb import raw_cells
+from grader.intake.cells import Block, Cut, cut, harmless, idle, missing_modules
+from grader.intake.folders import SubmissionError
+from grader.intake.ipynb import raw_cells
 from grader.names import shown
 from grader.registry import Registry, Step
 from grader.submission import MARK, MAX_SOURCE
@@ -35,6 +35,11 @@ from grader.submission import MARK, MAX_SOURCE
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
 _QUIET = "from contextlib import suppress as _suppress"
+
+
+def _steps_imported(block: Block) -> list[str]:
+    """The steps that a block imports from, by id."""
+    return re.findall(r"\bexercises\.(\w+)", block.text) if block.kind == "import" else []
 
 
 @dataclass(frozen=True)
@@ -46,13 +51,21 @@ class Cell:
     cut: Cut = field(repr=False)
 
     def defines(self, name: str) -> bool:
-        """Whether a function, or whatever else, of that name is bound at its left margin."""
-        return any(name in block.names for block in self.cut.blocks)
+        """Whether a function, or whatever else, of that name is made at its left margin."""
+        return bool(self._texts(name))
 
     def written(self, name: str) -> bool:
         """Whether that function is there and no stub any more."""
-        texts = [block.text for block in self.cut.blocks if name in block.names]
+        texts = self._texts(name)
         return bool(texts) and not stub(texts[-1])
+
+    def _texts(self, name: str) -> list[str]:
+        """What makes that name, in order; importing it from another step does not."""
+        return [
+            block.text
+            for block in self.cut.blocks
+            if name in block.names and not _steps_imported(block)
+        ]
 
 
 @dataclass(frozen=True)
@@ -181,6 +194,8 @@ class _Reading:
         if block.kind == "definition":
             return True
         if block.kind == "import":
+            if self._imports_itself(block, step):
+                return False
             missing = missing_modules(block)
             if missing:
                 self.warn(cell, f"the import of {shown(missing[0])!r} is left out.")
@@ -190,6 +205,12 @@ class _Reading:
         if not idle(block):
             self.left_out.add(cell.number)
         return False
+
+    def _imports_itself(self, block: Block, step: Step) -> bool:
+        """Whether a block, meant for other cells, imports from this step or a later one."""
+        known = {one.id for one in self.registry.steps}
+        earlier = {one.id for one in self.registry.before(step)}
+        return bool(set(_steps_imported(block)) & known - earlier)
 
     def _earlier(self, step: Step, text: str, bound: set[str]) -> list[str]:
         """Imports of the earlier steps' functions that are used without one."""

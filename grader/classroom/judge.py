@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 LENGTH = struct.Struct(">Q")
 START_SECONDS = 120.0
+TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
-PROGRAM = "from grader.judge import main; main()"
+PROGRAM = "from grader.classroom.judge import main; main()"
 
 
 @dataclass(frozen=True)
@@ -115,48 +116,58 @@ def _serve(
         if exam.kit != kit_digest():
             raise KitError("the kit here is not the one that grades: install the same everywhere")
         isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
-        with _Spares(isolation, registry.limits) as spares:
+        with _Sandboxes(isolation, registry.limits) as sandboxes:
 
             def work(grader: grading.Grader) -> None:
-                grader.library.host = spares.trusted
+                grader.library.host = sandboxes.trusted
                 gc.freeze()  # pytest, torch and the checks stay: not to be looked through again
                 _send(answers, {"held": dict(isolation.held)})
                 while (question := _receive(questions)) is not None:
                     submission = Submission(**question)
-                    with spares.next() as host:
+                    with sandboxes.next() as host:
                         host.deadline = time.monotonic() + registry.limits.submission_seconds
-                        spares.trusted.deadline = host.deadline
+                        sandboxes.trusted.deadline = host.deadline
                         grader.bench.begin_anew(host)
                         _send(answers, grader.grade(submission, steps).to_dict())
 
-            grading.with_grader(registry, spares.trusted, exam.suite, exam.seed, steps, work)
+            grading.with_grader(registry, sandboxes.trusted, exam.suite, exam.seed, steps, work)
     except (KitError, sandbox.SandboxError) as error:
         _send(answers, {"refused": str(error)})
 
 
-class _Spares:
-    """A sandbox for each submission, the next one always under way; and one for the kit's own."""
+class _Sandboxes:
+    """Where submissions run, one at a time, and where the kit's own code does.
+
+    What a worker leaves for the next one is nothing, whoever's that is: it is among what was
+    probed. So a sandbox serves one submission after the other; but not after a worker has ended or
+    hung in it, nor for ever. One that promises nothing serves a single submission.
+    """
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         from grader import sandbox
 
         self.new: Callable[[], Host] = lambda: sandbox.host(isolation, limits)
+        self.turns = TURNS if isolation.held else 1
+        self.served = 0
         self.trusted = sandbox.host(sandbox.Process(), limits)
-        self.spare = self.new()
+        self.host, self.spare = self.new(), self.new()
 
-    def __enter__(self) -> _Spares:
+    def __enter__(self) -> _Sandboxes:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.spare.close()
-        self.trusted.close()
+        for host in (self.host, self.spare, self.trusted):
+            host.close()
 
     @contextlib.contextmanager
     def next(self) -> Iterator[Host]:
-        """The sandbox for one submission, gone when the block ends."""
-        host, self.spare = self.spare, self.new()
-        with host:
-            yield host
+        """The sandbox for the next submission."""
+        yield self.host
+        self.served += 1
+        if self.host.upset or self.served >= self.turns:
+            self.host.close()
+            self.host, self.spare = self.spare, self.new()  # which starts while that is in use
+            self.served = 0
 
 
 # Its owner.

@@ -1,7 +1,7 @@
 """A class's submissions: who has handed in what, which attempt counts, and what it holds.
 
-How entries are named, and when several are one student's, is told in `grader/layouts.py`. Where in
-an entry the step files may lie is told in `grader/handins.py`.
+How entries are named, and when several are one student's, is told in `grader/intake/layouts.py`.
+Where in an entry the step files may lie is told in `grader/intake/handins.py`.
 
 The latest attempt counts, and no other, even if it cannot be read. The latest is the one with the
 highest number, or date, in its name, one without before one with; among equals the one whose
@@ -20,9 +20,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader import handins, layouts
-from grader.folders import Folder, Place, Some, SubmissionError
-from grader.layouts import Attempt, Found
+from grader.intake import handins, layouts
+from grader.intake.folders import Folder, Place, Some, SubmissionError
+from grader.intake.layouts import Attempt, Found
 from grader.registry import Registry
 from grader.submission import Submission
 

@@ -27,7 +27,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from grader.handins import is_notebook, is_packed
+from grader.intake.handins import is_notebook, is_packed
 from grader.names import shown
 
 _ENDING = re.compile(r"(\.tar)?\.\w+$")

@@ -1,0 +1,1 @@
+"""Reading what a class hands in: folders, zips, notebooks. Nothing of it is run, or parsed."""
