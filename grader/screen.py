@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.grids import influence_grid, told_inputs
-from grader.influences import counted, findings, worth_drawing
+from grader.grids import told_inputs
+from grader.influences import counted, worth_drawing
 from grader.matrices import Block, Look, block, compared, titles
 from grader.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
 from grader.sheet import Sheet, clean
+from grader.textmap import drawn_map
 
 SIGNS = {
     Status.PASSED: ("+", "passed", "green"),
@@ -24,16 +25,7 @@ SIGNS = {
     Status.MEMORY: ("!", "too much memory", "red"),
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
-MAX_MAP = 12
 EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
-MAP_SIGNS = {"may": "#", "none": ".", "leak": "!", "missing": "?", "unknown": "~"}
-MAP_WORDS = {
-    "may": "moved",
-    "none": "did not",
-    "leak": "moved, and must not",
-    "missing": "did not, and should",
-    "unknown": "is no number",
-}
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
@@ -118,7 +110,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
         sheet.gap()
         _case(sheet, check.evidence, layout, results=layout.results or found is None)
         if found is not None:
-            influence(sheet, found, drawn=layout.map, how=layout.inputs)
+            drawn_map(sheet, found, drawn=layout.map, how=layout.inputs)
     if check.printed and layout.printed:
         _printed(sheet, check.printed, layout.printed)
 
@@ -201,38 +193,6 @@ def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
     for i in range(max(map(len, row))):
         cells = [one[i] if i < len(one) else " " * len(one[0]) for one in row]
         sheet.row(" " * 5 + "   ".join(cells))
-
-
-def influence(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
-    """The map of which output depends on which input, and in words what is wrong in it.
-
-    drawn: the picture, too; how: what was tried, too.
-    """
-    sheet.gap()
-    if drawn:
-        _map(sheet, influence)
-    for sentence in findings(influence):
-        sheet.line(clean(sentence), indent=5)
-    if drawn and how and influence.how:
-        sheet.line(clean(influence.how), "dim", indent=5)
-
-
-def _map(sheet: Sheet, influence: Influence) -> None:
-    grid = influence_grid(influence, MAX_MAP)
-    width = len(str(max((*grid.down, *grid.across), default=0))) + 1
-    axes = f"Column: {influence.input} that changed; row: {influence.output} that moved"
-    sheet.line(f"Who listens to whom? {axes}", indent=5)
-    sheet.row(" " * (5 + width) + "".join(str(j).rjust(width) for j in grid.across))
-    for i, row in zip(grid.down, grid.cells):
-        signs = "".join(MAP_SIGNS[cell.mark].rjust(width) for cell in row)
-        sheet.row(" " * 5 + str(i).rjust(width) + signs)
-    kinds = {cell.mark for row in grid.cells for cell in row}
-    for some in ("may none leak missing", "unknown"):
-        shown = (kind for kind in some.split() if kind in kinds)
-        if legend := "   ".join(f"{MAP_SIGNS[kind]} {MAP_WORDS[kind]}" for kind in shown):
-            sheet.line(legend, "dim", indent=5)
-    if grid.note:
-        sheet.line(grid.note, "dim", indent=5)
 
 
 def _printed(sheet: Sheet, text: str, most: int) -> None:

@@ -15,7 +15,7 @@ LAYERS = [
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "exports"}
-    | {"screen", "matrices", "sheet", "asked"}
+    | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"classroom"},
     {"problem"},
@@ -23,7 +23,7 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet"]
+RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap"]
 RENDERERS += ["classroom/overview", "classroom/summary"]
 
 
@@ -105,7 +105,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
-    allowed |= {"screen", "matrices", "sheet"}
+    allowed |= {"screen", "matrices", "sheet", "textmap"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 

@@ -19,10 +19,9 @@ from grader.laws.influence import Change, Moves, Scored, everything, own, past
 from grader.page import page
 from grader.recording import ReferenceBench
 from grader.records import Influence, Report, Status, report_from_dict, step_from_dict
-from grader.screen import MAP_SIGNS
-from grader.screen import influence as drawn_in_text
 from grader.sheet import Sheet
 from grader.student import Student
+from grader.textmap import MAP_SIGNS, drawn_map
 from grader.variants import FAIR, MISTAKES, read
 
 from .conftest import SEED, STEPS
@@ -446,7 +445,7 @@ def test_failing_calls_are_passed_over(host, steps):
 def printed(influence, width=80):
     """The map as it stands in a terminal of that width."""
     sheet = Sheet(width)
-    drawn_in_text(sheet, influence)
+    drawn_map(sheet, influence)
     lines = [text for text, _ in sheet.rows]
     assert max(map(len, lines)) <= width
     return lines
