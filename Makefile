@@ -52,7 +52,7 @@ build: $(VENV)/.exam   ## stubs and stored values from the solutions
 	@$(RUN) build
 
 test: $(VENV)/.test   ## the tests of the kit
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint: $(VENV)/.lint   ## ruff and mypy
 	@$(BIN)/ruff check .

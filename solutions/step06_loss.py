@@ -86,8 +86,6 @@ def shift_tokens(tokens):
 
         inputs_t = tokens_t,   targets_t = tokens_(t+1)
 
-    Both are new arrays.
-
     Source: Vaswani et al. 2017, section 3.1 (outputs offset by one position).
     Errors: ValueError if T < 2: one token leaves nothing to predict.
 

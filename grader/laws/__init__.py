@@ -8,7 +8,7 @@ from grader.laws.answers import probabilities_add_up
 from grader.laws.cases import Case, Witness
 from grader.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.laws.rows import rows_are_independent
-from grader.laws.state import answers_the_same_again, leaves_arguments_alone, shares_no_memory
+from grader.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.laws.time import future_does_not_matter, prefix_gives_the_same
 from grader.laws.values import (
     agrees,
@@ -35,7 +35,6 @@ __all__ = [
     "probabilities_add_up",
     "rejects",
     "rows_are_independent",
-    "shares_no_memory",
     "stays_right_when_large",
     "work_is_linear",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.client import Answer, Raised
-from grader.compare import EXACT, Broken, Tolerance, matches, shown
+from grader.compare import Broken, Tolerance, matches, shown
 from grader.inputs import Arguments, mapped
 from grader.laws.cases import Asked, Case, is_right, names_of, noting
 from grader.laws.values import agrees
@@ -34,26 +34,6 @@ def answers_the_same_again(
         with noting("Called again with the same arrays, which now hold other numbers: "):
             again = function.answer(**case.arguments, then=other.arguments)
             is_right(function, other, again.value)
-
-
-def shares_no_memory(
-    student: Student, function: StudentFunction, cases: Sequence[Case], *, also: Sequence[Case]
-) -> None:
-    """Results are new arrays: they stay when the arguments are filled with other numbers.
-
-    also: other arguments of the same shapes.
-    """
-    for case, other in zip(cases, also, strict=True):
-        answer = function.answer(**case.arguments, keep=True, then=other.arguments)
-        expected, now = case.expected(function.name), student.fetch(answer.kept)
-        try:
-            matches(expected, now, EXACT, name=function.name, names=names_of(function))
-        except Broken as broken:
-            told = (
-                f"What {function.name} had returned changed when its arguments were filled with "
-                "other numbers: it is a view of them, and no new array."
-            )
-            raise Broken(told, evidence=broken.evidence) from None
 
 
 def still(function: StudentFunction, before: Any, now: Any) -> None:

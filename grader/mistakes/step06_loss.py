@@ -175,17 +175,6 @@ def shift_length_of_batch(tokens):
 
 
 @mistake(
-    "out_returns_view",
-    "shift_tokens",
-    caught_by="shift_arguments",
-    says="Inputs and targets are views of tokens: who writes into one changes the others.",
-    hint="What does a slice share with the array that it is a slice of?",
-)
-def shift_returns_views(tokens):
-    return shiftable(tokens)[..., :-1], tokens[..., 1:]
-
-
-@mistake(
     "np_input_mutated",
     "shift_tokens",
     caught_by="shift_arguments",

@@ -245,20 +245,13 @@ CASES = [
     pytest.param(
         *(name, attack),
         id=f"{name}-{attack.kind}-{attack.name}",
-        marks=pytest.mark.xdist_group(f"hostile under {name}"),
     )
     for name in ISOLATIONS
     for attack in hostile.attacks()
     if attack.kept_in_by(name)
 ]
 each_attack = pytest.mark.parametrize(("name", "attack"), CASES)
-each_isolation = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xdist_group(f"hostile under {name}"))
-        for name in ISOLATIONS
-    ],
-)
+each_isolation = pytest.mark.parametrize("name", ISOLATIONS)
 
 
 @each_attack

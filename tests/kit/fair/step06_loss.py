@@ -61,7 +61,7 @@ cross_entropy_object = CrossEntropy()
 
 def cut_tokens(first, last, tokens):
     tokens = at_least_two(tokens)
-    return tokens[..., first].copy(), tokens[..., last].copy()
+    return tokens[..., first], tokens[..., last]
 
 
 partial_shift = functools.partial(cut_tokens, np.s_[:-1], np.s_[1:])
@@ -94,7 +94,7 @@ def shift_smallest_integers(tokens):
 def shift_pairs(tokens):
     """A sliding window of two tokens, taken apart."""
     pairs = np.lib.stride_tricks.sliding_window_view(at_least_two(tokens), 2, axis=-1)
-    return pairs[..., 0].copy(), pairs[..., 1].copy()
+    return pairs[..., 0], pairs[..., 1]
 
 
 @fair("python_lists", "shift_tokens")

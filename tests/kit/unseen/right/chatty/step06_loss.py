@@ -7,7 +7,7 @@ def shift_tokens(tokens):
     if tokens.shape[-1] < 2:
         raise ValueError("tokens: T = %d" % tokens.shape[-1])
     print("shift", tokens.shape)
-    return tokens[..., :-1].copy(), tokens[..., 1:].copy()
+    return tokens[..., :-1], tokens[..., 1:]
 
 def log_softmax(logits):
     z = logits - logits.max(axis=-1, keepdims=True)

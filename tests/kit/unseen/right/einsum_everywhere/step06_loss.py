@@ -4,7 +4,7 @@ from exercises.step05_output import masked_self_attention
 def shift_tokens(tokens):
     if tokens.shape[-1] < 2:
         raise ValueError("tokens")
-    return tokens[..., :-1].copy(), tokens[..., 1:].copy()
+    return tokens[..., :-1], tokens[..., 1:]
 
 def log_softmax(logits):
     z = logits - logits.max(-1, keepdims=True)

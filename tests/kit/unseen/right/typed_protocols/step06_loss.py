@@ -20,7 +20,7 @@ class Params(TypedDict):
 def shift_tokens(tokens: Ints) -> tuple[Ints, Ints]:
     match tokens.shape:
         case (*_, int(T)) if T >= 2:
-            return tokens[..., : T - 1].copy(), tokens[..., 1:].copy()
+            return tokens[..., : T - 1], tokens[..., 1:]
         case _:
             raise ValueError("tokens")
 

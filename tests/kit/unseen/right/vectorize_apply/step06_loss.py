@@ -5,7 +5,7 @@ def shift_tokens(tokens):
     if np.shape(tokens)[-1] < 2:
         raise ValueError("tokens")
     i, t = np.split(np.lib.stride_tricks.sliding_window_view(tokens, 2, axis=-1), 2, axis=-1)
-    return i[..., 0].copy(), t[..., 0].copy()
+    return i[..., 0], t[..., 0]
 
 def _row(z):
     z = np.asarray(z, dtype=float) - np.max(z)
