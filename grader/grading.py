@@ -16,12 +16,12 @@ from grader.drawing import with_maps
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
 from grader.parallel import in_two
-from grader.properties import said
+from grader.properties.facts import said
+from grader.properties.survey import survey
 from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict, step_from_dict
 from grader.registry import ROOT, Registry, Step
 from grader.sandbox import Host
 from grader.submission import Submission
-from grader.survey import survey
 
 SOLUTIONS = ROOT / "solutions"
 Sources = Mapping[str, tuple[str, str]]

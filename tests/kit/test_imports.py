@@ -11,7 +11,6 @@ LAYERS = [
     {"records", "plain", "names"},
     {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
-    {"tried", "survey", "conditions", "circumstances", "pairs", "resemblance", "places", "factors"},
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "exports"}
@@ -48,7 +47,7 @@ def own(path: Path) -> set[str]:
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
 PACKAGES = sorted(
     path
-    for name in ("classroom", "exports", "intake", "laws", "maps", "sandbox")
+    for name in ("classroom", "exports", "intake", "laws", "maps", "properties", "sandbox")
     for path in (ROOT / "grader" / name).glob("*.py")
 )
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))

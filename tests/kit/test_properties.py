@@ -11,11 +11,11 @@ from grader.client import Raised
 from grader.compare import EXACT
 from grader.grading import with_grader
 from grader.laws import Case
-from grader.properties import said
+from grader.properties.facts import said
+from grader.properties.survey import Survey
 from grader.protocol import Foreign
 from grader.records import Diagnosis, Status
 from grader.submission import Submission
-from grader.survey import Survey
 from grader.variants import FAIR, read
 
 from .conftest import ROOT, SEED, STEPS

@@ -13,13 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from grader import places, resemblance
-from grader.circumstances import circumstance
 from grader.compare import EXACT, KINDS, SINGLE, as_array, wrong_cells
-from grader.factors import added, copied, digits, factor
-from grader.pairs import Pair, enough, pairs
+from grader.properties import places, resemblance
+from grader.properties.circumstances import circumstance
+from grader.properties.factors import added, copied, digits, factor
+from grader.properties.pairs import Pair, enough, pairs
+from grader.properties.tried import Fact, Tried, distinct
 from grader.records import PROPERTY, Diagnosis
-from grader.tried import Fact, Tried, distinct
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from grader.compare import WORDS
-from grader.conditions import lead, length
-from grader.pairs import Pair
-from grader.tried import Fact
+from grader.properties.conditions import lead, length
+from grader.properties.pairs import Pair
+from grader.properties.tried import Fact
 
 PLAIN = {
     **{f"{n}": float(n) for n in range(2, 11)},

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compare import EXACT, SINGLE, Tolerance, as_array, same_kind, wrong_cells
-from grader.tried import Tried, distinct
+from grader.properties.tried import Tried, distinct
 
 MANY = 10_000  # elements; there is no need to look into larger arrays
 LOOSE = Tolerance(1e-8, 1e-10)

@@ -9,7 +9,7 @@ import itertools
 
 import numpy as np
 
-from grader.pairs import Floats, Pair
+from grader.properties.pairs import Floats, Pair
 
 
 def swapped(pair: Pair) -> bool | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.compare import WORDS
-from grader.conditions import FIXED, Condition, optional, ranks, related, too_long, zero
-from grader.tried import Fact, Tried, whole
+from grader.properties.conditions import FIXED, Condition, optional, ranks, related, too_long, zero
+from grader.properties.tried import Fact, Tried, whole
 
 MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
 NEEDED = 2  # cases on either side; one more of what may well be chance

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.compare import WORDS
-from grader.tried import Tried
+from grader.properties.tried import Tried
 
 VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 MASKS = ("mask", "padding")

@@ -17,11 +17,11 @@ from grader.compare import SINGLE, Broken, Tolerance, matches
 from grader.given import Given
 from grader.inputs import digest
 from grader.laws import Case
+from grader.properties.tried import Tried
 from grader.protocol import Laid
 from grader.registry import Function, Step
 from grader.sandbox import Host
 from grader.student import Student
-from grader.tried import Tried
 
 PATIENCE = 3  # calls
 Check = Callable[[Student, Given], None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.pairs import Pair
+from grader.properties.pairs import Pair
 
 
 def _places(pair: Pair, axis: int) -> list[bool] | None:
