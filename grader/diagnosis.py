@@ -63,10 +63,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Log:
-    """The calls of an attempt, in order, and which of them each check made."""
+    """The calls of an attempt, in order, and which of them each check made.
+
+    whole: whether they are all, or only those since a process has ended that should not have.
+    """
 
     calls: list[Call] = field(default_factory=list)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    whole: bool = True
 
     def of(self, check: str) -> Sequence[Call]:
         """The calls that the check made."""
@@ -283,8 +287,8 @@ def _single(value: Any) -> bool:
 
 def diagnose(library: Library, step: Step, function: str, log: Log, check: str) -> Diagnosis | None:
     """The cause of what this failed check saw, if it is known and explains all other calls too."""
-    if step.id not in library.right:
-        return None
+    if step.id not in library.right or not log.whole:
+        return None  # what little is left of the calls could be anybody's
     last = log.of(check)[-1:]
     if last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text:
         return WRITES

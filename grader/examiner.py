@@ -156,7 +156,7 @@ class Bench:
     def _working(self) -> Worker:
         """The worker, a fresh one if the last has ended."""
         if self.worker is None or not self.worker.alive:
-            self.log = Log()  # what was called in the process that has ended explains nothing here
+            self.log = Log(whole=False)  # what was called in the process that has ended is lost
             self.worker = Worker(self.host, self.deadline)
             self.worker.load(self.attempt.program)
         return self.worker

@@ -83,16 +83,18 @@ def test_writing_into_arguments_is_said_in_general(diagnosed):
     assert found["scores_arguments"].misconception == "np_input_mutated"
 
 
-def test_views_of_arguments_are_recognised(diagnosed):
+def test_process_that_ended_leaves_too_little_to_name_a_cause(diagnosed):
+    """Every answer is a known mistake's, but where there is a batch axis there is none."""
     end = """
-def shift_tokens(tokens):
-    if tokens.shape[-1] < 2:
-        raise ValueError("too short")
-    return tokens[..., :-1], tokens[..., 1:]
+def attention_scores(q, k):
+    if q.ndim != 2:
+        import os
+        os._exit(0)
+    return q @ np.swapaxes(k, -1, -2)
 """
-    found = diagnosed("step06_loss", end)
-    assert set(found) == {"shift_arguments"}
-    assert found["shift_arguments"].misconception == "out_returns_view"
+    assert not [
+        found for found in diagnosed("step02_scores", end).values() if found and found.known
+    ]
 
 
 @pytest.mark.parametrize("store", ["[k, v]", "{'k': k, 'v': v}", "(k, v)"])
