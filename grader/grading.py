@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import messages
-from grader.client import CallFailed, Program
+from grader.client import CallFailed, Program, TimedOut
 from grader.diagnosis import Library, Log, diagnose
 from grader.drawing import with_maps
 from grader.examiner import Attempt, Bench, examine
@@ -54,6 +54,8 @@ class Grader:
         self.thorough = thorough
         self.right = solutions(registry)
         self.library = Library(bench.host, registry, self.right)
+        self.slow: set[str] = set()
+        """The submission's steps that were too slow, or stand on one: each would be so again."""
 
     def grade(
         self,
@@ -66,6 +68,7 @@ class Grader:
 
         second: a host for half of the work, which is then done in a process of its own.
         """
+        self.slow.clear()
         found: dict[int, StepVerdict] = {}
         verdicts: list[StepVerdict] = []
         for number, verdict in self._each(submission, steps, second):
@@ -120,9 +123,13 @@ class Grader:
                 if self.thorough:
                     verdicts = with_maps(self.bench, verdicts)
         except CallFailed as failure:
+            if isinstance(failure, TimedOut):
+                self.slow.add(step.id)
             limits, visible = self.bench.host.limits, self.bench.suite == "visible"
             message = messages.not_loaded(failure, attempt.source, step, limits, visible)
             return self._unjudged(step, Status.ERROR, message)
+        if any(verdict.status is Status.TIMEOUT for verdict in verdicts):
+            self.slow.add(step.id)
         if not self.thorough:
             return _verdict(step, verdicts, None, "")
         verdicts = self._diagnosed(attempt, verdicts, log)
@@ -190,6 +197,14 @@ class Grader:
             return None, ""
         if "exercises" not in submission.sources[step.id]:
             return True, ""  # it cannot import anything of theirs
+        source = submission.sources[step.id]
+        for earlier in self.registry.before(step):
+            if earlier.id in self.slow and earlier.id in source:
+                self.slow.add(step.id)
+                return False, (
+                    "It was not tried on top of your own earlier steps: step "
+                    f"{earlier.number} is too slow."
+                )
         try:
             with self.bench.on(self._attempt(submission, step, {})):
                 again = self.bench.run(values)

@@ -1,7 +1,11 @@
 """A step is judged on right earlier steps, and then tried on the student's own."""
 
+from dataclasses import replace
+
 import pytest
 
+from grader import sandbox
+from grader.grading import with_grader
 from grader.records import Status
 from grader.submission import Submission
 
@@ -90,3 +94,29 @@ def test_later_steps_are_the_students_own(fifth):
     verdict = fifth(sources)
     assert verdict.status is Status.ERROR
     assert "no step file step06_loss.py" in verdict.message
+
+
+def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
+    """Each of the later steps would wait for it again."""
+    sources = solutions()
+    sources["step02_scores"] += "\ndef attention_scores(q, k):\n    while True:\n        pass\n"
+    sources["step06_loss"] = (ROOT / "solutions" / "step06_loss.py").read_text(encoding="utf-8")
+    tried = []
+
+    def work(grader):
+        run = grader.bench.run
+        grader.bench.run = lambda checks: tried.append(len(checks)) or run(checks)
+        return grader.grade(Submission("own", sources), steps.steps[:6])
+
+    limits = replace(steps.limits, call_seconds=0.5)
+    with sandbox.host(sandbox.Process(), limits) as host:
+        report = with_grader(steps, host, "visible", 0, steps.steps[:6], work)
+    told = {step.step: step.message for step in report.steps if step.message}
+    assert told == {
+        "step05_output": "It was not tried on top of your own earlier steps: step 2 is too slow.",
+        "step06_loss": "It was not tried on top of your own earlier steps: step 5 is too slow.",
+    }
+    assert {step.step for step in report.steps if step.status is not Status.PASSED} == {
+        "step02_scores"
+    }
+    assert len(tried) == 6  # each by itself, none a second time
