@@ -55,7 +55,7 @@ def grade(
 
     Stopped at any moment and started again, it goes on where it was.
     """
-    from grader.classroom import gradebook, judge, publishing
+    from grader.classroom import gradebook, publishing
     from grader.classroom.run import Run
 
     if suite == "hidden":
@@ -70,7 +70,6 @@ def grade(
         click.echo(f"grading {len(entries)} students under {exam.isolation}, seed {exam.seed}")
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show)
-        judge.dismiss()
         publishing.publish(book, run.number, out, registry, click.echo)
         _summary(book, run.number, progress, out)
     sys.exit(1 if progress.refused else 0)
@@ -168,6 +167,7 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
             judge.stop()
             executor.shutdown(wait=False, cancel_futures=True)
             raise
+        judge.dismiss()  # now, for judges end with the threads that have started them
 
 
 class _Meter:

@@ -21,10 +21,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from grader.records import Report, report_from_dict
 from grader.registry import ROOT, KitError, Limits, load
+from grader.sandbox.hosts import remove
 from grader.submission import Submission
 from grader.version import kit_digest
 
@@ -188,9 +190,11 @@ class Judge:
         registry = load()
         self.seconds = GRACE * registry.limits.submission_seconds
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))  # all of its own, to be removed here
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM],
             cwd=ROOT,
+            env={**os.environ, "TMPDIR": str(self.folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
@@ -227,6 +231,7 @@ class Judge:
             self.process.kill()
             self.process.wait()
         self.errors.close()
+        remove(self.folder)
 
     def _ask(self, data: Any, seconds: float) -> Any:
         assert self.process.stdin is not None

@@ -67,7 +67,7 @@ class Host:
 
     def close(self) -> None:
         """Ends everything and removes the working directory."""
-        _remove(self.folder)
+        remove(self.folder)
 
     def _reply(self, control: socket.socket, seconds: float) -> int:
         """The number that the worker program sends; SandboxError if none comes."""
@@ -134,7 +134,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
     """Removes a folder, be it too deep for recursion or locked; what cannot go stays.
 
     Every folder inside is moved to the top, so that no path becomes long, and emptied there.

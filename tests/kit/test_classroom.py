@@ -173,6 +173,21 @@ def test_interrupted_run_says_how_to_go_on(graded, tmp_path):
     assert process.returncode == 2
 
 
+@pytest.mark.parametrize("isolation", ["process", "bubblewrap"])
+def test_run_leaves_no_temporary_files(graded, tmp_path, isolation):
+    places = tmp_path / "tmp", tmp_path / "out"
+    places[0].mkdir()
+    done = subprocess.run(
+        command(graded[0], places[1], "--jobs", "2", "--isolation", isolation),
+        env={**os.environ, "TMPDIR": str(places[0])},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 1, done.stderr
+    assert list(places[0].iterdir()) == []
+
+
 def test_handing_in_again_is_told(tmp_path):
     folder = made(tmp_path / "class", {"alice": UNSCALED, "bob": FINISHED})
     run(folder, tmp_path / "out")
