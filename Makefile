@@ -11,6 +11,7 @@ OUT ?= graded
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
+BENCH ?= bench sandboxes where_time_goes coordinator classes
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -59,8 +60,8 @@ lint: $(VENV)/.lint   ## ruff and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/.test   ## how long things take, side by side
-	@$(BIN)/python tests/bench/bench.py $(ARGS)
+bench: $(VENV)/.test   ## how long things take, side by side; BENCH=bench for one of them
+	@for name in $(BENCH); do echo; echo "== $$name"; $(BIN)/python tests/bench/$$name.py || exit 1; done
 
 setup: $(VENV)/.test $(VENV)/.lint   ## everything
 
