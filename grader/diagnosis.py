@@ -115,11 +115,19 @@ class Library:
         self.registry = registry
         self.right = {name: (source, f"<{name}>") for name, source in right.items()}
 
-    def causes(self, step: Step, function: str) -> Iterator[list[Cause]]:
-        """What may be wrong with a function, likeliest first: itself, a part of it, two parts."""
+    def causes(self, step: Step, function: str, named: Sequence[Cause]) -> Iterator[list[Cause]]:
+        """What may be wrong with a function, likeliest first: itself, a part of it, two parts.
+
+        named: the causes found in other functions of the step. What calls one of these is likely
+        to be wrong because of it, so they come with the function's own.
+        """
         singles = [variant for variant in read(MISTAKES, step) if function in variant.places]
-        yield [Cause((variant,)) for variant in singles]
-        parts = self._parts(step, _used(self.right[step.id][0], function))
+        used = _used(self.right[step.id][0], function)
+        yield [
+            *(Cause((variant,)) for variant in singles),
+            *(c for c in named if used & set(c.places)),
+        ]
+        parts = self._parts(step, used)
         yield [Cause((variant,)) for part in parts for variant in part]
         plain = [[variant for variant in part if self._plain(variant)] for part in parts]
         pairs = (
@@ -285,19 +293,25 @@ def _single(value: Any) -> bool:
     return isinstance(array, np.ndarray) and array.dtype == np.float32
 
 
-def diagnose(library: Library, step: Step, function: str, log: Log, check: str) -> Diagnosis | None:
-    """The cause of what this failed check saw, if it is known and explains all other calls too."""
+def diagnose(
+    library: Library, step: Step, function: str, log: Log, check: str, named: list[Cause]
+) -> Diagnosis | None:
+    """The cause of what this failed check saw, if it is known and explains all other calls too.
+
+    named: the causes found in the step so far; this one is added.
+    """
     if step.id not in library.right or not log.whole:
         return None  # what little is left of the calls could be anybody's
     last = log.of(check)[-1:]
     if last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text:
         return WRITES
-    for causes in library.causes(step, function):
+    for causes in library.causes(step, function, named):
         try:
             span = log.spans.get(check, (0, 0))
             found = library.explaining(step, function, causes, log.calls, span) if causes else []
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if found:
+            named.append(found[0])
             return found[0].diagnosis
     return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from grader import messages
 from grader.client import CallFailed, Program, TimedOut
-from grader.diagnosis import Library, Log, diagnose
+from grader.diagnosis import Cause, Library, Log, diagnose
 from grader.drawing import with_maps
 from grader.examiner import Attempt, Bench, examine
 from grader.given import Given, Live, Stored
@@ -151,12 +151,13 @@ class Grader:
     ) -> list[CheckVerdict]:
         """The verdicts with the known mistake, or what can be said, at each function's failures."""
         causes: dict[str, Diagnosis | None] = {}
+        named: list[Cause] = []
         step = attempt.step
         for verdict in verdicts:
             wrong = verdict.status in (Status.FAILED, Status.ERROR)
             if wrong and verdict.function not in causes:
                 causes[verdict.function] = diagnose(
-                    self.library, step, verdict.function, log, verdict.check
+                    self.library, step, verdict.function, log, verdict.check, named
                 ) or self._properties(attempt, verdict.function)
         return [
             replace(verdict, diagnosis=causes.get(verdict.function))
