@@ -115,7 +115,9 @@ class Library:
         self.registry = registry
         self.right = {name: (source, f"<{name}>") for name, source in right.items()}
 
-    def causes(self, step: Step, function: str, named: Sequence[Cause]) -> Iterator[list[Cause]]:
+    def causes(
+        self, step: Step, function: str, named: Sequence[Cause] = ()
+    ) -> Iterator[list[Cause]]:
         """What may be wrong with a function, likeliest first: itself, a part of it, two parts.
 
         named: the causes found in other functions of the step. What calls one of these is likely
