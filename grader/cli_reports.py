@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
@@ -14,6 +13,7 @@ import click
 from grader import registry as registry_module
 from grader.cli_grade import gradebook_in
 from grader.exports import FORMATS, Each, ExportError, Into, Merged, One, Options
+from grader.files import write_whole
 from grader.names import safe_name
 from grader.plain import one_line
 from grader.problem import Problem
@@ -23,19 +23,6 @@ SHOWN = 20  # names of a list on the terminal
 INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
 OUT = "Where to write: a file, or a folder."
 ZIP = "The zip to write."
-
-
-def write_text(path: Path, pieces: Iterable[str]) -> None:
-    """Writes the file, and replaces an older one only when the new one is whole."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name[:40]}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.writelines(pieces)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _students(heading: str, students: tuple[str, ...]) -> None:
@@ -56,7 +43,7 @@ def _each(kind: Each, class_: Iterable[Graded], options: Options, out: Path) -> 
         if text is None:
             without.append(graded.student)
             continue
-        write_text(out / f"{safe_name(graded.student)}.json", [text])
+        write_whole(out / f"{safe_name(graded.student)}.json", [text])
         count += 1
     click.echo(f"wrote {count} files into {out}{os.sep}")
     _students("not gradable, so without a file", tuple(without))
@@ -64,7 +51,7 @@ def _each(kind: Each, class_: Iterable[Graded], options: Options, out: Path) -> 
 
 def _one(kind: One, class_: Iterable[Graded], options: Options, out: Path) -> None:
     path = out / kind.file if out.is_dir() else out
-    write_text(path, kind.write(class_, options))
+    write_whole(path, kind.write(class_, options))
     click.echo(f"wrote {path}")
 
 
@@ -85,7 +72,7 @@ def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out
     path = out / own.name if out.is_dir() else out
     if path.exists() and path.samefile(own):
         raise Problem(f"{own} would be overwritten: name another file with --out")
-    write_text(path, [merged.text])
+    write_whole(path, [merged.text])
     click.echo(f"wrote {merged.written} scores into {path}")
     _tell(merged)
 

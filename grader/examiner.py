@@ -106,10 +106,7 @@ class Bench:
     @pytest.fixture
     def given(self, request: pytest.FixtureRequest) -> Given:
         """The suite's inputs and right results."""
-        step = self.attempt.step
-        if step.id not in self.givens:
-            self.givens[step.id] = self.make_given(step)
-        given = self.givens[step.id]
+        given = self.given_for(self.attempt.step)
         given.edges, given.made = _edges(request.node), ()
         return given
 
@@ -162,6 +159,12 @@ class Bench:
         return self.worker
 
     # What grading uses.
+
+    def given_for(self, step: Step) -> Given:
+        """The suite's inputs for a step, made once."""
+        if step.id not in self.givens:
+            self.givens[step.id] = self.make_given(step)
+        return self.givens[step.id]
 
     def begin_anew(self, host: Host) -> None:
         """Forgets the last submission; the next one runs on that host."""

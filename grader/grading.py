@@ -171,7 +171,7 @@ class Grader:
         function = attempt.step.function(name)
         try:
             checks = [self.bench.called(check) for check in function.checks]
-            given = self.bench.make_given(attempt.step)
+            given = self.bench.given_for(attempt.step)
             host, program = self.bench.host, attempt.program
             tried = survey(host, program, attempt.step, function, checks, given)
             return said(tried, function.takes)

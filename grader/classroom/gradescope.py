@@ -14,11 +14,12 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from grader.exports.gradescope import failure, results
+from grader.files import write_whole
 from grader.records import Graded, report_from_dict
 from grader.registry import PACKAGE, ROOT
 
@@ -68,15 +69,6 @@ def autograder(steps: Sequence[str]) -> bytes:
     return whole.getvalue()
 
 
-def write_whole(path: Path, data: Mapping[str, Any]) -> None:
-    """Replaces the file at once: a reader finds the old one or the new one, whole."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1)
-    Path(name).chmod(0o644)
-    Path(name).replace(path)
-
-
 def _check(home: Path, steps: Sequence[str], isolation: str, report: Path) -> int:
     """The exit status of grading under that isolation; TimeoutExpired if it takes too long."""
     command = [sys.executable, "-m", "grader", "check", *steps, "--suite", "hidden"]
@@ -121,7 +113,7 @@ def main(home: Path) -> None:
     """Grades the submission and writes its results, the only ones that count."""
     named = os.environ.get("NOPEEK_ISOLATION")
     data = _graded(home, (named,) if named else ISOLATIONS)
-    write_whole(home / "results" / "results.json", data)
+    write_whole(home / "results" / "results.json", [json.dumps(data, indent=1)])
 
 
 if __name__ == "__main__":

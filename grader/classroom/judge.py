@@ -37,6 +37,7 @@ LENGTH = struct.Struct(">Q")
 START_SECONDS = 120.0
 TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
+STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
 
 
@@ -290,13 +291,15 @@ def graded(exam: Exam, submission: Submission) -> Outcome:
 @contextlib.contextmanager
 def _judge_for(exam: Exam) -> Iterator[Judge]:
     """A judge, who is kept afterwards if it still lives."""
+    if _stopped.is_set():  # before another one is started only to be ended
+        raise JudgeRefuses(STOPPED)
     judge = _waiting(exam) or Judge(exam)
     with _lock:
         _busy.add(judge)
     try:
         if _stopped.is_set():
             judge.process.kill()
-            raise JudgeRefuses("grading was stopped")
+            raise JudgeRefuses(STOPPED)
         yield judge
     finally:
         with _lock:

@@ -1,17 +1,11 @@
-"""What grading a class leaves beside the gradebook: tables, and a page for everyone.
-
-Every file is written whole or not at all: beside its place, then moved there.
-"""
+"""What grading a class leaves beside the gradebook: tables, and a page for everyone."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 from grader.building import stub
 from grader.classroom.gradebook import Gradebook
@@ -21,29 +15,13 @@ from grader.classroom.summary import Summary
 from grader.exports.changes import changes
 from grader.exports.grades import grades
 from grader.exports.options import Options
+from grader.files import write_whole
 from grader.names import safe_name
 from grader.page import feedback
 from grader.records import Alike, Graded
 from grader.registry import ROOT, Registry
 
 MAX_COMPARED = 2000  # which takes minutes
-
-
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[IO[str]]:
-    """A file that takes its place when the block has ended well."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            yield file
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _write(path: Path, pieces: Iterable[str]) -> None:
-    with _whole(path) as file:
-        file.writelines(pieces)
 
 
 def publish(
@@ -54,8 +32,8 @@ def publish(
     say: is told what takes long, and what is left out.
     """
     steps = tuple(step.id for step in registry.steps)
-    _write(out / "grades.csv", grades(book.graded(run), Options(steps)))
-    _write(out / "changes.csv", changes(book.changes(run)))
+    write_whole(out / "grades.csv", grades(book.graded(run), Options(steps)))
+    write_whole(out / "changes.csv", changes(book.changes(run)))
     summary = Summary()
     for folder in ("reports", "feedback"):
         (out / folder).mkdir(exist_ok=True)
@@ -64,16 +42,16 @@ def publish(
         _one_student(graded, out)
     _sweep(out, {row.file for row in summary.rows})
     found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
-    _write(out / "index.html", class_page(summary, found))
+    write_whole(out / "index.html", class_page(summary, found))
 
 
 def _one_student(graded: Graded, out: Path) -> None:
     name = safe_name(graded.student)
-    _write(out / "feedback" / f"{name}.html", [feedback(graded)])
+    write_whole(out / "feedback" / f"{name}.html", [feedback(graded)])
     if graded.report is not None:
         # With indent, json uses an encoder that takes many times as long.
         text = json.dumps(graded.report.to_dict(), allow_nan=False)
-        _write(out / "reports" / f"{name}.json", [text, "\n"])
+        write_whole(out / "reports" / f"{name}.json", [text, "\n"])
 
 
 def _sweep(out: Path, names: set[str]) -> None:

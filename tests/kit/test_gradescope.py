@@ -12,6 +12,7 @@ import pytest
 
 from grader.classroom import gradescope
 from grader.classroom.gradescope import autograder
+from grader.files import write_whole
 
 from .conftest import ROOT
 
@@ -157,6 +158,6 @@ def test_student_without_a_name_is_a_submission(home, text):
 def test_result_is_replaced_whole(tmp_path):
     path = tmp_path / "results.json"
     path.write_text("old", encoding="utf-8")
-    gradescope.write_whole(path, {"score": 1})
+    write_whole(path, [json.dumps({"score": 1})])
     assert json.loads(path.read_text(encoding="utf-8")) == {"score": 1}
     assert [entry.name for entry in tmp_path.iterdir()] == ["results.json"]

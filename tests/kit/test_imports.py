@@ -8,7 +8,7 @@ import pytest
 from .conftest import ROOT
 
 LAYERS = [
-    {"records", "plain", "names"},
+    {"records", "plain", "names", "files"},
     {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"properties", "crashes"},

@@ -138,6 +138,14 @@ def test_stopping_ends_judges_at_work(monkeypatch):
     assert raised == ["grading was stopped"]
 
 
+def test_no_judge_is_started_after_the_stop(monkeypatch):
+    monkeypatch.setattr(judge, "_stopped", threading.Event())
+    judge.stop()
+    monkeypatch.setattr(judge, "Judge", None)  # to be called by nobody
+    with pytest.raises(JudgeRefuses, match="grading was stopped"):
+        judge.graded(EXAM, right())
+
+
 def test_digest_of_the_kit_is_the_same_each_time():
     kit_digest.cache_clear()
     assert kit_digest() == EXAM.kit
