@@ -14,6 +14,8 @@ def _plain(value: Any) -> Any:
     """The value without how its arrays lie in memory."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
     return getattr(value, "array", value)
 
 

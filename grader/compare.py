@@ -133,14 +133,28 @@ def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> 
 
 
 def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
-    """All arrays among the arguments, those in dicts under their own names; scalars too."""
+    """All arrays among the arguments, those in a dict under their own names; scalars too.
+
+    Deeper ones have the way to them in their names: `blocks[0].ln_1.gain`.
+    """
     found: list[Array] = []
     for name, value in arguments.items():
         if isinstance(value, dict):
-            found += shown_inputs(value)
+            found += shown_inputs(_leaves(value))
         elif value is not None and (array := as_array(value)) is not None:
             found.append(shown(name, array))
     return tuple(found)
+
+
+def _leaves(value: Any, name: str = "") -> dict[str, Any]:
+    """All that is in a nest of dicts and lists, by the way to it."""
+    if isinstance(value, dict):
+        parts = {f"{name}.{key}" if name else str(key): item for key, item in value.items()}
+    elif isinstance(value, (list, tuple)):
+        parts = {f"{name}[{number}]": item for number, item in enumerate(value)}
+    else:
+        return {name: value}
+    return {way: leaf for key, item in parts.items() for way, leaf in _leaves(item, key).items()}
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

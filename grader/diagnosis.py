@@ -291,6 +291,8 @@ def _single(value: Any) -> bool:
     """Whether there are float32 numbers in it: they give float32 results."""
     if isinstance(value, dict):
         return any(map(_single, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_single, value))
     array = value.array if isinstance(value, (Laid, Counted)) else value
     return isinstance(array, np.ndarray) and array.dtype == np.float32
 

@@ -205,4 +205,6 @@ def _locked(value: object) -> bool:
     """Whether it is, or holds, an array that cannot be written."""
     if isinstance(value, dict):
         return any(map(_locked, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_locked, value))
     return isinstance(value, Laid) and not value.writable

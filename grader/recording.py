@@ -23,6 +23,8 @@ def _plain(value: Any) -> Any:
         return value.array
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
     return value
 
 

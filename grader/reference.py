@@ -1,4 +1,4 @@
-"""The torch reference of Part I: what every step of the contract computes, in float64.
+"""The torch reference: what every step of the contract computes, in float64.
 
 The only module of the project that imports torch. Arguments are NumPy arrays (or None, numbers,
 dicts of arrays), never modified; results are new NumPy arrays, or a Python float where the contract
@@ -8,7 +8,7 @@ a comment says so.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -248,15 +248,196 @@ def generate(
     u: ArrayLike | None = None,
 ) -> Ids:
     """A full forward pass for every token and no cache: a second opinion on the cached route."""
-    tokens, t_max = _ids(prompt), len(params["position"])
+
+    def logits(tokens: Array) -> Floats:
+        return next_token_logits(tokens, params)
+
+    return _continued(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
+
+
+def _continued(
+    prompt: Array,
+    n_new: int,
+    logits_of: Callable[[Array], Floats],
+    t_max: int,
+    sampling: tuple[float, int | None, ArrayLike | None],
+) -> Ids:
+    tokens, (temperature, top_k, u) = _ids(prompt), sampling
     total = tokens.shape[-1] + n_new
     if total > t_max:
         raise ValueError(f"prompt and n_new make {total} tokens, more than T_max, which is {t_max}")
     if temperature > 0 and u is None:
         raise ValueError("u is needed at a temperature above 0")
     for step in range(n_new):
-        logits = next_token_logits(_array(tokens), params)[..., -1, :]
+        logits = logits_of(_array(tokens))[..., -1, :]
         draw = None if u is None else np.asarray(u)[..., step]
         chosen = _ids(sample_token(logits, draw, temperature, top_k))
         tokens = torch.cat([tokens, chosen.unsqueeze(-1)], dim=-1)
     return _array(tokens)
+
+
+def split_heads(x: Array, n_heads: int) -> Floats:
+    """`torch.reshape` of the features, the heads then moved in front of time."""
+    d_model = np.shape(x)[-1]
+    if d_model % n_heads:
+        raise ValueError(f"d_model is {d_model}, which n_heads, {n_heads}, does not divide")
+    heads = _floats(x).reshape(*np.shape(x)[:-1], n_heads, d_model // n_heads)
+    return _array(heads.transpose(-3, -2))
+
+
+def merge_heads(x: Array) -> Floats:
+    """`torch.flatten` of the heads' features, side by side again."""
+    return _array(_floats(x).transpose(-3, -2).flatten(-2))
+
+
+def multi_head_attention(
+    x: Array, params: Params, n_heads: int, mask: Array | None = None
+) -> Floats:
+    """`cross_attention` of x with itself."""
+    return cross_attention(x, x, params, n_heads, mask)
+
+
+def cross_attention(
+    x: Array, memory: Array, params: Params, n_heads: int, memory_mask: Array | None = None
+) -> Floats:
+    """`F.multi_head_attention_forward`, the function inside `nn.MultiheadAttention`.
+
+    There True forbids, there is one batch axis, behind time, and weights are (d_out, d_in). A query
+    that may attend to nothing, NaN or 0 in torch, has an output of 0, which `b_o` is added to.
+    """
+    queries, keys = _floats(x), _floats(memory)
+    batch = np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
+    (t_q, d_model), t_k = queries.shape[-2:], keys.shape[-2]
+    if d_model % n_heads:
+        raise ValueError(f"d_model is {d_model}, which n_heads, {n_heads}, does not divide")
+    queries = queries.expand(*batch, t_q, d_model).reshape(-1, t_q, d_model).transpose(0, 1)
+    keys = keys.expand(*batch, t_k, d_model).reshape(-1, t_k, d_model).transpose(0, 1)
+    allowed = _bools(True if memory_mask is None else memory_mask).expand(*batch, t_q, t_k)
+    allowed = allowed.reshape(-1, t_q, t_k)
+    matrices = {name: _floats(params[f"w_{name}"]).T for name in "qkvo"}
+    offsets = {name: _floats(params[f"b_{name}"]) for name in "qkvo"}
+    output, _ = F.multi_head_attention_forward(
+        *(queries, keys, keys, d_model, n_heads),
+        in_proj_weight=None,
+        in_proj_bias=torch.cat([offsets[name] for name in "qkv"]),
+        bias_k=None,
+        bias_v=None,
+        add_zero_attn=False,
+        dropout_p=0.0,
+        out_proj_weight=matrices["o"],
+        out_proj_bias=offsets["o"],
+        training=False,
+        attn_mask=~allowed.repeat_interleave(n_heads, dim=0),
+        need_weights=False,
+        use_separate_proj_weight=True,
+        q_proj_weight=matrices["q"],
+        k_proj_weight=matrices["k"],
+        v_proj_weight=matrices["v"],
+    )
+    blocked = ~allowed.any(dim=-1, keepdim=True)
+    output = torch.where(blocked, offsets["o"], output.transpose(0, 1))
+    return _array(output.reshape(*batch, t_q, d_model))
+
+
+def shift_right(tokens: Array, start_id: int) -> Ids:
+    """`F.pad` with the start token on the left, and the last token cut off."""
+    return _array(F.pad(_ids(tokens), (1, -1), value=start_id))
+
+
+def layer_norm(x: Array, gain: Array, bias: Array, eps: float = 1e-5) -> Floats:
+    """`F.layer_norm` over the last axis."""
+    values = _floats(x)
+    return _array(F.layer_norm(values, values.shape[-1:], _floats(gain), _floats(bias), eps))
+
+
+def gelu(x: Array) -> Floats:
+    """`F.gelu` in its tanh form; torch's default is the exact one, with erf."""
+    return _array(F.gelu(_floats(x), approximate="tanh"))
+
+
+def feed_forward(x: Array, params: Params) -> Floats:
+    """`F.linear`, `F.gelu`, `F.linear`."""
+    hidden = gelu(linear(x, params["w_in"], params["b_in"]))
+    return linear(hidden, params["w_out"], params["b_out"])
+
+
+def _normed(x: Array, params: Params) -> Floats:
+    return layer_norm(x, params["gain"], params["bias"])
+
+
+def decoder_block(x: Array, params: Mapping[str, Params], n_heads: int, mask: Array) -> Floats:
+    """Pre-norm, as in GPT-2: each half reads the normalised stream and is added to the stream."""
+    normed = _normed(x, params["ln_1"])
+    middle = np.add(x, multi_head_attention(normed, params["attention"], n_heads, mask))
+    normed = _normed(middle, params["ln_2"])
+    return np.asarray(np.add(middle, feed_forward(normed, params["feed_forward"])))
+
+
+def decoder_logits(
+    tokens: Array, params: Mapping[str, Any], n_heads: int, padding: Array | None = None
+) -> Floats:
+    """Embeddings, the blocks under one mask, the last norm, and the embedding as output head."""
+    ids, position = _ids(tokens), _floats(params["position"])
+    length, t_max = ids.shape[-1], len(position)
+    if length > t_max:
+        raise ValueError(f"tokens has {length} positions, more than T_max, which is {t_max}")
+    mask = causal_mask(length)
+    if padding is not None:
+        mask = _array(torch.logical_and(_bools(mask), _bools(padding)))
+    embedding = _floats(params["embedding"])
+    x = _array(F.embedding(ids, embedding) + position[:length])
+    for block in params["blocks"]:
+        x = decoder_block(x, block, n_heads, mask)
+    return linear(_normed(x, params["ln_f"]), _array(embedding.T))
+
+
+def new_decoder_cache(n_layers: int) -> Ids | None:
+    """The tokens so far: none. All else is computed again, as a second opinion on a cache."""
+    return None
+
+
+def decoder_step(
+    tokens_new: Array, cache: Ids | None, params: Mapping[str, Any], n_heads: int
+) -> tuple[Floats, Ids]:
+    """`decoder_logits` over all tokens so far, of which the last rows are kept."""
+    new = np.asarray(tokens_new)
+    tokens = new if cache is None else np.concatenate([cache, new], axis=-1)
+    return decoder_logits(tokens, params, n_heads)[..., -new.shape[-1] :, :], tokens
+
+
+def decoder_generate(
+    prompt: Array,
+    n_new: int,
+    params: Mapping[str, Any],
+    n_heads: int,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    u: ArrayLike | None = None,
+) -> Ids:
+    """As `generate`: a full forward pass for every token and no cache."""
+
+    def logits(tokens: Array) -> Floats:
+        return decoder_logits(tokens, params, n_heads)
+
+    return _continued(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
+
+
+def mask_tokens(
+    tokens: Array,
+    select: Array,
+    replace: Array,
+    random_ids: Array,
+    mask_id: int,
+    rate: float = 0.15,
+) -> tuple[Ids, Ids]:
+    """`torch.where` three times: who is chosen, who is hidden, who is replaced."""
+    ids, chance = _ids(tokens), _floats(replace)
+    chosen = _floats(select) < rate
+    changed = torch.where(chance < 0.8, torch.full_like(ids, mask_id), _ids(random_ids))
+    corrupted = torch.where(chosen & (chance < 0.9), changed, ids)
+    return _array(corrupted), _array(ids.masked_fill(~chosen, -100))
+
+
+def masked_lm_loss(logits: Array, targets: Array) -> float:
+    """`F.cross_entropy`, whose `ignore_index` is -100 unless told otherwise."""
+    return cross_entropy(logits, targets, -100)

@@ -116,6 +116,8 @@ def refilled(old, new):
         return old
     if isinstance(old, dict):
         return {key: refilled(old.get(key), value) for key, value in new.items()}
+    if isinstance(old, list):
+        return [refilled(*pair) for pair in zip(old, new)]
     return new
 
 
@@ -129,6 +131,9 @@ def untouched(expected, got):
             and expected.keys() == got.keys()
             and all(untouched(value, got[key]) for key, value in expected.items())
         )
+    if isinstance(expected, list):
+        alike = isinstance(got, list) and len(got) == len(expected)
+        return alike and all(map(untouched, expected, got))
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from grader.compare import Broken
 from grader.laws.cases import Case
@@ -20,14 +21,12 @@ def work_is_linear(
 ) -> None:
     """Projection work, counted in the worker, grows with the number of tokens, not its square.
 
-    cases: the same problem at growing lengths; weights: which arrays among `params` count.
+    cases: the same problem at growing lengths; weights: which arrays in `params`, at any depth of
+    it, count.
     """
     counts = []
     for case in cases:
-        params = {
-            name: Counted(array) if name in weights else array
-            for name, array in case.arguments["params"].items()
-        }
+        params = _counting(case.arguments["params"], weights)
         answer = function.answer(**{**case.arguments, "params": params})
         counts.append((tokens(case), answer.products))
     (few, least), (many, most) = counts[0], counts[-1]
@@ -37,3 +36,15 @@ def work_is_linear(
             f"{because} The work of projecting grew {most / least:.1f} times "
             f"when the text grew {many / few:.1f} times."
         )
+
+
+def _counting(params: Any, weights: Sequence[str]) -> Any:
+    """The same nest of dicts and lists, in which the arrays of these names count."""
+    if isinstance(params, list):
+        return [_counting(item, weights) for item in params]
+    if not isinstance(params, dict):
+        return params
+    return {
+        name: Counted(value) if name in weights else _counting(value, weights)
+        for name, value in params.items()
+    }
