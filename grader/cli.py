@@ -95,7 +95,7 @@ def check(
     """Judges the steps named, or all, and shows the first that needs work."""
     registry = registry_module.load()
     steps = steps_named(registry, step)
-    report, printer = _judge(registry, steps, submission, suite, seed, isolation, _row)
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, _overview(steps))
     if json_file is not None:
         _write_json(json_file, report)
     if html_file is not None:
@@ -108,6 +108,25 @@ def _row(printer: Printer) -> Callable[[StepVerdict], None]:
     from grader.terminal import numbered
 
     return lambda verdict: printer.step_row(numbered(verdict), verdict)
+
+
+def _overview(
+    steps: tuple[Step, ...],
+) -> Callable[[Printer], Callable[[StepVerdict], None]]:
+    """A row for each step, and one for a whole later part that was not begun."""
+    registry = registry_module.load()
+    later = {
+        f"{part.name}: {part.title}": [step.id for step in registry.of(part)]
+        for part in registry.parts
+        if part.number > steps[0].part and set(registry.of(part)) <= set(steps)
+    }
+
+    def overview(printer: Printer) -> Callable[[StepVerdict], None]:
+        from grader.terminal import Overview
+
+        return Overview(printer, later)
+
+    return overview
 
 
 def _heading(printer: Printer, suite: str, folder: Path) -> None:

@@ -30,7 +30,7 @@ def need_torch() -> None:
 def steps_named(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
     """The steps of these names, all if there are none; Problem if there is no such step."""
     try:
-        found = [registry.find(name) for name in names]
+        found = [step for name in names for step in registry.chosen(name)]
     except ValueError as error:
         raise Problem(str(error)) from None
     return tuple(step for step in registry.steps if step in found) or registry.steps

@@ -86,6 +86,19 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Steps that belong together: those whose `part` is its number."""
+
+    number: int
+    title: str
+
+    @property
+    def name(self) -> str:
+        """`Part II`."""
+        return f"Part {'I' * self.number}"
+
+
+@dataclass(frozen=True)
 class Limits:
     """What a call, a step and a submission may take.
 
@@ -102,10 +115,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Registry:
-    """All steps in order, and the limits."""
+    """All steps in order, the limits, and the parts that the steps make up."""
 
     steps: tuple[Step, ...]
     limits: Limits
+    parts: tuple[Part, ...]
+
+    def of(self, part: Part) -> tuple[Step, ...]:
+        """The steps of that part."""
+        return tuple(step for step in self.steps if step.part == part.number)
+
+    def chosen(self, name: str) -> tuple[Step, ...]:
+        """The steps of `part2`, or the one step that `find` finds."""
+        match = re.fullmatch(r"part(\d+)", name.strip().lower())
+        for part in self.parts:
+            if match and part.number == int(match[1]):
+                return self.of(part)
+        return (self.find(name),)
 
     def find(self, name: str) -> Step:
         """The step called `3`, `03`, `step03` or `step03_mask`; ValueError if there is none."""
@@ -115,7 +141,7 @@ class Registry:
             if step.id == wanted or (match and step.number == int(match[1])):
                 return step
         known = f"1 to {self.steps[-1].number}"
-        raise ValueError(f"there is no step {name!r}: name one of {known}, or a file's name")
+        raise ValueError(f"there is no step {name!r}: name one of {known}, part1, or a file's name")
 
     def before(self, step: Step) -> tuple[Step, ...]:
         """The steps that come before this one, which it may import."""
@@ -146,4 +172,5 @@ def load(path: Path = PACKAGE / "registry.toml") -> Registry:
         )
         for entry in data["step"]
     )
-    return Registry(steps, Limits(**data["limits"]))
+    parts = tuple(Part(**entry) for entry in data["part"])
+    return Registry(steps, Limits(**data["limits"]), parts)

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import click
@@ -15,7 +16,7 @@ from grader.records import Report, Status, StepVerdict
 from grader.screen import SIGNS, composed
 from grader.sheet import WIDTH, Sheet, clean
 
-__all__ = ["Printer", "clean", "first_to_do", "numbered"]
+__all__ = ["Overview", "Printer", "clean", "first_to_do", "numbered"]
 
 SCREEN = 45  # rows of what one command prints, so that nothing has to be scrolled for
 NEXT = 3  # rows that are left for what to do next
@@ -74,6 +75,13 @@ class Printer:
         points = f"{step.points:g}/{step.max_points:g}"
         self.row(f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}{note}", style)
 
+    def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
+        """One line for steps of which none was attempted."""
+        sign, word, style = SIGNS[Status.NOT_ATTEMPTED]
+        numbers = f"{numbered(steps[0])}-{numbered(steps[-1])}"
+        points = f"0/{sum(step.max_points for step in steps):g}"
+        self.row(f" {sign} {numbers:>4} {title:<19} {word:<14} {points:>10}", style)
+
     def total(self, report: Report) -> None:
         """The bar under the overview."""
         done = report.score / report.max_score if report.max_score else 0.0
@@ -86,6 +94,37 @@ class Printer:
         """What is wrong in one step, in what is left of the screen."""
         room = max(SCREEN - NEXT - self.rows, LEAST)
         self.sheet(composed(number, step, room, self.width, plain=self.plain))
+
+
+class Overview:
+    """Prints a line for each step as it is judged.
+
+    later: the parts that come after the first, each with its title and its steps: one line for a
+    part of which nothing was attempted.
+    """
+
+    def __init__(self, printer: Printer, later: Mapping[str, Collection[str]]) -> None:
+        self.printer = printer
+        self.later = later
+        self.begun = {""}
+        self.held: list[StepVerdict] = []
+
+    def __call__(self, verdict: StepVerdict) -> None:
+        """Prints the step's line, or holds it back while its part has not been begun."""
+        title = next((t for t, steps in self.later.items() if verdict.step in steps), "")
+        self.held.append(verdict)
+        if verdict.status is not Status.NOT_ATTEMPTED or verdict.message:
+            self.begun.add(title)
+        if title in self.begun:
+            self._rows()
+        elif len(self.held) == len(self.later[title]):
+            self.printer.part_row(title, self.held)
+            self.held = []
+
+    def _rows(self) -> None:
+        for verdict in self.held:
+            self.printer.step_row(numbered(verdict), verdict)
+        self.held = []
 
 
 def first_to_do(report: Report) -> StepVerdict | None:

@@ -20,6 +20,22 @@ def test_find_says_which_steps_there_are(steps, name):
         steps.find(name)
 
 
+def test_chosen_takes_a_whole_part(steps):
+    assert [step.number for step in steps.chosen("part1")] == list(range(1, 9))
+    assert steps.chosen("part2") == steps.steps[8:]
+    assert steps.chosen("3") == (steps.find("3"),)
+
+
+@pytest.mark.parametrize("name", ["part3", "part", "part0"])
+def test_chosen_says_which_steps_there_are(steps, name):
+    with pytest.raises(ValueError, match=r"there is no step 'part.*name one of 1 to \d+, part1"):
+        steps.chosen(name)
+
+
+def test_every_step_is_in_a_part(steps):
+    assert [step for part in steps.parts for step in steps.of(part)] == list(steps.steps)
+
+
 def test_steps_are_numbered_in_order():
     assert [step.number for step in STEPS] == list(range(1, len(STEPS) + 1))
 
