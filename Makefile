@@ -8,17 +8,18 @@ SEED ?=
 SUBMISSION ?=
 SUBMISSIONS ?=
 OUT ?= graded
+RELEASE ?= release
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
 BENCH ?= bench sandboxes where_time_goes coordinator classes
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam grade proof causes build test lint bench setup clean
+.PHONY: check watch list hint reset exam grade release proof causes build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -42,6 +43,9 @@ exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fr
 grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" --out "$(OUT)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
+
+release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps
+	@$(RUN) release $(STEP) --out "$(RELEASE)"
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)

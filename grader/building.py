@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.given import VALUES
 from grader.records import Status
-from grader.registry import ROOT, Registry, Step
+from grader.registry import PACKAGE, ROOT, Registry, Step
 
 EXERCISES = ROOT / "exercises"
 BUILT = EXERCISES / ".built.json"  # hashes of the stubs as they were built
@@ -111,10 +111,17 @@ def _keep_aside(path: Path) -> Path | None:
     return path.rename(free)
 
 
+def _stub_of(step: Step) -> str:
+    """The stub, as it can be made here; a student's bundle has it ready."""
+    ready = PACKAGE / "stubs" / step.filename
+    path = ready if ready.is_file() else ROOT / "solutions" / step.filename
+    return stub(path.read_text(encoding="utf-8"))
+
+
 def reset(step: Step) -> Path | None:
     """Puts the stub back; where the old file is now, None if it was the stub or not there."""
     path = EXERCISES / step.filename
-    text = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+    text = _stub_of(step)
     if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
         return None
     kept = _keep_aside(path)

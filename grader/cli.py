@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
+import importlib.util
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from grader import registry as registry_module
-from grader.problem import Problem, need_torch, steps_named
-from grader.registry import ROOT, Limits, Registry, Step
+from grader.hosting import hosts
+from grader.problem import HIDDEN, Problem, need_hidden, steps_named
+from grader.registry import ROOT, Registry, Step
 
 if TYPE_CHECKING:
     from grader.grading import Grader
     from grader.records import Report, StepVerdict
-    from grader.sandbox import Host, Isolation
     from grader.submission import Submission
     from grader.terminal import Printer
 
@@ -32,19 +32,25 @@ class _Later(click.Group):
     """Commands whose modules are imported when they are asked for: a student's never are."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *LATER])
+        return sorted([*super().list_commands(ctx), *filter(self._is_here, LATER)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in LATER:
+        if not self._is_here(cmd_name):
             return super().get_command(ctx, cmd_name)
         command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
         return command
 
+    def _is_here(self, name: str) -> bool:
+        """Whether it is such a command, and the kit is not a student's bundle, which lacks some."""
+        return name in LATER and importlib.util.find_spec(LATER[name]) is not None
+
 
 LATER = {
+    "build": "grader.cli_authors",
+    "proof": "grader.cli_authors",
     "grade": "grader.cli_grade",
     "export": "grader.cli_reports",
-    "release": "grader.cli_reports",
+    "release": "grader.cli_release",
 }
 
 
@@ -140,31 +146,6 @@ def _shown(path: Path) -> str:
     return f"{path}{os.sep if path.is_dir() else ''}"
 
 
-def _isolated(name: str, limits: Limits) -> Isolation:
-    """One's own code needs no sandbox; one that is asked for is probed first."""
-    if name in ("auto", "process"):
-        from grader.sandbox import Process
-
-        return Process()
-    from grader.probe import isolation_for_grading
-
-    return isolation_for_grading(name, limits)
-
-
-@contextlib.contextmanager
-def _hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
-    """Hosts for workers. Entered first of all: NumPy loads in them while the rest loads here."""
-    from grader import sandbox
-
-    try:
-        with contextlib.ExitStack() as stack:
-            isolated = _isolated(isolation, registry.limits)
-            start = functools.partial(sandbox.host, isolated, registry.limits)
-            yield [stack.enter_context(start()) for _ in range(count)]
-    except (sandbox.SandboxError, registry_module.KitError) as error:
-        raise Problem(str(error)) from None
-
-
 def _judge(
     registry: Registry,
     steps: tuple[Step, ...],
@@ -176,11 +157,11 @@ def _judge(
 ) -> tuple[Report, Printer]:
     """The report on a folder. on_step: makes what is called with every verdict."""
     if suite == "hidden":
-        need_torch()
+        need_hidden()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
     submission = _submitted(folder, registry)
-    with _hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
+    with hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
         from grader import grading, terminal
 
         printer = terminal.Printer()
@@ -245,7 +226,8 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
     printer.total(report)
     todo = terminal.first_to_do(report)
     if todo is None:
-        printer.line(f"\nAll of it holds. {NEXT_AFTER_ALL[suite]}")
+        after = NEXT_AFTER_ALL[suite] if HIDDEN.is_dir() else ""
+        printer.line(f"\nAll of it holds. {after}".rstrip(" "))
         return
     number = terminal.numbered(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
@@ -265,8 +247,8 @@ def watch(submission: Path, suite: str) -> None:
     """The same on every save, at once: the step that was saved, then the rest if it passes."""
     registry = registry_module.load()
     if suite == "hidden":
-        need_torch()
-    with _hosts(registry, "auto", 1) as (host,):
+        need_hidden()
+    with hosts(registry, "auto", 1) as (host,):
         from grader import grading, terminal
 
         printer = terminal.Printer()
@@ -369,86 +351,6 @@ def reset(step: str) -> None:
     click.echo(f"exercises/{found.filename} is the stub again.")
     if kept is not None:
         click.echo(f"Your file is kept as exercises/{kept.name}.")
-
-
-@cli.command()
-def build() -> None:
-    """Generates the stubs and the visible checks' stored results from the solutions."""
-    from grader import building
-
-    need_torch()
-    try:
-        written = building.build(registry_module.load())
-    except (building.BuildError, registry_module.KitError) as error:
-        raise Problem(str(error)) from None
-    for path in written:
-        click.echo(f"wrote {path.relative_to(ROOT)}")
-    if not written:
-        click.echo("everything is up to date")
-
-
-@cli.command()
-@click.argument("step", nargs=-1)
-@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
-@click.option("--all", "everything", is_flag=True, help="A line for each, not only the failures.")
-@click.option("--causes", is_flag=True, help="The figures of the diagnosis instead.")
-def proof(
-    step: tuple[str, ...], suite: str, seed: int | None, everything: bool, causes: bool
-) -> None:
-    """Shows that the checks work: known mistakes are rejected, fair variants accepted."""
-    from grader import grading, proof, terminal
-
-    registry = registry_module.load()
-    steps = steps_named(registry, step)
-    if suite == "hidden":
-        need_torch()
-    seed = grading.fresh_seed() if seed is None else seed
-    printer = terminal.Printer()
-    if causes:
-        need_torch()
-        sys.exit(0 if _causes(printer, steps, suite, seed) else 1)
-
-    def show(finding: proof.Finding) -> None:
-        if everything or not finding.ok:
-            printer.line(proof.line(finding))
-
-    good = True
-    printer.line(proof.HEADER)
-    with _hosts(registry, "auto", 1) as (host,):
-        for chosen in steps:
-            findings = proof.prove(registry, host, suite, seed, [chosen], show)
-            printer.line(proof.row(chosen, findings))
-            good = good and all(finding.ok for finding in findings)
-    printer.line()
-    printer.line(f"{suite} checks, seed {seed}")
-    sys.exit(0 if good else 1)
-
-
-def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) -> bool:
-    """Prints the figures of the diagnosis as they come; whether they are as promised."""
-    from grader import figures
-
-    known: dict[str, list[figures.Figures]] = {}
-    good = True
-    try:
-        for title, found in figures.all_figures(steps, suite, seed, os.cpu_count() or 1):
-            if title not in known:
-                printer.line(f"\n{title}", "bold")
-                printer.row(figures.HEADER)
-            mine = known.setdefault(title, [])
-            if found.title == "fair variants":
-                mine = [figures.total(mine)]
-                printer.row(mine[0].row)
-            for line in filter(None, map(figures.told, found.outcomes)):
-                printer.line(line)
-            printer.row(found.row)
-            known[title].append(found)
-            good = good and found.kept
-    except KeyboardInterrupt:
-        raise Problem("stopped before the end") from None
-    printer.line(f"\n{figures.LEGEND}\n\n{suite} checks, seed {seed}")
-    return good
 
 
 def main() -> None:

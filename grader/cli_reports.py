@@ -1,4 +1,4 @@
-"""The commands that hand results on: `export`, and `release` of an autograder."""
+"""The command that hands results on: `export`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from grader.records import Graded
 SHOWN = 20  # names of a list on the terminal
 INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
 OUT = "Where to write: a file, or a folder."
-ZIP = "The zip to write."
 
 
 def _students(heading: str, students: tuple[str, ...]) -> None:
@@ -140,22 +139,3 @@ def export(
         _write(FORMATS[format_], class_, options, own, out)
     except OSError as error:
         _unwritable(error)
-
-
-@click.command("release")
-@click.argument("step", nargs=-1)
-@click.option("--gradescope", type=click.Path(path_type=Path), required=True, help=ZIP)
-def release(step: tuple[str, ...], gradescope: Path) -> None:
-    """Writes a Gradescope autograder for the steps named, or all. It holds the hidden checks."""
-    from grader.classroom.gradescope import autograder
-
-    registry = registry_module.load()
-    try:
-        named = [found for name in step for found in registry.chosen(name)]
-        steps = [step.id for step in named or registry.steps]
-        gradescope.write_bytes(autograder(steps))
-    except ValueError as error:
-        raise Problem(str(error)) from None
-    except OSError as error:
-        _unwritable(error)
-    click.echo(f"wrote {gradescope}: upload it to Gradescope, and give it to no student")

@@ -250,7 +250,7 @@ def _record(call: Call) -> dict[str, Any]:
         "function": call.function,
         "args": [_marked(value) for value in call.args],
         "kwargs": dict(call.kwargs),
-        "tolerance": SINGLE if any(map(_single, [*call.args, *call.kwargs.values()])) else DOUBLE,
+        "tolerance": SINGLE if holds_single(call) else DOUBLE,
         **{name: _left(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
@@ -297,6 +297,18 @@ def _single(value: Any) -> bool:
     return isinstance(array, np.ndarray) and array.dtype == np.float32
 
 
+def holds_single(call: Call) -> bool:
+    """Whether there are float32 numbers among its arguments."""
+    return any(map(_single, [*call.args, *call.kwargs.values()]))
+
+
+def writes_into(log: Log, check: str) -> Diagnosis | None:
+    """The diagnosis of code that failed on an array that cannot be written."""
+    last = log.of(check)[-1:]
+    failed = last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text
+    return WRITES if failed else None
+
+
 def diagnose(
     library: Library, step: Step, function: str, log: Log, check: str, named: list[Cause]
 ) -> Diagnosis | None:
@@ -306,16 +318,15 @@ def diagnose(
     """
     if step.id not in library.right or not log.whole:
         return None  # what little is left of the calls could be anybody's
-    last = log.of(check)[-1:]
-    if last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text:
-        return WRITES
+    if (found := writes_into(log, check)) is not None:
+        return found
     for causes in library.causes(step, function, named):
         try:
             span = log.spans.get(check, (0, 0))
-            found = library.explaining(step, function, causes, log.calls, span) if causes else []
+            fits = library.explaining(step, function, causes, log.calls, span) if causes else []
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
-        if found:
-            named.append(found[0])
-            return found[0].diagnosis
+        if fits:
+            named.append(fits[0])
+            return fits[0].diagnosis
     return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import messages
+from grader.answers import Answers
 from grader.client import CallFailed, Program, TimedOut
 from grader.diagnosis import Cause, Library, Log, diagnose
 from grader.drawing import with_maps
@@ -54,6 +55,7 @@ class Grader:
         self.thorough = thorough
         self.right = solutions(registry)
         self.library = Library(bench.host, registry, self.right)
+        self.answers = Answers()
         self.slow: set[str] = set()
         """The submission's steps that were too slow, or stand on one: each would be so again."""
 
@@ -74,7 +76,8 @@ class Grader:
         for number, verdict in self._each(submission, steps, second):
             found[number] = verdict
             while len(verdicts) in found:
-                verdicts.append(found[len(verdicts)])
+                verdict = found[len(verdicts)]
+                verdicts.append(self._doubted(submission, verdict, verdicts))
                 on_step(verdicts[-1])
         return Report(
             submission.id,
@@ -136,12 +139,14 @@ class Grader:
         own, message = self._on_own_steps(submission, step, verdicts)
         return _verdict(step, verdicts, own, message)
 
-    def caused(self, submission: Submission, step: Step) -> tuple[list[CheckVerdict], Log]:
+    def caused(
+        self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
+    ) -> tuple[list[CheckVerdict], Log]:
         """The verdicts on a step that can be loaded, with causes and nothing more; and its calls.
 
-        Without causes where the grader is not thorough.
+        Without causes where the grader is not thorough. right: other earlier steps than the kit's.
         """
-        attempt = self._attempt(submission, step, self.right)
+        attempt = self._attempt(submission, step, self.right if right is None else right)
         with self.bench.on(attempt):
             verdicts, log = self.bench.run(step.checks), self.bench.log
         return self._diagnosed(attempt, verdicts, log) if self.thorough else verdicts, log
@@ -156,15 +161,24 @@ class Grader:
         for verdict in verdicts:
             wrong = verdict.status in (Status.FAILED, Status.ERROR)
             if wrong and verdict.function not in causes:
-                causes[verdict.function] = diagnose(
-                    self.library, step, verdict.function, log, verdict.check, named
-                ) or self._properties(attempt, verdict.function)
+                known = self._known(step, verdict, log, named)
+                causes[verdict.function] = known or self._properties(attempt, verdict.function)
         return [
             replace(verdict, diagnosis=causes.get(verdict.function))
             if verdict.status in (Status.FAILED, Status.ERROR)
             else verdict
             for verdict in verdicts
         ]
+
+    def _known(
+        self, step: Step, verdict: CheckVerdict, log: Log, named: list[Cause]
+    ) -> Diagnosis | None:
+        """The known mistake: replayed, or looked up where there is no right code to replay."""
+        if step.id in self.right:
+            return diagnose(self.library, step, verdict.function, log, verdict.check, named)
+        if self.bench.suite == "visible":
+            return self.answers.diagnosis(step, verdict.function, log, verdict.check)
+        return None
 
     def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
         """What can be said of a function's wrong results in all cases of its checks."""
@@ -194,8 +208,8 @@ class Grader:
         """Whether what is right by itself is right on the student's own earlier steps too."""
         passed = {verdict.check for verdict in verdicts if verdict.status is Status.PASSED}
         values = [check for check in step.checks if not check.needs and check.id in passed]
-        if not values:
-            return None, ""
+        if not values or step.id not in self.right:
+            return None, ""  # nothing passed, or it stood on the student's own steps already
         if "exercises" not in submission.sources[step.id]:
             return True, ""  # it cannot import anything of theirs
         source = submission.sources[step.id]
@@ -217,6 +231,22 @@ class Grader:
                 f"It does not work yet on top of your own earlier steps: {', '.join(broken)}."
             )
         return True, ""
+
+    def _doubted(
+        self, submission: Submission, verdict: StepVerdict, before: Sequence[StepVerdict]
+    ) -> StepVerdict:
+        """The verdict, with a word on earlier steps where it may have failed because of them."""
+        source = submission.sources.get(verdict.step, "")
+        wrong = [
+            one.title
+            for one in before
+            if one.step in source and one.status is not Status.PASSED and one.step not in self.right
+        ]
+        written = "raise NotImplementedError" not in source
+        failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
+        if verdict.message or not wrong or not (failed or written):
+            return verdict
+        return replace(verdict, message=messages.stands_on(wrong))
 
     def _unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
         """A step whose code could not be run: all its checks share the reason."""

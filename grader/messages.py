@@ -185,3 +185,12 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
         case Died():
             return f"The process ended while {step.filename} was being imported."
     return f"{step.filename} could not be imported."
+
+
+def stands_on(titles: Sequence[str]) -> str:
+    """What is said of a failed step that was judged on top of the student's own earlier ones."""
+    named = " and ".join(filter(None, [", ".join(titles[:-1]), titles[-1]]))
+    return (
+        f"It was judged on top of your own earlier steps, of which {named} "
+        f"{'is' if len(titles) == 1 else 'are'} not right yet: begin there."
+    )

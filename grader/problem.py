@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from grader.registry import Registry, Step
+from grader.registry import ROOT, Registry, Step
+
+HIDDEN = ROOT / "tests" / "hidden"
 
 
 class Problem(click.ClickException):
@@ -25,6 +27,13 @@ def need_torch() -> None:
 
     if find_spec("torch") is None:
         raise Problem("the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
+
+
+def need_hidden() -> None:
+    """Says why there are no hidden checks, or how to get what they need."""
+    if not HIDDEN.is_dir():
+        raise Problem("the hidden checks are your instructor's: this bundle has the visible ones")
+    need_torch()
 
 
 def steps_named(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:

@@ -157,10 +157,15 @@ def _function(entry: dict[str, Any]) -> Function:
     return Function(entry["name"], tuple(entry["takes"]), tuple(entry["returns"]), checks)
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """What stands in a TOML file."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 @cache
 def load(path: Path = PACKAGE / "registry.toml") -> Registry:
     """The registry in that file, read once."""
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = read_toml(path)
     steps = tuple(
         Step(
             entry["id"],

@@ -11,10 +11,10 @@ from grader.registry import PACKAGE, ROOT
 
 # Changes here change how verdicts are shown, carried or kept, never what they are.
 SHOWS = frozenset(
-    {"cli", "cli_grade", "cli_reports", "problem", "terminal", "page", "grids", "plain", "exports"}
-    | {"files", "screen", "sheet", "matrices", "textmap"}
-    | {"watch", "hints", "building", "recording", "proof", "figures", "naming"}
-    | {"classroom", "version", "__main__", "__init__"}
+    {"cli", "cli_authors", "cli_grade", "cli_release", "cli_reports", "problem", "hosting"}
+    | {"terminal", "page", "grids", "plain", "exports", "files", "screen", "sheet", "matrices"}
+    | {"textmap", "watch", "hints", "building", "recording", "proof", "figures", "naming"}
+    | {"bundle", "classroom", "version", "__main__", "__init__"}
 )
 LIBRARIES = ("numpy", "torch")
 

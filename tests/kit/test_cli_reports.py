@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from grader.classroom.gradebook import Gradebook, Mark
 from grader.classroom.judge import Exam, Outcome
+from grader.cli_release import release
 from grader.cli_reports import export as export_command
-from grader.cli_reports import release
 from grader.names import safe_name
 
 from .classes import not_gradable, right, wrong

@@ -11,14 +11,16 @@ LAYERS = [
     {"records", "plain", "names", "files"},
     {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
-    {"properties", "crashes"},
+    {"properties", "crashes", "answers"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "exports"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
-    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
+    | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
+    | {"answers"},
     {"classroom"},
     {"problem"},
-    {"cli_grade", "cli_reports"},
+    {"hosting", "bundle"},
+    {"cli_authors", "cli_grade", "cli_release", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
@@ -47,7 +49,16 @@ def own(path: Path) -> set[str]:
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
 PACKAGES = sorted(
     path
-    for name in ("classroom", "exports", "intake", "laws", "maps", "properties", "sandbox")
+    for name in (
+        "bundle",
+        "classroom",
+        "exports",
+        "intake",
+        "laws",
+        "maps",
+        "properties",
+        "sandbox",
+    )
     for path in (ROOT / "grader" / name).glob("*.py")
 )
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))

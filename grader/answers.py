@@ -1,0 +1,177 @@
+"""What known mistakes answer, for a kit that must not hold any right code.
+
+A student's bundle has neither solutions nor known mistakes, so there nothing can be replayed. But
+the visible checks ask the same questions of everybody. So what each mistake answers to each of
+them is written down beforehand (`grader.answering`), and a cause is found by looking it up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.client import Raised
+from grader.diagnosis import DOUBLE, SINGLE, Call, Log, holds_single, writes_into
+from grader.protocol import Foreign, Handle
+from grader.records import Diagnosis
+from grader.registry import PACKAGE, Step
+
+ANSWERS = PACKAGE / "answers"
+DIGITS = 10  # that are written down
+OPAQUE = "opaque"
+RIGHT = "right"
+
+
+def told(call: Call) -> list[Any]:
+    """What became of a call, as JSON data: which function, and what it did."""
+    done = {name: call.more[name] for name in ("products",) if call.more.get(name)}
+    after = call.more.get("after")
+    if after is not None:
+        given = [list(call.args), dict(call.kwargs)]
+        done["touched"] = not _same(_plain(given), _plain(after), 0)
+    if isinstance(call.outcome, Raised):
+        return [call.function, {"raised": call.outcome.type}, done]
+    return [call.function, _plain(call.outcome), done]
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON data, with what only student code looks into left out."""
+    match value:
+        case Handle() | Foreign():
+            return OPAQUE
+        case np.ndarray():
+            numbers = [_rounded(number) for number in value.ravel().tolist()]
+            return {"shape": list(value.shape), "kind": value.dtype.kind, "values": numbers}
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float():
+            return _rounded(value)
+    array = getattr(value, "array", None)
+    return value if array is None else _plain(array)
+
+
+def _rounded(number: Any) -> Any:
+    return float(f"{number:.{DIGITS}g}") if isinstance(number, float) else number
+
+
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    """Equal data, but for rounding; a NaN equals a NaN."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            _same(value, other[key], tolerance) for key, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        if len(one) != len(other):
+            return False
+        if one and all(isinstance(item, (int, float)) for item in (*one, *other)):
+            return bool(np.allclose(one, other, tolerance, tolerance, equal_nan=True))
+        return all(_same(*pair, tolerance) for pair in zip(one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return bool(np.isclose(one, other, tolerance, tolerance, equal_nan=True))
+    return bool(one == other)
+
+
+@dataclass(frozen=True)
+class Known:
+    """One mistake: what it says, whose place it takes, and its answers by check and call.
+
+    A call that it answers like right code is not written down again; asked is how many there are.
+    """
+
+    id: str
+    says: str
+    hint: str
+    places: Sequence[str]
+    asked: Mapping[str, int]
+    answers: Mapping[str, Mapping[str, Any]]
+
+    def answer(self, check: str, number: int, right: Sequence[Any]) -> Any:
+        """What it did in that call of the check."""
+        other = self.answers.get(check, {}).get(str(number))
+        return right[number] if other is None and number < len(right) else other
+
+
+@dataclass(frozen=True)
+class Came:
+    """What became of a check's calls, and how near another answer must be to be the same."""
+
+    answers: Sequence[Any]
+    near: Sequence[float]
+
+
+def _near(call: Call) -> float:
+    return SINGLE if holds_single(call) else 10 * DOUBLE
+
+
+@dataclass(frozen=True)
+class Book:
+    """A step's known mistakes, and what right code answers: by check, in the order of the calls."""
+
+    right: Mapping[str, Sequence[Any]]
+    known: Sequence[Known]
+
+    def explaining(
+        self, calls: Mapping[str, Sequence[Call]], function: str, own: Sequence[str]
+    ) -> list[Known]:
+        """The mistakes that answer the function's own checks as they were answered.
+
+        First those in the function itself, and of these what explains most of the other checks.
+        """
+        came = {name: Came(list(map(told, of)), list(map(_near, of))) for name, of in calls.items()}
+        fits = [k for k in self.known if all(self._answers(k, name, came[name]) for name in own)]
+
+        def rank(known: Known) -> tuple[bool, int]:
+            more = sum(self._answers(known, name, came[name]) for name in came)
+            return function not in known.places, -more
+
+        return sorted(fits, key=rank)
+
+    def _answers(self, known: Known, check: str, came: Came) -> bool:
+        if known.asked.get(check) != len(came.answers):
+            return False
+        right = self.right.get(check, ())
+        wanted = [known.answer(check, number, right) for number in range(len(came.answers))]
+        return all(map(_same, wanted, came.answers, came.near))
+
+
+class Answers:
+    """The books of all steps; in a kit without solutions it takes the place of the replay."""
+
+    def __init__(self, folder: Path = ANSWERS) -> None:
+        self.folder = folder
+
+    @cached_property
+    def _books(self) -> dict[str, Book]:
+        return {}
+
+    def _book(self, step: Step) -> Book:
+        if step.id not in self._books:
+            path = self.folder / f"{step.id}.json.gz"
+            empty: dict[str, Any] = {RIGHT: {}, "known": []}
+            data = json.loads(gzip.decompress(path.read_bytes())) if path.is_file() else empty
+            known = [
+                Known(**{**entry, "places": tuple(entry["places"])}) for entry in data["known"]
+            ]
+            self._books[step.id] = Book(data[RIGHT], known)
+        return self._books[step.id]
+
+    def diagnosis(self, step: Step, function: str, log: Log, check: str) -> Diagnosis | None:
+        """The mistake that answered all checks of the function as this code did, if one did."""
+        if not log.whole:
+            return None
+        if (found := writes_into(log, check)) is not None:
+            return found
+        own = [one.id for one in step.function(function).checks if one.id in log.spans]
+        calls = {name: log.of(name) for name in log.spans}
+        for known in self._book(step).explaining(calls, function, own):
+            return Diagnosis(known.id, known.hint, known.says)
+        return None

@@ -1,0 +1,149 @@
+"""What is in the students' bundle, path by path.
+
+No solution, no known mistake, no reference and no hidden check. What known mistakes answer to the
+visible checks is there, as numbers, so that a wrong answer gets its cause all the same.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from grader import __version__
+from grader.building import stub
+from grader.records import Status, StepVerdict
+from grader.registry import PACKAGE, ROOT, Registry, Step, read_toml
+from grader.terminal import Overview, Printer
+
+FILES = PACKAGE / "bundle" / "files"
+MARK = ".nopeek-bundle"
+# Folders and modules of the grader that grade others, hold right code, or make what is given out.
+LEFT_OUT = frozenset(
+    {"mistakes", "classroom", "exports", "autograder", "bundle"}
+    | {"reference", "recording", "proof", "figures", "naming"}
+    | {"cli_authors", "cli_grade", "cli_reports", "cli_release", "overview"}
+)
+KEPT = frozenset({".py", ".html", ".css", ".js", ".ini"})
+
+
+def contents(
+    registry: Registry, steps: Sequence[Step], answers: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The bundle's files for these steps, by path. answers: the book of each step, by its id."""
+    return dict(
+        sorted(
+            [
+                *_exercises(steps),
+                *_notebooks(steps),
+                *_checks(steps),
+                *_grader(steps),
+                *((f"grader/answers/{name}.json.gz", data) for name, data in answers.items()),
+                *_texts(registry, steps),
+            ]
+        )
+    )
+
+
+def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """The stubs twice: to be written in, and for `reset`."""
+    for step in steps:
+        text = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8")).encode()
+        yield f"exercises/{step.filename}", text
+        yield f"grader/stubs/{step.filename}", text
+
+
+def _notebooks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    for step in steps:
+        path = ROOT / "notebooks" / f"{step.id}.ipynb"
+        if path.is_file():
+            yield f"notebooks/{path.name}", path.read_bytes()
+
+
+def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    visible = ROOT / "tests" / "visible"
+    for path in [ROOT / "tests" / "__init__.py", *sorted(visible.glob("*.py"))]:
+        if _wanted(path.stem.removeprefix("test_"), steps):
+            yield path.relative_to(ROOT).as_posix(), path.read_bytes()
+    for step in steps:
+        path = visible / "values" / f"{step.id}.json"
+        yield path.relative_to(ROOT).as_posix(), path.read_bytes()
+
+
+def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(PACKAGE.rglob("*")):
+        inside = path.relative_to(PACKAGE)
+        left_out = inside.parts[0].split(".")[0] in LEFT_OUT
+        if path.suffix in KEPT and not left_out and _wanted(path.stem, steps):
+            yield f"grader/{inside.as_posix()}", path.read_bytes()
+    yield "grader/registry.toml", _registry(steps).encode()
+
+
+def _wanted(stem: str, steps: Sequence[Step]) -> bool:
+    """Whether a file named after a step belongs to one of these; others all do."""
+    return not re.match(r"step\d\d_", stem) or stem in {step.id for step in steps}
+
+
+def _registry(steps: Sequence[Step]) -> str:
+    """The registry's text with only these steps."""
+    head, *entries = re.split(r"(?m)^(?=\[\[step\]\])", _read(PACKAGE / "registry.toml"))
+    ids = {step.id for step in steps}
+    return head + "".join(entry for entry in entries if entry.split('"')[1] in ids)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """What a student reads and runs first."""
+    templates = Environment(
+        loader=FileSystemLoader(FILES), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    told = {
+        "version": __version__,
+        "output": first_output(registry, steps),
+        "steps": steps,
+        "first": steps[0],
+        "notebooks": any(True for _ in _notebooks(steps)),
+        **_needed(),
+    }
+    for path in sorted(FILES.glob("*.jinja")):
+        name = path.stem.replace("dot-", ".")
+        newline = "\r\n" if name.endswith(".cmd") else "\n"
+        text = templates.get_template(path.name).render(told)
+        yield name, text.replace("\n", newline).encode()
+    yield "LICENSE", (ROOT / "LICENSE").read_bytes()
+    yield MARK, b""
+
+
+def _needed() -> dict[str, list[str]]:
+    """What the kit itself needs for checks and for notebooks, as lines of TOML."""
+    project = read_toml(ROOT / "pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    return {
+        "dependencies": [json.dumps(line) for line in project["dependencies"]],
+        "lab": [json.dumps(line) for line in extras.get("lab", [])],
+    }
+
+
+def first_output(registry: Registry, steps: Sequence[Step]) -> str:
+    """What `make check` says of stubs: computed, so that what students read of it is true."""
+    text = io.StringIO()
+    printer = Printer(text)
+    later = {
+        f"{part.name}: {part.title}": [step.id for step in registry.of(part) if step in steps]
+        for part in registry.parts
+        if part.number > steps[0].part
+    }
+    overview = Overview(printer, later)
+    for step in steps:
+        verdict = StepVerdict(
+            step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, (), None, ""
+        )
+        overview(verdict)
+    return text.getvalue().rstrip()

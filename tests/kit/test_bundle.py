@@ -1,0 +1,252 @@
+"""The students' bundle: what is not in it, and that it says what the whole kit says."""
+
+import ast
+import gzip
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+from click.testing import CliRunner
+
+from grader import registry, version
+from grader.bundle.contents import contents
+from grader.bundle.writing import ReleaseError, answers, write, zipped
+from grader.cli_release import release
+from grader.submission import Submission
+from grader.variants import FAIR, MISTAKES, read
+
+from .conftest import ROOT, STEPS
+
+REGISTRY = registry.load()
+FEW = tuple(REGISTRY.find(str(number)) for number in (1, 2, 3, 4))
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    return answers(FEW, tmp_path_factory.mktemp("answers"), lambda name: None)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """All that is in the bundle of all steps, but for the books, as text."""
+    files = contents(REGISTRY, STEPS, {})
+    return {name: data.decode() for name, data in files.items()}
+
+
+@pytest.fixture(scope="module")
+def bundle(books, tmp_path_factory):
+    """A bundle of a few steps, unpacked."""
+    folder, _ = write(contents(REGISTRY, FEW, books), tmp_path_factory.mktemp("release"))
+    return folder
+
+
+def lines_of(text, shortest=24):
+    """The lines of a text that say something, without their margins."""
+    lines = (line.strip() for line in text.splitlines())
+    return {line for line in lines if len(line) >= shortest and not line.startswith(("#", '"'))}
+
+
+@cache
+def _in_lessons():
+    """What the lessons say in so many words, formulas for the most part."""
+    sources = [(ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS]
+    return set().union(*(lines_of(SOLUTION.sub("", source)) for source in sources))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_no_line_of_a_solution_is_in_it(step, whole):
+    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    secret = set().union(*map(lines_of, SOLUTION.findall(source))) - _in_lessons()
+    assert secret
+    found = {(name, line) for name, text in whole.items() for line in secret if line in text}
+    assert found == set()
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_no_known_mistake_is_in_it(step, whole):
+    bodies = [mistake.body.strip() for mistake in read(MISTAKES, step)]
+    assert [name for name, text in whole.items() for body in bodies if body in text] == []
+    assert not any("caught_by=" in text for text in whole.values())
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_no_hidden_check_is_in_it(step, whole):
+    source = (ROOT / "tests" / "hidden" / f"test_{step.id}.py").read_text(encoding="utf-8")
+    visible = (ROOT / "tests" / "visible" / f"test_{step.id}.py").read_text(encoding="utf-8")
+    secret = lines_of(source) - lines_of(visible) - lines_of("from tests.visible")
+    secret = {line for line in secret if not line.startswith("from ")}
+    assert [name for name, text in whole.items() for line in secret if line in text] == []
+
+
+def test_books_hold_numbers_and_what_is_said_of_mistakes(books):
+    for step in FEW:
+        book = json.loads(gzip.decompress(books[step.id]))
+        assert set(book) == {"right", "known"}
+        fields = {"id", "says", "hint", "places", "asked", "answers"}
+        assert all(set(known) == fields for known in book["known"])
+        names = {mistake.id for mistake in read(MISTAKES, step)}
+        assert names <= {known["id"] for known in book["known"]}
+
+
+def test_paths_are_those_of_the_kit_without_what_it_must_not_hold(whole):
+    tops = {name.split("/")[0] for name in whole}
+    assert {"exercises", "grader", "tests", "README.md", "Makefile", "nopeek.cmd"} <= tops
+    assert not tops & {"solutions"}
+    assert not [name for name in whole if "hidden" in name or "mistake" in name or "kit" in name]
+    assert not [name for name, text in whole.items() if "import torch" in text]
+
+
+def test_every_module_that_is_imported_is_there(whole):
+    there = {name.removesuffix(".py").replace("/", ".") for name in whole if name.endswith(".py")}
+    there |= {name.removesuffix(".__init__") for name in there}
+    missing = set()
+    for name, text in whole.items():
+        if not name.startswith("grader/") or not name.endswith(".py"):
+            continue
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"):
+                missing |= {node.module} - there
+    assert missing == set()
+
+
+def judged(folder, submission, tmp_path, *more):
+    """The report of a kit on a submission, from its own command."""
+    handed_in, report = tmp_path / "handed_in", tmp_path / "report.json"
+    handed_in.mkdir(exist_ok=True)
+    for name, source in submission.sources.items():
+        (handed_in / f"{name}.py").write_text(source, encoding="utf-8")
+    where = ["--submission", str(handed_in), "--json", str(report)]
+    command = [sys.executable, "-m", "grader", "check", *more, *where]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return json.loads(report.read_text(encoding="utf-8"))["steps"]
+
+
+def said(steps):
+    """What a report says, check by check."""
+    return [
+        (check["check"], check["status"], check["points"], check["message"], check["diagnosis"])
+        for step in steps
+        for check in step["checks"]
+    ]
+
+
+def solved(**others):
+    sources = {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in FEW}
+    return Submission("one", {**sources, **others})
+
+
+def some_variants():
+    for step in FEW:
+        mistakes, fair = read(MISTAKES, step), read(FAIR, step)
+        yield from (*mistakes[::40], fair[0])
+
+
+@pytest.mark.parametrize("variant", list(some_variants()), ids=lambda variant: variant.name)
+def test_bundle_says_what_the_whole_kit_says(variant, bundle, tmp_path):
+    submission = solved(**{variant.step: variant.source})
+    number = variant.step[4:6]
+    mine = judged(bundle, submission, tmp_path, number)
+    assert said(mine) == said(judged(ROOT, submission, tmp_path, number))
+    assert mine[0]["status"] == ("passed" if variant.kind == "fair" else "failed")
+
+
+def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_path):
+    assert {step["status"] for step in judged(bundle, solved(), tmp_path)} == {"passed"}
+    stubs = {s.id: (bundle / "exercises" / s.filename).read_text("utf-8") for s in FEW}
+    steps = judged(bundle, Submission("stubs", stubs), tmp_path)
+    assert {(step["status"], step["message"]) for step in steps} == {("not_attempted", "")}
+
+
+def test_step_on_a_wrong_earlier_step_says_where_to_begin(grade, monkeypatch):
+    monkeypatch.setattr("grader.grading.solutions", lambda registry: {})
+    softmax = "def softmax(scores, axis=-1):\n    return scores\n"
+    report = grade(
+        Submission(
+            "one",
+            {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in REGISTRY.steps[:5]}
+            | {"step04_softmax": softmax},
+        ),
+        only=REGISTRY.steps[:5],
+    )
+    fourth, fifth = report.steps[3:]
+    assert fourth.message == ""
+    assert fifth.message == (
+        "It was judged on top of your own earlier steps, of which Softmax is not right yet: "
+        "begin there."
+    )
+
+
+def test_bundle_puts_a_stub_back(bundle):
+    path = bundle / "exercises" / "step02_scores.py"
+    stub = path.read_text(encoding="utf-8")
+    path.write_text("mine", encoding="utf-8")
+    command = [sys.executable, "-m", "grader", "reset", "2"]
+    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=True)
+    assert "exercises/step02_scores.py is the stub again" in done.stdout
+    assert path.read_text(encoding="utf-8") == stub
+    assert path.with_name("step02_scores.py.1.bak").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["check", "--suite", "hidden"], "the hidden checks are your instructor's"),
+        (["check", "7"], "there is no step '7': name one of 1 to 4"),
+        (["grade", "class"], "No such command 'grade'"),
+        (["build"], "No such command 'build'"),
+    ],
+)
+def test_bundle_says_what_it_has_not(arguments, told, bundle):
+    command = [sys.executable, "-m", "grader", *arguments]
+    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_readme_of_the_bundle_shows_its_real_output(bundle):
+    command = [sys.executable, "-m", "grader", "check"]
+    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
+    readme = (bundle / "README.md").read_text(encoding="utf-8")
+    table = done.stdout.split("\n\n")[1]
+    assert table in readme
+    assert "make check" in readme.splitlines()[:15]
+
+
+def test_same_kit_makes_the_same_zip(books):
+    assert zipped(contents(REGISTRY, FEW, books)) == zipped(contents(REGISTRY, FEW, books))
+
+
+def test_write_replaces_an_older_bundle_and_nothing_else(tmp_path):
+    folder, archive = write({"a": b"1", ".nopeek-bundle": b""}, tmp_path)
+    write({"b": b"2", ".nopeek-bundle": b""}, tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == [".nopeek-bundle", "b"]
+    assert archive.is_file()
+    (folder / ".nopeek-bundle").unlink()
+    with pytest.raises(ReleaseError, match="is no bundle: name another place with --out"):
+        write({"c": b"3"}, tmp_path)
+    assert (folder / "b").read_bytes() == b"2"
+
+
+def test_release_takes_books_that_are_there_already(tmp_path, monkeypatch):
+    kept = tmp_path / ".answers" / version.kit_digest()
+    kept.mkdir(parents=True)
+    (kept / "step02_scores").write_bytes(b"a book")
+    done = CliRunner().invoke(release, ["2", "--out", str(tmp_path)])
+    assert done.exit_code == 0
+    assert "give either to your students" in done.output
+    book = tmp_path / "nopeek" / "grader" / "answers" / "step02_scores.json.gz"
+    assert book.read_bytes() == b"a book"
+
+
+def test_release_says_what_is_in_the_way(tmp_path):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    done = CliRunner().invoke(release, ["2", "--out", str(tmp_path / "file")])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
