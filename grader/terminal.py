@@ -113,7 +113,7 @@ class Overview:
         """Prints the step's line, or holds it back while its part has not been begun."""
         title = next((t for t, steps in self.later.items() if verdict.step in steps), "")
         self.held.append(verdict)
-        if verdict.status is not Status.NOT_ATTEMPTED or verdict.message:
+        if verdict.status is not Status.NOT_ATTEMPTED:
             self.begun.add(title)
         if title in self.begun:
             self._rows()
