@@ -260,7 +260,7 @@ def under_a_causal_mask(student):
 
 
 def test_norm_agree(student, given):
-    """Each position's features get mean 0 and variance 1, then the gain, then the bias."""
+    """Each position's features get mean 0 and variance 1, then gain, then bias."""
     agrees(student.layer_norm, given.cases(vectors, NORMED))
 
 
@@ -275,7 +275,7 @@ def test_norm_shapes(student, given):
 
 
 def test_norm_no_future(student, given):
-    """What a position gets does not depend on later positions, nor on how many there are."""
+    """No position depends on later ones, nor on how many of them there are."""
     cases = given.cases(vectors, NORMED_TEXT)
     future_does_not_matter(student.layer_norm, cases, along={"x": -2})
     prefix_gives_the_same(student.layer_norm, cases, along={"x": -2})
@@ -313,7 +313,7 @@ def test_norm_arguments(student, given):
 
 
 def test_gelu_agree(student, given):
-    """gelu is the tanh form, number by number: about x where x is large, about 0 below -3."""
+    """gelu is the tanh form: about x where x is large, about 0 below -3."""
     agrees(student.gelu, given.cases(numbers, NUMBERS))
 
 
@@ -345,17 +345,17 @@ def test_gelu_arguments(student, given):
 
 
 def test_feed_forward_agree(student, given):
-    """w_in and b_in, then gelu, then w_out and b_out: nothing before, nothing after."""
+    """w_in and b_in, then gelu, then w_out and b_out, and nothing else."""
     agrees(student.feed_forward, given.cases(fed, FED))
 
 
 def test_feed_forward_shapes(student, given):
-    """Any number of batch axes, one position, and sizes that are equal give the right results."""
+    """Any number of batch axes, one position, and equal sizes give what is right."""
     agrees(student.feed_forward, given.cases(fed, FED_SHAPES))
 
 
 def test_feed_forward_no_future(student, given):
-    """What a position gets does not depend on later positions, nor on how many there are."""
+    """No position depends on later ones, nor on how many of them there are."""
     cases = given.cases(fed, FED_TEXT)
     future_does_not_matter(student.feed_forward, cases, along={"x": -2}, sizes=[1.0])
     prefix_gives_the_same(student.feed_forward, cases, along={"x": -2})
@@ -390,7 +390,7 @@ def test_feed_forward_arguments(student, given):
 
 
 def test_block_agree(student, given):
-    """To x is added the attention of ln_1 of x, to that the feed-forward of its ln_2."""
+    """x gets the attention of its ln_1 added, then the feed-forward of its ln_2."""
     agrees(student.decoder_block, given.cases(block, BLOCKS))
 
 
@@ -410,7 +410,7 @@ def test_block_shapes(student, given):
 
 
 def test_block_no_future(student, given):
-    """Under a causal mask no position depends on later ones, with padding or without."""
+    """Under a causal mask no position depends on later ones, padded or not."""
     function = student.decoder_block
     future_does_not_matter(function, given.cases(block, BLOCK_TEXTS), along={"x": -2})
     future_does_not_matter(function, given.cases(block, LONG), along={"x": -2}, sizes=[1.0])
