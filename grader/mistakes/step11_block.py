@@ -719,6 +719,17 @@ def gelu_rounded_constant(x):
 
 
 @mistake(
+    "gelu_wrong_constant",
+    "gelu",
+    caught_by="gelu_agree",
+    says="√(2/π) is written with eight digits, which are enough for float32 only.",
+    hint="How many correct digits do you expect from float64, and how many has your constant?",
+)
+def gelu_constant_of_float32(x):
+    return 0.5 * x * (1 + np.tanh(0.79788456 * (x + 0.044715 * x**3)))
+
+
+@mistake(
     "gelu_tanh_by_exp",
     "gelu",
     caught_by="gelu_large",
