@@ -84,6 +84,11 @@ BLOCKS = [
     {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
     {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5},
 ]
+# Of few features the spread is small now and then, and float32 then loses digits in any norm.
+BLOCKS_IN_FLOAT32 = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 6, "d_ff": 4},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5},
+]
 SILENCED = [
     {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "both"},
     {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "feed_forward"},
@@ -295,7 +300,7 @@ def test_norm_large(student, given):
 
 def test_norm_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.layer_norm, given.cases(vectors, NORMED))
+    agrees_in_float32(student.layer_norm, given.cases(vectors, NORMED[1:]))
 
 
 def test_norm_repeat(student, given):
@@ -436,7 +441,7 @@ def test_block_large(student, given):
 
 def test_block_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS))
+    agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32))
 
 
 def test_block_repeat(student, given):
