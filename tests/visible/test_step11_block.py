@@ -1,0 +1,455 @@
+"""Checks of step 11: layer norm, gelu, the feed-forward network, the decoder block."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+NORMED = [
+    {"batch": (), "length": 2, "d_model": 3},
+    {"batch": (), "length": 4, "d_model": 5},
+    {"batch": (2,), "length": 3, "d_model": 6},
+]
+OTHER_EPS = [
+    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
+    {"batch": (), "length": 2, "d_model": 4, "flat": True},
+    {"batch": (2,), "length": 3, "d_model": 4, "eps": 0.5, "flat": True},
+]
+NORMED_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1},
+    {"batch": (), "length": 1, "d_model": 4},
+    {"batch": (1,), "length": 2, "d_model": 5},
+    {"batch": (3,), "length": 3, "d_model": 3},
+    {"batch": (), "length": 11, "d_model": 2},
+    {"batch": (2, 3), "length": 4, "d_model": 5},
+]
+NORMED_TEXT = [{"batch": (), "length": 5, "d_model": 4}]
+NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
+NEAR_MILLION = 999_980.0  # with random numbers of a few units on top
+NORMED_LARGE = [
+    {"batch": (), "length": 2, "d_model": 3, "kind": "wide", "size": 1e3},
+    {"batch": (), "length": 2, "d_model": 3, "kind": "high", "size": NEAR_MILLION},
+    {"batch": (2,), "length": 3, "d_model": 4, "kind": "low", "size": NEAR_MILLION},
+    {"batch": (2,), "length": 3, "d_model": 4, "kind": "rows", "size": 1e5},
+]
+
+NUMBERS = [
+    {"batch": (), "length": 2, "d_ff": 3},
+    {"batch": (), "length": 5, "d_ff": 4},
+    {"batch": (2,), "length": 3, "d_ff": 5},
+]
+NUMBERS_SHAPES = [
+    {"batch": (), "length": 1, "d_ff": 1},
+    {"batch": (1,), "length": 1, "d_ff": 4},
+    {"batch": (3,), "length": 3, "d_ff": 3},
+    {"batch": (), "length": 11, "d_ff": 2},
+    {"batch": (2, 3), "length": 4, "d_ff": 5},
+]
+NUMBERS_BATCH = [{"batch": (3,), "length": 2, "d_ff": 4}]
+NUMBERS_LARGE = [
+    {"batch": (), "length": 2, "d_ff": 3, "size": 1e1},
+    {"batch": (), "length": 2, "d_ff": 3, "size": 1e3},
+    {"batch": (2,), "length": 3, "d_ff": 4, "size": 1e5},
+]
+
+FED = [
+    {"batch": (), "length": 2, "d_model": 3, "d_ff": 4},
+    {"batch": (), "length": 3, "d_model": 4, "d_ff": 2},
+    {"batch": (2,), "length": 4, "d_model": 3, "d_ff": 5},
+]
+FED_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1, "d_ff": 1},
+    {"batch": (1,), "length": 1, "d_model": 2, "d_ff": 3},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
+    {"batch": (), "length": 11, "d_model": 2, "d_ff": 4},
+    {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 6},
+]
+FED_TEXT = [{"batch": (), "length": 5, "d_model": 4, "d_ff": 3}]
+FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
+FED_LARGE = [
+    {"batch": (), "length": 2, "d_model": 3, "d_ff": 4, "size": 1e2},
+    {"batch": (2,), "length": 3, "d_model": 4, "d_ff": 5, "size": 1e5},
+]
+
+BLOCKS = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5},
+]
+# Of few features the spread is small now and then, and float32 then loses digits in any norm.
+BLOCKS_IN_FLOAT32 = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 6, "d_ff": 4},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5},
+]
+SILENCED = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "both"},
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "feed_forward"},
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "attention"},
+]
+MASKED = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5, "mask": "start"},
+    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5, "mask": "each"},
+    {"batch": (2, 3), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
+]
+BLOCK_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2, "d_ff": 1},
+    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "d_ff": 3},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "d_ff": 3},
+    {"batch": (), "length": 11, "n_heads": 2, "d_head": 3, "d_ff": 4},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5},
+]
+BLOCK_TEXTS = [
+    {"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "middle"},
+]
+LONG = [{"batch": (), "length": 11, "n_heads": 2, "d_head": 2, "d_ff": 3}]
+BLOCK_BATCH = [
+    {"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 5, "mask": "each"},
+]
+ANY_MASK = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5, "mask": "any"}]
+BLOCK_LARGE = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "size": 1e3},
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "stream": 1e5},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "size": 1e4},
+]
+
+
+def norm_params(draw, d_model):
+    """A gain that is nowhere near 0 or exactly 1, and a bias."""
+    return {"gain": 1.5 + draw.uniform(d_model).round(2), "bias": draw.normal(d_model)}
+
+
+def vectors(draw, batch, length, d_model, eps=None, flat=False):
+    """Random vectors of mean 0.5, a gain and a bias; if flat, the first has equal features."""
+    x = draw.normal(*batch, length, d_model) * 2 + 0.5
+    if flat:
+        x[..., 0, :] = x[..., 0, :1]
+    arguments = {"x": x, **norm_params(draw, d_model)}
+    return arguments if eps is None else arguments | {"eps": eps}
+
+
+def large_vectors(draw, batch, length, d_model, kind, size):
+    """Vectors as large as that, by themselves or by what is added to all of their features."""
+    arguments = vectors(draw, batch, length, d_model)
+    match kind:
+        case "wide":
+            arguments["x"] *= size
+        case "high":
+            arguments["x"] += size
+        case "low":
+            arguments["x"] -= size
+        case "rows":
+            arguments["x"] *= np.where(np.arange(length) % 2, 1.0, size)[:, None]
+    return arguments
+
+
+def numbers(draw, batch, length, d_ff, size=1.0):
+    """Random numbers, mostly between -3 and 3 times `size`."""
+    return {"x": draw.normal(*batch, length, d_ff) * 1.5 * size}
+
+
+def feed_forward_params(draw, d_model, d_ff):
+    """Random weights, and biases that are not 0."""
+    return {
+        "w_in": draw.normal(d_model, d_ff) / 2,
+        "b_in": draw.normal(d_ff) / 2,
+        "w_out": draw.normal(d_ff, d_model),
+        "b_out": draw.normal(d_model),
+    }
+
+
+def fed(draw, batch, length, d_model, d_ff, size=1.0):
+    """Random vectors and a feed-forward network; `size` makes its hidden values large."""
+    params = feed_forward_params(draw, d_model, d_ff)
+    params["w_in"] = params["w_in"] * size
+    return {"x": draw.normal(*batch, length, d_model), "params": params}
+
+
+def attention_params(draw, d_model):
+    """Random weights, and biases that are not 0; the scores are a few units in size."""
+    weights = {name: draw.normal(d_model, d_model) / 2 for name in ("w_q", "w_k", "w_v", "w_o")}
+    return weights | {name: draw.normal(d_model) / 2 for name in ("b_q", "b_k", "b_v", "b_o")}
+
+
+def silenced(params, names):
+    """The same with these arrays all 0."""
+    return params | {name: np.zeros_like(params[name]) for name in names}
+
+
+def block_params(draw, d_model, d_ff, silent=None):
+    """A whole block; a silent half of it adds nothing to the stream."""
+    attention, network = attention_params(draw, d_model), feed_forward_params(draw, d_model, d_ff)
+    if silent in ("attention", "both"):
+        attention = silenced(attention, ("w_o", "b_o"))
+    if silent in ("feed_forward", "both"):
+        network = silenced(network, ("w_out", "b_out"))
+    return {
+        "ln_1": norm_params(draw, d_model),
+        "ln_2": norm_params(draw, d_model),
+        "attention": attention,
+        "feed_forward": network,
+    }
+
+
+def causal(length):
+    """The lower triangle."""
+    return np.tri(length, dtype=bool)
+
+
+def real_keys(place, length):
+    """(1, length): True where a key is real, False in a third of the places or in none."""
+    third = max(1, length // 3)
+    start = {"start": 0, "middle": third, "none": length}[place]
+    places = np.arange(length)
+    return ((places < start) | (places >= start + third))[None, :]
+
+
+def some_mask(draw, kind, batch, length):
+    """A mask of that kind; the ones with padding are causal as well."""
+    match kind:
+        case "causal":
+            return causal(length)
+        case "keys":
+            return real_keys("middle", length)
+        case "any":  # every query has a key that it may see and one that it may not, itself maybe
+            seen = draw.uniform(length, length) < 0.5
+            seen[np.arange(length), (np.arange(length) + 1) % length] = True
+            seen[np.arange(length), (np.arange(length) + 2) % length] = False
+            return seen
+        case "each":  # another padding for each text
+            count = int(np.prod(batch))
+            rows = [real_keys(("middle", "none")[row % 2], length) for row in range(count)]
+            return np.stack(rows).reshape(*batch, 1, length) & causal(length)
+    return real_keys(kind, length) & causal(length)
+
+
+def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None, size=1, stream=1):
+    """Random vectors, a block and a mask; `size` is that of the scores, `stream` that of x."""
+    d_model = n_heads * d_head
+    params = block_params(draw, d_model, d_ff, silent)
+    params["attention"]["w_k"] = params["attention"]["w_k"] / 2 * size
+    return {
+        "x": (draw.normal(*batch, length, d_model) * 2 + 0.5) * stream,
+        "params": params,
+        "n_heads": n_heads,
+        "mask": some_mask(draw, mask, batch, length),
+    }
+
+
+def unmasked_block(draw, **sizes):
+    """The same without the mask, for texts that are cut."""
+    arguments = block(draw, **sizes)
+    del arguments["mask"]
+    return arguments
+
+
+def under_a_causal_mask(student):
+    """The student's block as a function of a text of any length."""
+
+    def decoder_block(x, params, n_heads):
+        return student.decoder_block(x, params, n_heads, causal(x.shape[-2]))
+
+    return decoder_block
+
+
+def test_norm_agree(student, given):
+    """Each position's features get mean 0 and variance 1, then gain, then bias."""
+    agrees(student.layer_norm, given.cases(vectors, NORMED))
+
+
+def test_norm_eps(student, given):
+    """eps is added to the variance, whatever it is, so equal features give the bias."""
+    agrees(student.layer_norm, given.cases(vectors, OTHER_EPS))
+
+
+def test_norm_shapes(student, given):
+    """Any number of batch axes, and axes of length 1, are normalised over the last axis."""
+    agrees(student.layer_norm, given.cases(vectors, NORMED_SHAPES))
+
+
+def test_norm_no_future(student, given):
+    """No position depends on later ones, nor on how many of them there are."""
+    cases = given.cases(vectors, NORMED_TEXT)
+    future_does_not_matter(student.layer_norm, cases, along={"x": -2})
+    prefix_gives_the_same(student.layer_norm, cases, along={"x": -2})
+
+
+def test_norm_alone(student, given):
+    """Each position of each sequence is normalised by itself: no other one matters."""
+    for what, sizes in ("position", NORMED_TEXT), ("sequence", NORMED_BATCH):
+        cases = given.cases(vectors, sizes)
+        rows_are_independent(student.layer_norm, cases, batched=("x",), what=what)
+
+
+def test_norm_large(student, given):
+    """Features of up to a million, all high, all low, or far apart, give finite, right results."""
+    stays_right_when_large(student.layer_norm, given.cases(large_vectors, NORMED_LARGE))
+
+
+def test_norm_float32(student, given):
+    """float32 arguments give results that are right to float32's precision."""
+    agrees_in_float32(student.layer_norm, given.cases(vectors, NORMED[1:]))
+
+
+def test_norm_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = (
+        given.cases(vectors, NORMED_BATCH),
+        given.cases(vectors, NORMED_BATCH, salt="also"),
+    )
+    answers_the_same_again(student, student.layer_norm, cases, also=also)
+
+
+def test_norm_arguments(student, given):
+    """x, gain and bias may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.layer_norm, given.cases(vectors, NORMED_BATCH))
+
+
+def test_gelu_agree(student, given):
+    """gelu is the tanh form: about x where x is large, about 0 below -3."""
+    agrees(student.gelu, given.cases(numbers, NUMBERS))
+
+
+def test_gelu_shapes(student, given):
+    """The result has the shape of x, whatever that is."""
+    agrees(student.gelu, given.cases(numbers, NUMBERS_SHAPES))
+
+
+def test_gelu_large(student, given):
+    """Numbers of up to a million in size, of either sign, give finite, right results."""
+    stays_right_when_large(student.gelu, given.cases(numbers, NUMBERS_LARGE))
+
+
+def test_gelu_float32(student, given):
+    """float32 numbers give results that are right to float32's precision."""
+    agrees_in_float32(student.gelu, given.cases(numbers, NUMBERS))
+
+
+def test_gelu_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(numbers, NUMBERS_BATCH)
+    also = given.cases(numbers, NUMBERS_BATCH, salt="also")
+    answers_the_same_again(student, student.gelu, cases, also=also)
+
+
+def test_gelu_arguments(student, given):
+    """x may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.gelu, given.cases(numbers, NUMBERS_BATCH))
+
+
+def test_feed_forward_agree(student, given):
+    """w_in and b_in, then gelu, then w_out and b_out, and nothing else."""
+    agrees(student.feed_forward, given.cases(fed, FED))
+
+
+def test_feed_forward_shapes(student, given):
+    """Any number of batch axes, one position, and equal sizes give what is right."""
+    agrees(student.feed_forward, given.cases(fed, FED_SHAPES))
+
+
+def test_feed_forward_no_future(student, given):
+    """No position depends on later ones, nor on how many of them there are."""
+    cases = given.cases(fed, FED_TEXT)
+    future_does_not_matter(student.feed_forward, cases, along={"x": -2}, sizes=[1.0])
+    prefix_gives_the_same(student.feed_forward, cases, along={"x": -2})
+
+
+def test_feed_forward_alone(student, given):
+    """Each position of each sequence goes through by itself: no other one matters."""
+    for what, sizes in ("position", FED_TEXT), ("sequence", FED_BATCH):
+        cases = given.cases(fed, sizes)
+        rows_are_independent(student.feed_forward, cases, batched=("x",), what=what)
+
+
+def test_feed_forward_large(student, given):
+    """Hidden values of up to a million in size give finite, right results."""
+    stays_right_when_large(student.feed_forward, given.cases(fed, FED_LARGE))
+
+
+def test_feed_forward_float32(student, given):
+    """float32 arguments give results that are right to float32's precision."""
+    agrees_in_float32(student.feed_forward, given.cases(fed, FED))
+
+
+def test_feed_forward_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(fed, FED_BATCH), given.cases(fed, FED_BATCH, salt="also")
+    answers_the_same_again(student, student.feed_forward, cases, also=also)
+
+
+def test_feed_forward_arguments(student, given):
+    """x and the parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.feed_forward, given.cases(fed, FED_BATCH))
+
+
+def test_block_agree(student, given):
+    """x gets the attention of its ln_1 added, then the feed-forward of its ln_2."""
+    agrees(student.decoder_block, given.cases(block, BLOCKS))
+
+
+def test_block_stream(student, given):
+    """x passes unchanged through a half that adds nothing, and through two of them."""
+    agrees(student.decoder_block, given.cases(block, SILENCED))
+
+
+def test_block_mask(student, given):
+    """The mask that is given holds, whichever it is, in every text and every head."""
+    agrees(student.decoder_block, given.cases(block, MASKED))
+
+
+def test_block_shapes(student, given):
+    """Any number of batch axes and heads, and sizes that are equal, give the right results."""
+    agrees(student.decoder_block, given.cases(block, BLOCK_SHAPES))
+
+
+def test_block_no_future(student, given):
+    """Under a causal mask no position depends on later ones, padded or not."""
+    function = student.decoder_block
+    future_does_not_matter(function, given.cases(block, BLOCK_TEXTS), along={"x": -2})
+    future_does_not_matter(function, given.cases(block, LONG), along={"x": -2}, sizes=[1.0])
+
+
+def test_block_prefix(student, given):
+    """The first positions by themselves give the same as within the whole, each causally masked."""
+    cases = given.cases(unmasked_block, BLOCK_TEXTS[:1])
+    prefix_gives_the_same(under_a_causal_mask(student), cases, along={"x": -2})
+
+
+def test_block_rows(student, given):
+    """What is computed for one text of a batch does not depend on the other texts."""
+    plain, padded = given.cases(block, BLOCK_BATCH)
+    rows_are_independent(student.decoder_block, [plain], batched=["x"])
+    rows_are_independent(student.decoder_block, [padded], batched=("x", "mask"))
+
+
+def test_block_large(student, given):
+    """Scores, or an x, of up to a million in size give finite, right results."""
+    stays_right_when_large(student.decoder_block, given.cases(block, BLOCK_LARGE))
+
+
+def test_block_float32(student, given):
+    """float32 arguments give results that are right to float32's precision."""
+    agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32))
+
+
+def test_block_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(block, ANY_MASK), given.cases(block, ANY_MASK, salt="also")
+    answers_the_same_again(student, student.decoder_block, cases, also=also)
+
+
+def test_block_arguments(student, given):
+    """x, mask and all parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.decoder_block, given.cases(block, BLOCK_BATCH[1:]))
