@@ -119,18 +119,18 @@ def _row(printer: Printer) -> Callable[[StepVerdict], None]:
 def _overview(
     steps: tuple[Step, ...],
 ) -> Callable[[Printer], Callable[[StepVerdict], None]]:
-    """A row for each step, and one for a whole later part that was not begun."""
+    """A row for each step, and one for a whole part that is not at issue."""
     registry = registry_module.load()
-    later = {
+    parts = {
         f"{part.name}: {part.title}": [step.id for step in registry.of(part)]
         for part in registry.parts
-        if part.number > steps[0].part and set(registry.of(part)) <= set(steps)
+        if set(registry.of(part)) <= set(steps)
     }
 
     def overview(printer: Printer) -> Callable[[StepVerdict], None]:
         from grader.terminal import Overview
 
-        return Overview(printer, later)
+        return Overview(printer, parts)
 
     return overview
 

@@ -76,10 +76,10 @@ class Printer:
         self.row(f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}{note}", style)
 
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
-        """One line for steps of which none was attempted."""
-        sign, word, style = SIGNS[Status.NOT_ATTEMPTED]
+        """One line for steps that are all in the same state."""
+        sign, word, style = SIGNS[steps[0].status]
         numbers = f"{numbered(steps[0])}-{numbered(steps[-1])}"
-        points = f"0/{sum(step.max_points for step in steps):g}"
+        points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:>4} {title:<19} {word:<14} {points:>10}", style)
 
     def total(self, report: Report) -> None:
@@ -97,34 +97,47 @@ class Printer:
 
 
 class Overview:
-    """Prints a line for each step as it is judged.
+    """Prints a line for each step as it is judged, and one line for a part that is not at issue.
 
-    later: the parts that come after the first, each with its title and its steps: one line for a
-    part of which nothing was attempted.
+    parts: the steps of each part, by its title, in order. Of a later part that was not begun there
+    is one line, and of an earlier one that passed while there is something to do in a later one.
     """
 
-    def __init__(self, printer: Printer, later: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, printer: Printer, parts: Mapping[str, Collection[str]]) -> None:
         self.printer = printer
-        self.later = later
-        self.begun = {""}
-        self.held: list[StepVerdict] = []
+        self.parts = parts
+        self.begun: set[str] = set()
+        self.held: dict[str, list[StepVerdict]] = {}
 
     def __call__(self, verdict: StepVerdict) -> None:
-        """Prints the step's line, or holds it back while its part has not been begun."""
-        title = next((t for t, steps in self.later.items() if verdict.step in steps), "")
-        self.held.append(verdict)
-        if verdict.status is not Status.NOT_ATTEMPTED:
+        """Prints the step's line, or holds it back while its part has nothing else to say."""
+        title = next((t for t, steps in self.parts.items() if verdict.step in steps), "")
+        part = self.held.setdefault(title, [])
+        part.append(verdict)
+        alike = {one.status for one in part}
+        first, last = title == next(iter(self.parts), ""), title == list(self.parts or [""])[-1]
+        passed, waits = alike == {Status.PASSED}, alike == {Status.NOT_ATTEMPTED} and not first
+        complete = len(part) == len(self.parts.get(title, ()))
+        if title in self.begun or title not in self.parts or not (passed or waits):
             self.begun.add(title)
-        if title in self.begun:
+            self._parts(but=title)
+        elif complete and waits:
+            del self.held[title]
             self._rows()
-        elif len(self.held) == len(self.later[title]):
-            self.printer.part_row(title, self.held)
-            self.held = []
+            self.printer.part_row(title, part)
+        elif complete and last:
+            self._rows()
+
+    def _parts(self, but: str) -> None:
+        """One line for each part that is held back, then the lines of the part that is at issue."""
+        for title in [title for title in self.held if title != but]:
+            self.printer.part_row(title, self.held.pop(title))
+        self._rows()
 
     def _rows(self) -> None:
-        for verdict in self.held:
+        for verdict in [verdict for part in self.held.values() for verdict in part]:
             self.printer.step_row(numbered(verdict), verdict)
-        self.held = []
+        self.held = {}
 
 
 def first_to_do(report: Report) -> StepVerdict | None:

@@ -135,12 +135,11 @@ def first_output(registry: Registry, steps: Sequence[Step]) -> str:
     """What `make check` says of stubs: computed, so that what students read of it is true."""
     text = io.StringIO()
     printer = Printer(text)
-    later = {
+    parts = {
         f"{part.name}: {part.title}": [step.id for step in registry.of(part) if step in steps]
         for part in registry.parts
-        if part.number > steps[0].part
     }
-    overview = Overview(printer, later)
+    overview = Overview(printer, parts)
     for step in steps:
         verdict = StepVerdict(
             step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, (), None, ""

@@ -1,38 +1,63 @@
-"""The overview in the terminal: a part that was not begun takes one line."""
+"""The overview in the terminal: a part that is not at issue takes one line."""
 
 import io
+from itertools import chain
 
 import pytest
 
 from grader.records import Status, StepVerdict
 from grader.terminal import Overview, Printer
 
-LATER = {"Part II: rest": ["step09_a", "step10_b", "step11_c"]}
+PARTS = {"Part I: one": ["step07_y", "step08_z"], "Part II: two": ["step09_a", "step10_b"]}
+P, F, N = Status.PASSED, Status.FAILED, Status.NOT_ATTEMPTED
 
 
-def rows(*statuses, message=""):
-    """What is printed for step 8, which passed, and a later part's steps of these statuses."""
+def rows(*statuses, message="", parts=PARTS):
+    """What is printed for the four steps."""
     printer = Printer(io.StringIO())
-    overview = Overview(printer, LATER)
-    overview(StepVerdict("step08_z", "Before", Status.PASSED, 4.0, 4.0, (), None, ""))
-    for name, status in zip(LATER["Part II: rest"], statuses, strict=True):
-        overview(StepVerdict(name, name[7:].upper(), status, 0.0, 2.5, (), None, message))
+    overview = Overview(printer, parts)
+    for name, status in zip(chain(*PARTS.values()), statuses, strict=True):
+        points = 2.5 if status is P else 0.0
+        overview(StepVerdict(name, name[7:].upper(), status, points, 2.5, (), None, message))
     return printer.file.getvalue().splitlines()
 
 
+def numbers(lines):
+    return [line.split()[1] for line in lines]
+
+
 def test_part_that_was_not_begun_takes_one_line():
-    first, *others = rows(*[Status.NOT_ATTEMPTED] * 3)
-    assert first.startswith(" +  8  Before")
-    assert others == [" - 9-11 Part II: rest       not attempted       0/7.5"]
+    *others, last = rows(P, F, N, N)
+    assert numbers(others) == ["7", "8"]
+    assert last == " - 9-10 Part II: two        not attempted         0/5"
 
 
-@pytest.mark.parametrize("begun", range(3))
-def test_part_that_was_begun_has_a_line_for_each_step(begun):
-    statuses = [Status.FAILED if i == begun else Status.NOT_ATTEMPTED for i in range(3)]
-    _, *others = rows(*statuses)
-    assert [line.split()[1:3] for line in others] == [["9", "A"], ["10", "B"], ["11", "C"]]
+def test_part_that_passed_takes_one_line_while_the_next_is_worked_on():
+    first, *others = rows(P, P, F, N)
+    assert first == " +  7-8 Part I: one         passed                5/5"
+    assert numbers(others) == ["9", "10"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "told"),
+    [
+        ((N, N, N, N), ["7", "8", "9-10"]),
+        ((P, P, N, N), ["7", "8", "9-10"]),
+        ((F, P, P, P), ["7", "8", "9", "10"]),
+        ((P, P, P, P), ["7", "8", "9", "10"]),
+        ((P, P, P, F), ["7-8", "9", "10"]),
+        ((P, P, N, F), ["7-8", "9", "10"]),
+        ((N, N, N, P), ["7", "8", "9", "10"]),
+        ((P, F, F, N), ["7", "8", "9", "10"]),
+    ],
+)
+def test_no_step_is_left_out(statuses, told):
+    assert numbers(rows(*statuses)) == told
 
 
 def test_part_without_files_takes_one_line_too():
-    _, *others = rows(*[Status.NOT_ATTEMPTED] * 3, message="There is no file.")
-    assert len(others) == 1
+    assert len(rows(P, F, N, N, message="There is no file.")) == 3
+
+
+def test_steps_of_no_whole_part_have_a_line_each():
+    assert numbers(rows(P, P, N, N, parts={})) == ["7", "8", "9", "10"]

@@ -21,14 +21,17 @@ from grader.records import (
     Status,
     StepVerdict,
 )
+from grader.registry import load
 from grader.screen import LAYOUTS, composed
 from grader.sheet import Sheet
 from grader.submission import Submission
-from grader.terminal import SCREEN, Printer
+from grader.terminal import SCREEN, Overview, Printer
 from grader.variants import MISTAKES, read
 
 from .conftest import ROOT, SEED, STEPS
 
+REGISTRY = load()
+PARTS = {part.title: [step.id for step in REGISTRY.of(part)] for part in REGISTRY.parts}
 EVERY = 16  # of the known mistakes that many-th is looked at: all of them would take minutes
 
 
@@ -36,13 +39,16 @@ class Utf8(io.StringIO):
     encoding = "utf-8"
 
 
-def on_screen(verdict, registry=STEPS):
+def on_screen(verdict):
     """All that `check` prints before the line that says what is next, as lines."""
     out = Utf8()
     printer = Printer(out)
     printer.line("nopeek: visible checks on exercises/\n", "bold")
-    for step in registry:
-        printer.step_row(step.number, replace(verdict, title=step.title))
+    overview = Overview(printer, PARTS)
+    for step in STEPS:
+        where = (step.id > verdict.step) - (step.id < verdict.step)
+        status = [verdict.status, Status.NOT_ATTEMPTED, Status.PASSED][where]
+        overview(replace(verdict, step=step.id, title=step.title, status=status))
     printer.total(Report("a", "", "visible", 0, "process", (verdict,)))
     printer.step(8, verdict)
     return out.getvalue().splitlines()
