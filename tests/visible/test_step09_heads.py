@@ -233,7 +233,7 @@ def test_heads_mask(student, given):
 
 
 def test_heads_blocked(student, given):
-    """A query that may attend to nothing gets 0 from every head, so its row of the result is b_o."""
+    """A query that may attend to nothing gets 0 from every head; its row of the result is b_o."""
     agrees(student.multi_head_attention, given.cases(text, BLOCKED))
 
 

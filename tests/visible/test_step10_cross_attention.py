@@ -96,7 +96,7 @@ def unshifted(draw, batch, length, vocabulary, start="", dtype="int64"):
         case "zero":
             start_id = 0
         case "repeated":
-            tokens[..., 1], tokens[..., -1] = start_id, start_id
+            tokens[..., 0], tokens[..., -1] = start_id, start_id
     return {"tokens": tokens.astype(dtype), "start_id": start_id}
 
 
@@ -123,8 +123,7 @@ def two_texts(draw, batch, length, source, n_heads, d_head, mask=None):
 
 def two_large_texts(draw, batch, length, source, n_heads, d_head, kind, size):
     """Random scores, to which x's feature 0 and the memory's feature 1 add up to ±size."""
-    mask = "middle" if kind == "padded" else None
-    arguments = two_texts(draw, batch, length, source, n_heads, d_head, mask)
+    arguments = two_texts(draw, batch, length, source, n_heads, d_head, "middle")
     scored_by_two_features(arguments["params"], d_head, size)
     asking, answering = arguments["x"][..., 0], arguments["memory"][..., 1]
     asking[...], answering[...] = 1, 1
@@ -176,7 +175,7 @@ def test_cross_mask(student, given):
 
 
 def test_cross_blocked(student, given):
-    """A query that may attend to nothing gets 0 from every head, so its row of the result is b_o."""
+    """A query that may attend to nothing gets 0 from every head; its row of the result is b_o."""
     agrees(student.cross_attention, given.cases(two_texts, BLOCKED))
 
 
