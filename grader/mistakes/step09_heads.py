@@ -671,7 +671,7 @@ def head_count_ignored(x, params, n_heads, mask=None):
     "head_attends_to_heads",
     "multi_head_attention",
     caught_by="heads_agree",
-    says="The head axis stands where time should be, so the heads of one token attend to each other.",
+    says="The head axis stands where time should be: the heads of a token attend to each other.",
     hint="Which axis do your scores run over: positions or heads?",
 )
 def head_attends_to_heads(x, params, n_heads, mask=None):
@@ -920,7 +920,7 @@ def mask_matrix_only(x, params, n_heads, mask=None):
     "pad_tile_wrong_order",
     "multi_head_attention",
     caught_by="heads_mask",
-    says="Batch and heads are flattened, and the masks are repeated in another order than the heads.",
+    says="Batch and heads are flattened, and the masks are repeated in another order than they.",
     hint="After flattening batch and heads, which comes first: the next head or the next text?",
 )
 def pad_tile_wrong_order(x, params, n_heads, mask=None):

@@ -531,7 +531,7 @@ def mask_matrix_only(x, memory, params, n_heads, memory_mask=None):
     "pad_tile_wrong_order",
     "cross_attention",
     caught_by="cross_mask",
-    says="Batch and heads are flattened, and the masks are repeated in another order than the heads.",
+    says="Batch and heads are flattened, and the masks are repeated in another order than they.",
     hint="After flattening batch and heads, which comes first: the next head or the next text?",
 )
 def pad_tile_wrong_order(x, memory, params, n_heads, memory_mask=None):
