@@ -89,6 +89,25 @@ def test_code_that_depends_on_length_alone_is_seen_by_the_prefix_law_only():
         prefix(counts_from_the_end)
 
 
+def masked_mean(x, mask):
+    """Position t is the mean of what row t of the mask allows."""
+    return mask / mask.sum(axis=-1, keepdims=True) @ x
+
+
+def masked_mean_of_the_rest(x, mask):
+    """The same, of the mask's last row for every position."""
+    return masked_mean(x, mask[..., -1:, :].repeat(x.shape[-2], axis=-2))
+
+
+def test_prefix_law_cuts_both_axes_of_a_mask():
+    masked = case().changed(mask=np.tri(T, dtype=bool))
+    laws.prefix_gives_the_same(masked_mean, [masked], along={"x": -2}, masks=["mask"])
+    with pytest.raises(Broken, match="Position 0 .* first position"):
+        laws.prefix_gives_the_same(
+            masked_mean_of_the_rest, [masked], along={"x": -2}, masks=["mask"]
+        )
+
+
 def test_unstable_code_is_not_called_a_leak():
     future(unstable)
 
