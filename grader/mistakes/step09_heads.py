@@ -531,7 +531,7 @@ def proj_head_split_before_linear(x, params, n_heads, mask=None):
     "head_reshape_no_transpose",
     "multi_head_attention",
     caught_by="heads_prefix",
-    says="The reshape goes straight to (n_heads, T, d_head) and straight back: positions get mixed.",
+    says="Both reshapes go straight, to (n_heads, T, d_head) and back, so pieces of tokens attend.",
     hint="After your reshape, does head 0 still hold something of every token?",
 )
 def head_reshape_no_transpose_both(x, params, n_heads, mask=None):
@@ -671,7 +671,7 @@ def head_count_ignored(x, params, n_heads, mask=None):
     "head_attends_to_heads",
     "multi_head_attention",
     caught_by="heads_agree",
-    says="The head axis stands where time should be: the heads of a token attend to each other.",
+    says="The head axis is where time should be: the heads of a token attend to each other.",
     hint="Which axis do your scores run over: positions or heads?",
 )
 def head_attends_to_heads(x, params, n_heads, mask=None):
