@@ -240,7 +240,7 @@ def prefix_gives_the_same(
             broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, 1.0)
-            doubtful = doubtful or bool(wrong_cells(alone, part, tolerance).any())
+            doubtful = doubtful or bool(wrong_cells(alone, part, near).any())
         if doubtful:
             raise unstable("for the first positions, alone or in the whole,")
 

@@ -1,10 +1,12 @@
 """The laws on small functions: right ones keep them, wrong ones are told what and where."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from grader import laws
-from grader.compare import Broken, call_text, described
+from grader.compare import SINGLE, Broken, call_text, described
 from grader.inputs import Draw, digest, mapped, resized
 from grader.laws import Case
 from grader.protocol import Foreign
@@ -106,6 +108,15 @@ def test_prefix_law_cuts_both_axes_of_a_mask():
         laws.prefix_gives_the_same(
             masked_mean_of_the_rest, [masked], along={"x": -2}, masks=["mask"]
         )
+
+
+def test_prefix_law_asks_no_more_than_the_case_allows():
+    def rounds(x):
+        return running_mean(x) + 1e-8 * x.shape[-2]
+
+    with pytest.raises(Broken, match="how much comes after"):
+        prefix(rounds)
+    laws.prefix_gives_the_same(rounds, [replace(case(), precision=SINGLE)], along={"x": -2})
 
 
 def test_unstable_code_is_not_called_a_leak():
