@@ -905,13 +905,14 @@ def softmax_no_max(x, memory, params, n_heads, memory_mask=None):
     "np_half_precision",
     "cross_attention",
     caught_by="cross_float32",
-    says="The memory is rounded to half precision if it is float32.",
-    hint="In which dtype is the memory kept, and how many digits does it have?",
+    says="The heads' outputs for float32 inputs are stored in half precision.",
+    hint="In which dtype are the outputs kept, and how many digits does it have?",
 )
 def np_half_precision(x, memory, params, n_heads, memory_mask=None):
-    if memory.dtype == np.float32:
-        memory = memory.astype(np.float16).astype(np.float32)
-    return right(x, memory, params, n_heads, memory_mask)
+    heads = attention(*asked(x, memory, params, n_heads), spread(memory_mask))
+    if x.dtype == np.float32:
+        heads = heads.astype(np.float16).astype(np.float32)
+    return mixed(heads, params)
 
 
 @mistake(
