@@ -32,7 +32,8 @@ KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 WORDS = {
     **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
     **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
-    **{"top_k": "top_k", "t_max": "T_max", "d_ff": "d_ff"},
+    **{"top_k": "top_k", "t_max": "T_max", "d_ff": "d_ff", "source": "S"},
+    **{"n_heads": "n_heads", "d_head": "d_head"},
 }
 
 

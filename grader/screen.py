@@ -6,6 +6,7 @@ the first that fits is taken.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,12 +34,14 @@ _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 class Layout:
     """How much is shown.
 
-    inputs: the numbers that went in, not their shapes only; rows: of a matrix; printed: lines of
-    what the code printed; more: other failed checks in words; names: those of the function's rest;
-    map: the picture, if there is one, and not only what it says; results: the numbers beside it.
+    inputs: the numbers that went in, not their shapes only; params: those in a dict, too; rows: of
+    a matrix; printed: lines of what the code printed; more: other failed checks in words; names:
+    those of the function's rest; map: the picture, if there is one, and not only what it says;
+    results: the numbers beside it.
     """
 
     inputs: bool = True
+    params: bool = True
     rows: int = 8
     printed: int = 6
     more: int = 3
@@ -50,6 +53,7 @@ class Layout:
 LAYOUTS = (
     Layout(),
     Layout(more=1, printed=3),
+    Layout(more=1, printed=3, params=False),
     Layout(inputs=False, more=1, printed=3),
     Layout(inputs=False, more=1, printed=3, names=False),
     Layout(inputs=False, more=0, printed=2, rows=4, names=False),
@@ -159,9 +163,16 @@ def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
     arrays = told_inputs(evidence)
     whole = layout.inputs and bool(evidence.expected or evidence.got)
     shown = [array for array in arrays if whole or (layout.inputs and _countable(array))]
+    if not layout.params:
+        shown = [array for array in shown if _is_argument(array, evidence.call)]
     _blocks(sheet, [_block(array, layout) for array in shown])
     if rest := titles([array for array in arrays if array not in shown]):
         sheet.line(rest, indent=5)
+
+
+def _is_argument(array: Array, call: str) -> bool:
+    """Whether the call names it; what is in a dict it does not."""
+    return array.name in re.findall(r"\w+", call.partition(")")[0])
 
 
 def _countable(array: Array) -> bool:

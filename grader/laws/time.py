@@ -55,10 +55,12 @@ def timed_output(function: Function, arguments: Arguments, axis: int, length: in
     return array
 
 
-def _cut(arguments: Arguments, along: Axes, part: slice) -> Arguments:
-    """The arguments with only that part of time."""
+def _cut(arguments: Arguments, along: Axes, part: slice, masks: Sequence[str] = ()) -> Arguments:
+    """The arguments with only that part of time, for queries and for keys in masks."""
 
     def only(name: str, value: Any) -> Any:
+        if name in masks:
+            return value[..., part, part]
         if name not in along or value is None:
             return value
         index = [slice(None)] * value.ndim
@@ -219,22 +221,26 @@ def prefix_gives_the_same(
     *,
     along: Axes,
     axis: int = -2,
+    masks: Sequence[str] = (),
     tolerance: Tolerance = PREFIX,
 ) -> None:
-    """One pass over everything gives what separate passes over every prefix give."""
+    """One pass over everything gives what separate passes over every prefix give.
+
+    masks: the arguments whose last two axes are both time, (..., T, T).
+    """
     for case in cases:
         length = _length(case, along)
         whole = timed_output(function, case.arguments, axis, length)
         doubtful = False
         for end in range(1, length):
-            prefix = _cut(case.arguments, along, slice(0, end))
+            prefix = _cut(case.arguments, along, slice(0, end), masks)
             alone = timed_output(function, prefix, axis, end)
             part = np.take(whole, np.arange(end), axis)
             near = case.within(tolerance)
             broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, 1.0)
-            doubtful = doubtful or bool(wrong_cells(alone, part, tolerance).any())
+            doubtful = doubtful or bool(wrong_cells(alone, part, near).any())
         if doubtful:
             raise unstable("for the first positions, alone or in the whole,")
 

@@ -1,10 +1,12 @@
 """The laws on small functions: right ones keep them, wrong ones are told what and where."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from grader import laws
-from grader.compare import Broken, call_text, described
+from grader.compare import SINGLE, Broken, call_text, described
 from grader.inputs import Draw, digest, mapped, resized
 from grader.laws import Case
 from grader.protocol import Foreign
@@ -87,6 +89,34 @@ def test_code_that_depends_on_length_alone_is_seen_by_the_prefix_law_only():
     future(counts_from_the_end)
     with pytest.raises(Broken):
         prefix(counts_from_the_end)
+
+
+def masked_mean(x, mask):
+    """Position t is the mean of what row t of the mask allows."""
+    return mask / mask.sum(axis=-1, keepdims=True) @ x
+
+
+def masked_mean_of_the_rest(x, mask):
+    """The same, of the mask's last row for every position."""
+    return masked_mean(x, mask[..., -1:, :].repeat(x.shape[-2], axis=-2))
+
+
+def test_prefix_law_cuts_both_axes_of_a_mask():
+    masked = case().changed(mask=np.tri(T, dtype=bool))
+    laws.prefix_gives_the_same(masked_mean, [masked], along={"x": -2}, masks=["mask"])
+    with pytest.raises(Broken, match=r"Position 0 .* first position"):
+        laws.prefix_gives_the_same(
+            masked_mean_of_the_rest, [masked], along={"x": -2}, masks=["mask"]
+        )
+
+
+def test_prefix_law_asks_no_more_than_the_case_allows():
+    def rounds(x):
+        return running_mean(x) + 1e-8 * x.shape[-2]
+
+    with pytest.raises(Broken, match="how much comes after"):
+        prefix(rounds)
+    laws.prefix_gives_the_same(rounds, [replace(case(), precision=SINGLE)], along={"x": -2})
 
 
 def test_unstable_code_is_not_called_a_leak():

@@ -169,6 +169,16 @@ def test_inputs_are_left_out_where_they_are_in_the_way(rows, told):
     assert (f"q ({rows}, 9), k ({rows}, 9), v ({rows}, 9)" in text_of(verdict)) == told
 
 
+def test_what_is_in_a_dict_gives_way_before_the_arguments_do():
+    names = ("x", *(f"w_{name}" for name in "qkvo"), *(f"b_{name}" for name in "qkvo"))
+    inputs = tuple(array(name, np.ones((4, 9))) for name in names)
+    results = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
+    verdict = step_of(failed(evidence=Evidence("f(x, params, n_heads=3)", inputs, *results)))
+    text = text_of(verdict)
+    assert "x (4, 9)\n" in text.replace(" \n", "\n")
+    assert "w_q (4, 9), w_k (4, 9), w_v (4, 9), w_o (4, 9), b_q (4, 9)" in text
+
+
 # The order.
 
 

@@ -1,0 +1,286 @@
+"""Checks of step 9: splitting and merging heads, multi-head attention."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+)
+from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
+
+# d_model is n_heads * d_head, whatever those two are.
+SPLITS = [
+    {"batch": (), "length": 2, "n_heads": 2, "d_head": 2},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 4},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 5},
+]
+SPLIT_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
+    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
+    {"batch": (), "length": 5, "n_heads": 1, "d_head": 3},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
+    {"batch": (), "length": 11, "n_heads": 4, "d_head": 3},
+]
+SPLIT_TIMED = [
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3},
+    {"batch": (2,), "length": 5, "n_heads": 3, "d_head": 2},
+]
+SPLIT_BATCH = [{"batch": (2,), "length": 4, "n_heads": 3, "d_head": 5}]
+UNEVEN = [
+    {"batch": (), "length": 2, "n_heads": 2, "d_head": 2, "more": 1},
+    {"batch": (2,), "length": 3, "n_heads": 4, "d_head": 1, "more": -1},
+]
+
+PLAIN = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 2},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2},
+    {"batch": (2,), "length": 5, "n_heads": 3, "d_head": 4},
+]
+MASKS = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "mask": "causal"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
+    {"batch": (), "length": 3, "n_heads": 3, "d_head": 2, "mask": "matrix"},
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "row"},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+    {"batch": (3,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
+    {"batch": (2,), "length": 5, "n_heads": 4, "d_head": 2, "mask": "one for all"},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "full"},
+    {"batch": (2, 3), "length": 5, "n_heads": 3, "d_head": 2, "mask": "inner"},
+]
+BLOCKED = [
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "blocked"},
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "mask": "nothing"},
+    {"batch": (5,), "length": 6, "n_heads": 2, "d_head": 2, "mask": "padded"},
+]
+SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
+    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
+    {"batch": (), "length": 4, "n_heads": 3, "d_head": 1},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
+    {"batch": (), "length": 11, "n_heads": 4, "d_head": 2},
+]
+TIMED = [
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "mask": "causal"},
+    {"batch": (2,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "padded"},
+    {"batch": (), "length": 11, "n_heads": 2, "d_head": 3, "mask": "causal"},
+]
+BATCH = [
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 3},
+    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+]
+LARGE = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "kind": "low", "size": 1e3},
+    *(
+        {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "kind": kind, "size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "future"]
+    ),
+]
+
+
+def unsplit(draw, batch, length, n_heads, d_head, more=0):
+    """Random features, so many for every head, and some more, or fewer, than that."""
+    return {"x": draw.normal(*batch, length, n_heads * d_head + more), "n_heads": n_heads}
+
+
+def split(draw, batch, length, n_heads, d_head):
+    """Random features of every head apart."""
+    return {"x": draw.normal(*batch, n_heads, length, d_head)}
+
+
+def attention_params(draw, d_model):
+    """Random weights that keep the size of what they are multiplied with, and random biases."""
+    arrays = {}
+    for name in "qkvo":
+        weight = draw.normal(d_model, d_model) / np.sqrt(d_model)
+        arrays[f"w_{name}"] = np.round(weight, 2)
+        arrays[f"b_{name}"] = draw.normal(d_model)
+    return arrays
+
+
+def a_mask(draw, kind, batch, t_q, t_k):
+    """A mask of that kind, broadcastable to (*batch, t_q, t_k)."""
+    match kind:
+        case "padded":
+            causal = np.tri(t_q, t_k, t_k - t_q, dtype=bool)
+            return causal & some_padding("each", batch, t_k)
+        case "inner":
+            return some_mask(draw, "full", batch[1:], t_q, t_k)
+        case "one for all":
+            return some_mask(draw, "full", (1,) * len(batch), t_q, t_k)
+    return some_mask(draw, kind, batch, t_q, t_k)
+
+
+def text(draw, batch, length, n_heads, d_head, mask=None):
+    """Random inputs and parameters, and a mask of that kind."""
+    d_model = n_heads * d_head
+    arguments = {
+        "x": draw.normal(*batch, length, d_model),
+        "params": attention_params(draw, d_model),
+        "n_heads": n_heads,
+    }
+    if mask is None:
+        return arguments
+    return arguments | {"mask": a_mask(draw, mask, batch, length, length)}
+
+
+def large_text(draw, batch, length, n_heads, d_head, kind, size):
+    """Random scores, to which features 0 and 1 of the inputs add up to ±size in every head."""
+    arguments = text(draw, batch, length, n_heads, d_head, "causal")
+    x, params = arguments["x"], arguments["params"]
+    asking, asked = scored_by_two_features(params, d_head, size)
+    x[..., 0], x[..., 1] = 1, 0
+    match kind:
+        case "high":
+            x[..., 1] = 1
+        case "low":
+            x[..., 1] = -1
+        case "future":
+            x[..., -1, 1] = 1
+        case "rows":
+            x[..., 1] = np.arange(length) % 3 - 1
+            params["w_q"], params["w_k"] = asked, asking
+    return arguments
+
+
+def scored_by_two_features(params, d_head, size):
+    """w_q and w_k, changed so that query feature 0 times key feature 1 adds `size` to a score."""
+    w_q, w_k = params["w_q"], params["w_k"]
+    for name in "qk":
+        params[f"w_{name}"][:, ::d_head] = 0
+        params[f"b_{name}"][::d_head] = 0
+    w_q[0, ::d_head], w_k[1, ::d_head] = 1, size * np.sqrt(d_head)
+    return w_q, w_k
+
+
+def test_split_agree(student, given):
+    """Head h has the features h*d_head:(h+1)*d_head of every token."""
+    agrees(student.split_heads, given.cases(unsplit, SPLITS))
+
+
+def test_split_shapes(student, given):
+    """Any number of batch axes, tokens and heads, one included, give (..., n_heads, T, d_head)."""
+    agrees(student.split_heads, given.cases(unsplit, SPLIT_SHAPES))
+
+
+def test_split_time(student, given):
+    """Row t of every head holds features of token t only."""
+    cases = given.cases(unsplit, SPLIT_TIMED)
+    future_does_not_matter(student.split_heads, cases, along={"x": -2}, sizes=[1.0])
+
+
+def test_split_errors(student, given):
+    """n_heads that does not divide d_model is a ValueError."""
+    rejects(student.split_heads, given.cases(unsplit, UNEVEN), "d_model is not divisible")
+
+
+def test_split_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(unsplit, SPLIT_BATCH), given.cases(unsplit, SPLIT_BATCH, salt="also")
+    answers_the_same_again(student, student.split_heads, cases, also=also)
+
+
+def test_split_arguments(student, given):
+    """x may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.split_heads, given.cases(unsplit, SPLIT_BATCH))
+
+
+def test_merge_agree(student, given):
+    """The features of all heads stand side by side again, head 0 first."""
+    agrees(student.merge_heads, given.cases(split, SPLITS))
+
+
+def test_merge_shapes(student, given):
+    """Any number of batch axes, tokens and heads, one included, give (..., T, d_model)."""
+    agrees(student.merge_heads, given.cases(split, SPLIT_SHAPES))
+
+
+def test_merge_time(student, given):
+    """Row t holds what the heads have at position t, and nothing of other positions."""
+    cases = given.cases(split, SPLIT_TIMED)
+    future_does_not_matter(student.merge_heads, cases, along={"x": -2}, sizes=[1.0])
+
+
+def test_merge_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(split, SPLIT_BATCH), given.cases(split, SPLIT_BATCH, salt="also")
+    answers_the_same_again(student, student.merge_heads, cases, also=also)
+
+
+def test_merge_arguments(student, given):
+    """x may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.merge_heads, given.cases(split, SPLIT_BATCH))
+
+
+def test_heads_agree(student, given):
+    """Without a mask: project, split, attend in every head, merge, and mix by w_o and b_o."""
+    agrees(student.multi_head_attention, given.cases(text, PLAIN))
+
+
+def test_heads_mask(student, given):
+    """A mask holds for every head; its batch axes, if it has any, are those of x."""
+    agrees(student.multi_head_attention, given.cases(text, MASKS))
+
+
+def test_heads_blocked(student, given):
+    """A query that may attend to nothing gets 0 from every head; its row of the result is b_o."""
+    agrees(student.multi_head_attention, given.cases(text, BLOCKED))
+
+
+def test_heads_shapes(student, given):
+    """Any number of batch axes, tokens and heads, one included, give the right outputs."""
+    agrees(student.multi_head_attention, given.cases(text, SHAPES))
+
+
+def test_heads_no_future(student, given):
+    """Under a causal mask no head looks ahead: an output does not depend on later tokens."""
+    plain, padded, long = given.cases(text, TIMED)
+    function = student.multi_head_attention
+    future_does_not_matter(function, [plain], along={"x": -2})
+    future_does_not_matter(function, [padded, long], along={"x": -2}, sizes=[1.0])
+
+
+def test_heads_prefix(student, given):
+    """The first tokens by themselves give the same outputs as within the whole text."""
+    cases = given.cases(text, TIMED[:2])
+    function = student.multi_head_attention
+    prefix_gives_the_same(function, cases, along={"x": -2}, masks=["mask"])
+
+
+def test_heads_rows(student, given):
+    """The output of one text in a batch does not depend on the other texts and their masks."""
+    plain, masked = given.cases(text, BATCH)
+    function = student.multi_head_attention
+    rows_are_independent(function, [plain], batched=["x"], sizes=(1.0, 100.0))
+    rows_are_independent(function, [masked], batched=("x", "mask"))
+
+
+def test_heads_large(student, given):
+    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
+    stays_right_when_large(student.multi_head_attention, given.cases(large_text, LARGE))
+
+
+def test_heads_float32(student, given):
+    """float32 inputs give outputs that are right to float32's precision."""
+    agrees_in_float32(student.multi_head_attention, given.cases(text, PLAIN))
+
+
+def test_heads_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(text, BATCH), given.cases(text, BATCH, salt="also")
+    answers_the_same_again(student, student.multi_head_attention, cases, also=also)
+
+
+def test_heads_arguments(student, given):
+    """x, params and mask may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.multi_head_attention, given.cases(text, BATCH[1:]))

@@ -1,0 +1,220 @@
+"""Checks of step 10: the decoder's input, cross-attention."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rows_are_independent,
+    stays_right_when_large,
+)
+from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
+from tests.visible.test_step09_heads import attention_params, scored_by_two_features
+
+SHIFTED = [
+    {"batch": (), "length": 3, "vocabulary": 9},
+    {"batch": (), "length": 5, "vocabulary": 12},
+    {"batch": (2,), "length": 4, "vocabulary": 20},
+    {"batch": (), "length": 4, "vocabulary": 7, "start": "zero"},
+    {"batch": (), "length": 4, "vocabulary": 7, "start": "repeated"},
+]
+SHIFT_SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 5},
+    {"batch": (1,), "length": 2, "vocabulary": 5},
+    {"batch": (3,), "length": 3, "vocabulary": 11},
+    {"batch": (2, 3), "length": 4, "vocabulary": 30},
+    {"batch": (), "length": 11, "vocabulary": 40},
+]
+SHIFT_BATCH = [{"batch": (2,), "length": 4, "vocabulary": 20}]
+SMALL = [
+    {"batch": (), "length": 3, "vocabulary": 9, "dtype": "uint8"},
+    {"batch": (2,), "length": 4, "vocabulary": 50, "dtype": "int32"},
+]
+
+# length is T, of x; source is S, of the memory.
+PLAIN = [
+    {"batch": (), "length": 2, "source": 3, "n_heads": 1, "d_head": 2},
+    {"batch": (), "length": 3, "source": 3, "n_heads": 2, "d_head": 2},
+    {"batch": (), "length": 5, "source": 2, "n_heads": 2, "d_head": 3},
+    {"batch": (2,), "length": 4, "source": 6, "n_heads": 3, "d_head": 2},
+]
+MASKS = [
+    {"batch": (), "length": 2, "source": 3, "n_heads": 1, "d_head": 2, "mask": "middle"},
+    {"batch": (), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "start"},
+    {"batch": (), "length": 3, "source": 3, "n_heads": 2, "d_head": 2, "mask": "end"},
+    {"batch": (), "length": 4, "source": 5, "n_heads": 4, "d_head": 1, "mask": "matrix"},
+    {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 3, "mask": "row"},
+    {"batch": (2,), "length": 3, "source": 4, "n_heads": 3, "d_head": 2, "mask": "keys"},
+    {"batch": (3,), "length": 4, "source": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
+    {"batch": (3,), "length": 4, "source": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+    {"batch": (2, 3), "length": 3, "source": 5, "n_heads": 2, "d_head": 2, "mask": "full"},
+]
+BLOCKED = [
+    {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},
+    {"batch": (), "length": 3, "source": 2, "n_heads": 1, "d_head": 3, "mask": "blocked"},
+    {"batch": (5,), "length": 3, "source": 6, "n_heads": 2, "d_head": 2, "mask": "each"},
+]
+SHAPES = [
+    {"batch": (), "length": 1, "source": 1, "n_heads": 1, "d_head": 1},
+    {"batch": (), "length": 4, "source": 1, "n_heads": 3, "d_head": 1},
+    {"batch": (1,), "length": 1, "source": 4, "n_heads": 2, "d_head": 2},
+    {"batch": (3,), "length": 3, "source": 3, "n_heads": 3, "d_head": 3},
+    {"batch": (2, 3), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
+    {"batch": (), "length": 2, "source": 11, "n_heads": 4, "d_head": 2},
+    {"batch": (), "length": 11, "source": 7, "n_heads": 2, "d_head": 2},
+]
+ALONE = [
+    {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 2},
+    {"batch": (), "length": 4, "source": 4, "n_heads": 2, "d_head": 2, "mask": "middle"},
+]
+BATCH = [
+    {"batch": (3,), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
+    {"batch": (3,), "length": 2, "source": 4, "n_heads": 3, "d_head": 2, "mask": "keys"},
+]
+LARGE = [
+    *(
+        {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "kind": kind}
+        | {"size": 1e3}
+        for kind in ["high", "low"]
+    ),
+    *(
+        {"batch": (2,), "length": 4, "source": 5, "n_heads": 2, "d_head": 3, "kind": kind}
+        | {"size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "padded"]
+    ),
+]
+
+
+def unshifted(draw, batch, length, vocabulary, start="", dtype="int64"):
+    """Random tokens of that type, and an id to start with, which may be that of a token."""
+    tokens = draw.tokens(vocabulary, *batch, length)
+    start_id = 1 + draw.whole(0, vocabulary - 1)
+    match start:
+        case "zero":
+            start_id = 0
+        case "repeated":
+            tokens[..., 0], tokens[..., -1] = start_id, start_id
+    return {"tokens": tokens.astype(dtype), "start_id": start_id}
+
+
+def memory_mask(draw, kind, batch, t, s):
+    """A mask of that kind, or what padding_mask returns for a memory padded at that place."""
+    if kind in ("start", "middle", "end", "each"):
+        return some_padding(kind, batch, s)
+    return some_mask(draw, kind, batch, t, s)
+
+
+def two_texts(draw, batch, length, source, n_heads, d_head, mask=None):
+    """Random inputs of a decoder, a memory, parameters, and a mask of that kind."""
+    d_model = n_heads * d_head
+    arguments = {
+        "x": draw.normal(*batch, length, d_model),
+        "memory": draw.normal(*batch, source, d_model),
+        "params": attention_params(draw, d_model),
+        "n_heads": n_heads,
+    }
+    if mask is None:
+        return arguments
+    return arguments | {"memory_mask": memory_mask(draw, mask, batch, length, source)}
+
+
+def two_large_texts(draw, batch, length, source, n_heads, d_head, kind, size):
+    """Random scores, to which x's feature 0 and the memory's feature 1 add up to ±size."""
+    arguments = two_texts(draw, batch, length, source, n_heads, d_head, "middle")
+    scored_by_two_features(arguments["params"], d_head, size)
+    asking, answering = arguments["x"][..., 0], arguments["memory"][..., 1]
+    asking[...], answering[...] = 1, 1
+    match kind:
+        case "low":
+            answering[...] = -1
+        case "rows":
+            asking[...] = np.arange(length) % 3 - 1
+        case "padded":
+            answering[...] = ~arguments["memory_mask"][..., 0, :]
+    return arguments
+
+
+def test_shift_right_agree(student, given):
+    """The start token first, then every token but the last, one place to the right."""
+    agrees(student.shift_right, given.cases(unshifted, SHIFTED))
+
+
+def test_shift_right_shapes(student, given):
+    """Any number of batch axes, and texts of one token: the shape stays."""
+    agrees(student.shift_right, given.cases(unshifted, SHIFT_SHAPES))
+
+
+def test_shift_right_integers(student, given):
+    """Tokens may be integers of any type, such as np.uint8."""
+    agrees(student.shift_right, given.cases(unshifted, SMALL))
+
+
+def test_shift_right_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(unshifted, SHIFT_BATCH)
+    also = given.cases(unshifted, SHIFT_BATCH, salt="also")
+    answers_the_same_again(student, student.shift_right, cases, also=also)
+
+
+def test_shift_right_arguments(student, given):
+    """tokens may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.shift_right, given.cases(unshifted, SHIFT_BATCH))
+
+
+def test_cross_agree(student, given):
+    """Queries come from x, keys and values from memory; every query sees all of the memory."""
+    agrees(student.cross_attention, given.cases(two_texts, PLAIN))
+
+
+def test_cross_mask(student, given):
+    """memory_mask hides places of the memory, wherever they stand, from every head."""
+    agrees(student.cross_attention, given.cases(two_texts, MASKS))
+
+
+def test_cross_blocked(student, given):
+    """A query that may attend to nothing gets 0 from every head; its row of the result is b_o."""
+    agrees(student.cross_attention, given.cases(two_texts, BLOCKED))
+
+
+def test_cross_shapes(student, given):
+    """Any batch axes and heads, and a memory shorter or longer than x, give the right outputs."""
+    agrees(student.cross_attention, given.cases(two_texts, SHAPES))
+
+
+def test_cross_alone(student, given):
+    """Every position of x asks by itself: the others, earlier or later, do not matter."""
+    cases = given.cases(two_texts, ALONE)
+    rows_are_independent(student.cross_attention, cases, batched=["x"], what="position")
+    prefix_gives_the_same(student.cross_attention, cases, along={"x": -2})
+
+
+def test_cross_rows(student, given):
+    """In a batch, every text attends to its own memory, under its own mask."""
+    plain, masked = given.cases(two_texts, BATCH)
+    function = student.cross_attention
+    rows_are_independent(function, [plain], batched=("x", "memory"), sizes=(1.0, 100.0))
+    rows_are_independent(function, [masked], batched=("x", "memory", "memory_mask"))
+
+
+def test_cross_large(student, given):
+    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
+    stays_right_when_large(student.cross_attention, given.cases(two_large_texts, LARGE))
+
+
+def test_cross_float32(student, given):
+    """float32 inputs give outputs that are right to float32's precision."""
+    agrees_in_float32(student.cross_attention, given.cases(two_texts, PLAIN))
+
+
+def test_cross_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(two_texts, BATCH), given.cases(two_texts, BATCH, salt="also")
+    answers_the_same_again(student, student.cross_attention, cases, also=also)
+
+
+def test_cross_arguments(student, given):
+    """x, memory, params and mask may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.cross_attention, given.cases(two_texts, BATCH[1:]))
