@@ -14,7 +14,7 @@ LAYERS = [
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "exports"}
-    | {"screen", "matrices", "sheet", "textmap", "asked"}
+    | {"screen", "matrices", "nests", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"classroom"},
     {"problem"},
@@ -22,7 +22,7 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap"]
+RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap", "nests"]
 RENDERERS += ["classroom/overview", "classroom/summary"]
 
 
@@ -104,7 +104,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
-    allowed |= {"screen", "matrices", "sheet", "textmap"}
+    allowed |= {"screen", "matrices", "sheet", "textmap", "nests"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from grader import grading
+from grader.compare import shown_inputs
 from grader.grids import exhibits
 from grader.influences import worth_drawing
 from grader.matrices import compared
@@ -161,6 +162,36 @@ def test_inputs_are_left_out_where_they_are_in_the_way(rows, told):
     results = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
     verdict = step_of(failed(evidence=Evidence("attention(q, k, v)", inputs, *results)))
     assert (f"q ({rows}, 9), k ({rows}, 9), v ({rows}, 9)" in text_of(verdict)) == told
+
+
+NORM = {"gain": np.ones(4), "bias": np.zeros(4)}
+BLOCK = {"ln_1": NORM, "attention": {"b_q": np.zeros(4), "w_q": np.ones((4, 4))}}
+DECODER = {"embedding": np.ones((5, 4)), "blocks": [BLOCK, BLOCK], "ln_f": NORM}
+
+
+def case_with(**arguments):
+    evidence = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
+    return Evidence("f(x)", shown_inputs(arguments), *evidence)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        (DECODER, "params: embedding (5, 4), 2 blocks, ln_f"),
+        ({**DECODER, "blocks": [BLOCK]}, "params: embedding (5, 4), 1 block, ln_f"),
+        (BLOCK, "params: ln_1, attention (w_q (4, 4), …)"),
+    ],
+    ids=["decoder", "one block", "a block"],
+)
+def test_nested_parameters_are_told_in_one_line(params, told):
+    evidence = case_with(tokens=np.asarray([7, 8]), params=params)
+    text = text_of(step_of(failed(evidence=evidence)))
+    assert f"     tokens (2,)\n      7  8\n     {told}\n     expected" in text
+
+
+def test_parameters_without_nests_are_shown_in_full():
+    evidence = case_with(params={"w_q": np.full((1, 1), 0.75)})
+    assert "w_q (1, 1)\n      0.75\n" in text_of(step_of(failed(evidence=evidence)))
 
 
 # The order.
