@@ -10,7 +10,7 @@ from grader.compare import Broken
 from grader.laws.cases import Axes, Case, Function
 from grader.laws.time import future_does_not_matter
 
-Alone = Callable[[Any, int], Any]
+Alone = Callable[[Any, Sequence[int]], Any]
 
 
 def no_block_sees_the_future(
@@ -18,44 +18,40 @@ def no_block_sees_the_future(
 ) -> None:
     """`future_does_not_matter`; where it does, also in which of params["blocks"] it comes in.
 
-    alone(params, n): the same parameters, with which block n alone moves anything between
-    positions. What leaks then leaks in that block.
+    alone(params, numbers): the same parameters, with which only the blocks of these numbers move
+    anything between positions. What leaks when one block is alone leaks in that block, unless it
+    does without any.
     """
     for case in cases:
         try:
             future_does_not_matter(function, [case], along=along)
         except Broken as broken:
-            leaking = _leaking(function, case, along, alone)
-            raise _with_blocks(broken, leaking, len(case.arguments["params"]["blocks"])) from None
+            note = _where(function, case, along, alone) if broken.evidence else ""
+            raise Broken(broken.told + note, broken.shown + note, broken.evidence) from None
 
 
-def _leaking(function: Function, case: Case, along: Axes, alone: Alone) -> list[int]:
-    """The blocks through which the future comes when they alone move anything."""
+def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
+    """A sentence on where the future comes in, if that can be told."""
     params = case.arguments["params"]
-    return [
-        number
-        for number in range(len(params["blocks"]))
-        if _leaks(function, case.changed(params=alone(params, number)), along)
-    ]
+
+    def leaks(*numbers: int) -> bool:
+        return _leaks(function, case.changed(params=alone(params, numbers)), along)
+
+    if leaks():
+        return " It comes in outside the attention: it does so while no block attends to anything."
+    every = range(len(params["blocks"]))
+    leaking = [number for number in every if leaks(number)]
+    if len(leaking) == len(every) > 1:
+        return " It comes in through every block, also when that block alone attends."
+    where = " and ".join(f"blocks[{number}]" for number in leaking)
+    return f" It comes in through {where}, also when that block alone attends." if where else ""
 
 
 def _leaks(function: Function, case: Case, along: Axes) -> bool:
     try:
-        future_does_not_matter(function, [case], along=along)
-    except Broken:
-        return True
+        future_does_not_matter(function, [case], along=along, sizes=[1.0])
+    except Broken as broken:
+        return broken.evidence is not None  # else it is a result of another kind or shape
     except CallFailed:
         return False
     return False
-
-
-def _with_blocks(broken: Broken, leaking: Sequence[int], count: int) -> Broken:
-    """The same finding, and which blocks it is about, if it is about some."""
-    if not leaking:
-        return broken
-    where = " and ".join(f"blocks[{number}]" for number in leaking)
-    if len(leaking) == count and count > 1:
-        note = "Each block lets it in, also when it alone attends."
-    else:
-        note = f"It comes in through {where}: it still does when only that block attends."
-    return Broken(f"{broken.told} {note}", f"{broken.shown} {note}", broken.evidence)
