@@ -73,7 +73,7 @@ def written_out(x, block, n_heads, weights_of):
     says="The positions are never added to the embeddings.",
     hint="Which entries of `params` does your function read?",
 )
-def pos_missing(tokens, params, n_heads, padding=None):
+def pos_missing_decoder(tokens, params, n_heads, padding=None):
     embedded(tokens, params)
     x = params["embedding"][tokens]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -87,7 +87,7 @@ def pos_missing(tokens, params, n_heads, padding=None):
     says="The first token gets position 1.",
     hint="Which row of the table of positions belongs to the first token?",
 )
-def pos_off_by_one(tokens, params, n_heads, padding=None):
+def pos_off_by_one_decoder(tokens, params, n_heads, padding=None):
     embedded(tokens, params)
     shifted = np.roll(params["position"], -1, axis=0)[: tokens.shape[-1]]
     x = params["embedding"][tokens] + shifted
@@ -102,7 +102,7 @@ def pos_off_by_one(tokens, params, n_heads, padding=None):
     says="The last token always gets the last position, so earlier ones move with the length.",
     hint="Does the position of the first token change when a token is added at the end?",
 )
-def pos_from_end(tokens, params, n_heads, padding=None):
+def pos_from_end_decoder(tokens, params, n_heads, padding=None):
     embedded(tokens, params)
     x = params["embedding"][tokens] + params["position"][-tokens.shape[-1] :]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -116,7 +116,7 @@ def pos_from_end(tokens, params, n_heads, padding=None):
     says="The positions are counted backwards, from the last token on.",
     hint="What is the position of token 0 in a text of 3 tokens, and in one of 4?",
 )
-def pos_reversed(tokens, params, n_heads, padding=None):
+def pos_reversed_decoder(tokens, params, n_heads, padding=None):
     embedded(tokens, params)
     x = params["embedding"][tokens] + params["position"][: tokens.shape[-1]][::-1]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -130,7 +130,7 @@ def pos_reversed(tokens, params, n_heads, padding=None):
     says="Embeddings are multiplied by the positions.",
     hint="How are the two tables combined?",
 )
-def pos_multiplied(tokens, params, n_heads, padding=None):
+def pos_multiplied_decoder(tokens, params, n_heads, padding=None):
     embedded(tokens, params)
     x = params["embedding"][tokens] * params["position"][: tokens.shape[-1]]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -144,7 +144,7 @@ def pos_multiplied(tokens, params, n_heads, padding=None):
     says="The positions are added twice.",
     hint="How often does the table of positions appear in your function?",
 )
-def pos_doubled(tokens, params, n_heads, padding=None):
+def pos_doubled_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params) + params["position"][: tokens.shape[-1]]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     return headed(x, params)
@@ -157,7 +157,7 @@ def pos_doubled(tokens, params, n_heads, padding=None):
     says="The positions are counted along the first axis, which is the batch when there is one.",
     hint="Which axis of a batch of texts is time?",
 )
-def pos_batch_axis(tokens, params, n_heads, padding=None):
+def pos_batch_axis_decoder(tokens, params, n_heads, padding=None):
     embedded(tokens, params)
     position = params["position"][np.arange(len(tokens)) % len(params["position"])]
     position = position.reshape(len(tokens), *[1] * (tokens.ndim - 1), -1)
@@ -173,7 +173,7 @@ def pos_batch_axis(tokens, params, n_heads, padding=None):
     says="Sines and cosines are added in place of the table of positions.",
     hint="Are the positions of this model computed, or looked up?",
 )
-def pos_sinusoidal(tokens, params, n_heads, padding=None):
+def pos_sinusoidal_decoder(tokens, params, n_heads, padding=None):
     t, d_model = embedded(tokens, params).shape[-2:]
     rates = 10000.0 ** (-(np.arange(d_model) // 2 * 2) / d_model)
     angles = np.arange(t)[:, None] * rates
@@ -248,7 +248,7 @@ def dec_centred_over_time(tokens, params, n_heads, padding=None):
     says="Every block is run with the parameters of the first.",
     hint="Do your layers have their own numbers?",
 )
-def stack_first_for_all(tokens, params, n_heads, padding=None):
+def stack_first_for_all_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(
         stacked(
@@ -265,7 +265,7 @@ def stack_first_for_all(tokens, params, n_heads, padding=None):
     says="Every block is run with the parameters of the last.",
     hint="Do your layers have their own numbers?",
 )
-def stack_last_for_all(tokens, params, n_heads, padding=None):
+def stack_last_for_all_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(
         stacked(
@@ -282,7 +282,7 @@ def stack_last_for_all(tokens, params, n_heads, padding=None):
     says="The blocks are run from the last to the first.",
     hint="Which block reads the embeddings?",
 )
-def stack_reversed(tokens, params, n_heads, padding=None):
+def stack_reversed_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"][::-1], n_heads, combined(tokens, padding)), params)
 
@@ -294,7 +294,7 @@ def stack_reversed(tokens, params, n_heads, padding=None):
     says="The last block is left out.",
     hint="How many blocks run when the list holds one?",
 )
-def stack_without_last(tokens, params, n_heads, padding=None):
+def stack_without_last_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"][:-1], n_heads, combined(tokens, padding)), params)
 
@@ -306,7 +306,7 @@ def stack_without_last(tokens, params, n_heads, padding=None):
     says="The first block is left out.",
     hint="How many blocks run when the list holds one?",
 )
-def stack_without_first(tokens, params, n_heads, padding=None):
+def stack_without_first_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"][1:], n_heads, combined(tokens, padding)), params)
 
@@ -318,7 +318,7 @@ def stack_without_first(tokens, params, n_heads, padding=None):
     says="Only the first block runs.",
     hint="How often is the body of your loop run when the list holds three blocks?",
 )
-def stack_first_only(tokens, params, n_heads, padding=None):
+def stack_first_only_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"][:1], n_heads, combined(tokens, padding)), params)
 
@@ -330,7 +330,7 @@ def stack_first_only(tokens, params, n_heads, padding=None):
     says="Each block reads the embeddings, not the block below it, so only the last one counts.",
     hint="Where does the second block get its input?",
 )
-def stack_last_only(tokens, params, n_heads, padding=None):
+def stack_last_only_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"][-1:], n_heads, combined(tokens, padding)), params)
 
@@ -342,7 +342,7 @@ def stack_last_only(tokens, params, n_heads, padding=None):
     says="Only the first two blocks run.",
     hint="Does the number of blocks stand in your code, or in the list?",
 )
-def stack_two_only(tokens, params, n_heads, padding=None):
+def stack_two_only_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"][:2], n_heads, combined(tokens, padding)), params)
 
@@ -354,7 +354,7 @@ def stack_two_only(tokens, params, n_heads, padding=None):
     says="Each block is run twice.",
     hint="Count how often a block is called when the list holds one.",
 )
-def stack_each_twice(tokens, params, n_heads, padding=None):
+def stack_each_twice_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(
         stacked(
@@ -374,7 +374,7 @@ def stack_each_twice(tokens, params, n_heads, padding=None):
     says="Every block reads the embeddings, and what they add is summed up.",
     hint="What does the second block read?",
 )
-def stack_summed(tokens, params, n_heads, padding=None):
+def stack_summed_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     added = [decoder_block(x, block, n_heads, mask) - x for block in params["blocks"]]
     return headed(x + sum(added), params)
@@ -387,7 +387,7 @@ def stack_summed(tokens, params, n_heads, padding=None):
     says="A second shortcut is added around each block, which has two of its own.",
     hint="How often is what a block reads contained in what it returns?",
 )
-def stack_residual_around_blocks(tokens, params, n_heads, padding=None):
+def stack_residual_around_blocks_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     for block in params["blocks"]:
         x = x + decoder_block(x, block, n_heads, mask)
@@ -401,7 +401,7 @@ def stack_residual_around_blocks(tokens, params, n_heads, padding=None):
     says="The positions are added again before every block.",
     hint="Where do the positions enter this model, and how often?",
 )
-def stack_position_in_every_block(tokens, params, n_heads, padding=None):
+def stack_position_in_every_block_decoder(tokens, params, n_heads, padding=None):
     x, mask = params["embedding"][tokens], combined(tokens, padding)
     for block in params["blocks"]:
         x = decoder_block(
@@ -417,7 +417,7 @@ def stack_position_in_every_block(tokens, params, n_heads, padding=None):
     says="The last norm is applied between the blocks too.",
     hint="How often is `ln_f` applied in a stack of two blocks?",
 )
-def stack_norm_after_every_block(tokens, params, n_heads, padding=None):
+def stack_norm_after_every_block_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     for number, block in enumerate(params["blocks"]):
         x = decoder_block(normed(x, params["ln_f"]) if number else x, block, n_heads, mask)
@@ -446,7 +446,7 @@ def dec_one_head(tokens, params, n_heads, padding=None):
     says="No block is masked.",
     hint="Can the first token see the one that it is to predict?",
 )
-def mask_none(tokens, params, n_heads, padding=None):
+def mask_none_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"], n_heads, padding), params)
 
@@ -458,7 +458,7 @@ def mask_none(tokens, params, n_heads, padding=None):
     says="Each token also sees the next one, which is its answer.",
     hint="Look at the first row of your mask: how many keys may the first token use?",
 )
-def mask_allows_one_future(tokens, params, n_heads, padding=None):
+def mask_allows_one_future_decoder(tokens, params, n_heads, padding=None):
     t = tokens.shape[-1]
     mask = np.tri(t, k=1, dtype=bool) & (True if padding is None else padding)
     x = embedded(tokens, params)
@@ -472,7 +472,7 @@ def mask_allows_one_future(tokens, params, n_heads, padding=None):
     says="A token does not see itself, only what stands before it.",
     hint="How many keys may the first token use?",
 )
-def mask_excludes_self(tokens, params, n_heads, padding=None):
+def mask_excludes_self_decoder(tokens, params, n_heads, padding=None):
     t = tokens.shape[-1]
     mask = np.tri(t, k=-1, dtype=bool) & (True if padding is None else padding)
     x = embedded(tokens, params)
@@ -486,7 +486,7 @@ def mask_excludes_self(tokens, params, n_heads, padding=None):
     says="The mask is turned around: a token sees itself and what comes after it.",
     hint="Look at the last row of your mask: how many keys may the last token use?",
 )
-def mask_transposed(tokens, params, n_heads, padding=None):
+def mask_transposed_decoder(tokens, params, n_heads, padding=None):
     t = tokens.shape[-1]
     mask = np.tri(t, dtype=bool).T & (True if padding is None else padding)
     x = embedded(tokens, params)
@@ -500,7 +500,7 @@ def mask_transposed(tokens, params, n_heads, padding=None):
     says="Only the first block gets the causal mask; each block above it lets later tokens in.",
     hint="With three blocks, which mask does each of them get?",
 )
-def mask_in_first_block_only(tokens, params, n_heads, padding=None):
+def mask_in_first_block_only_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     masks = [mask, *[padding] * (len(params["blocks"]) - 1)]
     return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
@@ -513,7 +513,7 @@ def mask_in_first_block_only(tokens, params, n_heads, padding=None):
     says="Only the last block gets the causal mask; what it reads has already seen later tokens.",
     hint="What has a token read by the time it reaches the last block?",
 )
-def mask_in_last_block_only(tokens, params, n_heads, padding=None):
+def mask_in_last_block_only_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     masks = [*[padding] * (len(params["blocks"]) - 1), mask]
     return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
@@ -526,7 +526,7 @@ def mask_in_last_block_only(tokens, params, n_heads, padding=None):
     says="All blocks get the causal mask but the last one, if there are several.",
     hint="With three blocks, which mask does each of them get?",
 )
-def mask_not_in_last_block(tokens, params, n_heads, padding=None):
+def mask_not_in_last_block_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     count = len(params["blocks"])
     masks = [mask] * count if count == 1 else [*[mask] * (count - 1), padding]
@@ -540,7 +540,7 @@ def mask_not_in_last_block(tokens, params, n_heads, padding=None):
     says="All blocks get the causal mask but the first one, if there are several.",
     hint="What has a token read by the time it reaches the second block?",
 )
-def mask_not_in_first_block(tokens, params, n_heads, padding=None):
+def mask_not_in_first_block_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     count = len(params["blocks"])
     masks = [mask] * count if count == 1 else [padding, *[mask] * (count - 1)]
@@ -554,7 +554,7 @@ def mask_not_in_first_block(tokens, params, n_heads, padding=None):
     says="Every other block is left without the causal mask.",
     hint="With three blocks, which mask does each of them get?",
 )
-def mask_in_every_other_block(tokens, params, n_heads, padding=None):
+def mask_in_every_other_block_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     masks = [padding if i % 2 else mask for i in range(len(params["blocks"]))]
     return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
@@ -567,7 +567,7 @@ def mask_in_every_other_block(tokens, params, n_heads, padding=None):
     says="The mask is made for ten tokens, and longer texts see all of it as it is.",
     hint="What is the mask of a text that is longer than any you tried?",
 )
-def mask_fixed_size(tokens, params, n_heads, padding=None):
+def mask_fixed_size_decoder(tokens, params, n_heads, padding=None):
     t = tokens.shape[-1]
     mask = np.tri(min(t, 10), t, dtype=bool)
     mask = np.concatenate([mask, np.ones((t - len(mask), t), dtype=bool)])
@@ -586,7 +586,7 @@ def mask_fixed_size(tokens, params, n_heads, padding=None):
     says="Padding is not looked at.",
     hint="What does your function do with its last argument?",
 )
-def pad_ignored(tokens, params, n_heads, padding=None):
+def pad_ignored_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(stacked(x, params["blocks"], n_heads, causal_mask(tokens.shape[-1])), params)
 
@@ -598,7 +598,7 @@ def pad_ignored(tokens, params, n_heads, padding=None):
     says="Where there is padding, its mask takes the place of the causal mask.",
     hint="Which of the two masks hides later tokens when both are needed?",
 )
-def pad_replaces_causal(tokens, params, n_heads, padding=None):
+def pad_replaces_causal_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(
         stacked(
@@ -618,7 +618,7 @@ def pad_replaces_causal(tokens, params, n_heads, padding=None):
     says="The causal mask and the padding are joined by or: what one of them allows is seen.",
     hint="A key that is hidden by one mask and allowed by the other: may it be seen?",
 )
-def mask_combined_with_or(tokens, params, n_heads, padding=None):
+def mask_combined_with_or_decoder(tokens, params, n_heads, padding=None):
     mask = causal_mask(tokens.shape[-1])
     mask = mask if padding is None else mask | padding
     x = embedded(tokens, params)
@@ -632,7 +632,7 @@ def mask_combined_with_or(tokens, params, n_heads, padding=None):
     says="Padding is read the wrong way round, so that only the padding is seen.",
     hint="What does True mean in what `padding_mask` returns?",
 )
-def pad_inverted(tokens, params, n_heads, padding=None):
+def pad_inverted_decoder(tokens, params, n_heads, padding=None):
     mask = causal_mask(tokens.shape[-1])
     mask = mask if padding is None else mask & ~padding
     x = embedded(tokens, params)
@@ -646,7 +646,7 @@ def pad_inverted(tokens, params, n_heads, padding=None):
     says="Padding hides queries in place of keys.",
     hint="Which axis of the mask counts keys, and which queries?",
 )
-def pad_hides_queries(tokens, params, n_heads, padding=None):
+def pad_hides_queries_decoder(tokens, params, n_heads, padding=None):
     mask = causal_mask(tokens.shape[-1])
     mask = mask if padding is None else mask & np.swapaxes(padding, -1, -2)
     x = embedded(tokens, params)
@@ -660,7 +660,7 @@ def pad_hides_queries(tokens, params, n_heads, padding=None):
     says="Padding hides queries as well as keys.",
     hint="May a token that is padding look at the real ones?",
 )
-def pad_hides_queries_too(tokens, params, n_heads, padding=None):
+def pad_hides_queries_too_decoder(tokens, params, n_heads, padding=None):
     mask = combined(tokens, padding)
     mask = mask if padding is None else mask & np.swapaxes(padding, -1, -2)
     x = embedded(tokens, params)
@@ -674,7 +674,7 @@ def pad_hides_queries_too(tokens, params, n_heads, padding=None):
     says="Token 0 is treated as padding.",
     hint="Who says which tokens are padding, and does anyone say so here?",
 )
-def pad_inferred_from_token_0(tokens, params, n_heads, padding=None):
+def pad_inferred_from_token_0_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     return headed(
         stacked(x, params["blocks"], n_heads, combined(tokens, padding_mask(tokens, 0))), params
@@ -688,7 +688,7 @@ def pad_inferred_from_token_0(tokens, params, n_heads, padding=None):
     says="Only the first block hides the padding.",
     hint="Which mask does the second block get?",
 )
-def pad_in_first_block_only(tokens, params, n_heads, padding=None):
+def pad_in_first_block_only_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     masks = [mask, *[causal_mask(tokens.shape[-1])] * (len(params["blocks"]) - 1)]
     return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
@@ -701,7 +701,7 @@ def pad_in_first_block_only(tokens, params, n_heads, padding=None):
     says="Only the last block hides the padding.",
     hint="Which mask does the first block get?",
 )
-def pad_in_last_block_only(tokens, params, n_heads, padding=None):
+def pad_in_last_block_only_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     masks = [*[causal_mask(tokens.shape[-1])] * (len(params["blocks"]) - 1), mask]
     return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
@@ -714,7 +714,7 @@ def pad_in_last_block_only(tokens, params, n_heads, padding=None):
     says="The axis of queries is taken out of the padding, so that its batch falls on the queries.",
     hint="Which shape has your padding when it meets the causal mask, with two batch axes?",
 )
-def pad_axis_lost(tokens, params, n_heads, padding=None):
+def pad_axis_lost_decoder(tokens, params, n_heads, padding=None):
     mask = causal_mask(tokens.shape[-1])
     mask = mask if padding is None else mask & padding[..., 0, :]
     x = embedded(tokens, params)
@@ -728,7 +728,7 @@ def pad_axis_lost(tokens, params, n_heads, padding=None):
     says="Every text of a batch gets the padding of the first one.",
     hint="Are the texts of a batch padded alike?",
 )
-def pad_of_first_text(tokens, params, n_heads, padding=None):
+def pad_of_first_text_decoder(tokens, params, n_heads, padding=None):
     mask = causal_mask(tokens.shape[-1])
     mask = mask if padding is None else mask & padding.reshape(-1, *padding.shape[-2:])[0]
     x = embedded(tokens, params)
@@ -742,7 +742,7 @@ def pad_of_first_text(tokens, params, n_heads, padding=None):
     says="The logits of padded positions are set to 0.",
     hint="Does padding hide keys or queries?",
 )
-def pad_zeroes_outputs(tokens, params, n_heads, padding=None):
+def pad_zeroes_outputs_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     logits = headed(x, params)
@@ -756,7 +756,7 @@ def pad_zeroes_outputs(tokens, params, n_heads, padding=None):
     says="The inputs of padded positions are set to 0, and so lose their own token.",
     hint="What does a padded position know of its own token when its logits are made?",
 )
-def pad_zeroes_inputs(tokens, params, n_heads, padding=None):
+def pad_zeroes_inputs_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     x = x if padding is None else np.where(np.swapaxes(padding, -1, -2), x, 0.0)
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -773,7 +773,7 @@ def pad_zeroes_inputs(tokens, params, n_heads, padding=None):
     says="The last norm is left out.",
     hint="What happens between the last block and the logits?",
 )
-def stack_no_final_norm(tokens, params, n_heads, padding=None):
+def stack_no_final_norm_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     return linear(x, params["embedding"].T)
@@ -988,7 +988,7 @@ def dec_shifted_by_global_max(tokens, params, n_heads, padding=None):
     says="Axes of size one disappear from the result.",
     hint="Try a text of one token, or a batch of one: are all axes still there?",
 )
-def np_squeeze_kills_axis(tokens, params, n_heads, padding=None):
+def np_squeeze_kills_axis_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     return np.squeeze(headed(x, params))
@@ -1001,7 +1001,7 @@ def np_squeeze_kills_axis(tokens, params, n_heads, padding=None):
     says="The texts of a batch are joined into one long text, so later ones see earlier.",
     hint="May a token look at another text of the batch?",
 )
-def self_rows_joined(tokens, params, n_heads, padding=None):
+def self_rows_joined_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     real = (
         True
@@ -1037,7 +1037,7 @@ def dec_centred_over_batch(tokens, params, n_heads, padding=None):
     says="Tokens after the last position all get that last position.",
     hint="What should happen when a text is longer than the table of positions?",
 )
-def pos_clipped(tokens, params, n_heads, padding=None):
+def pos_clipped_decoder(tokens, params, n_heads, padding=None):
     position = np.take(params["position"], np.arange(tokens.shape[-1]), axis=0, mode="clip")
     x = params["embedding"][tokens] + position
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -1051,7 +1051,7 @@ def pos_clipped(tokens, params, n_heads, padding=None):
     says="A text that is too long ends in an IndexError instead of a ValueError.",
     hint="Which kind of error does the docstring name for a text that is too long?",
 )
-def pos_index_error(tokens, params, n_heads, padding=None):
+def pos_index_error_decoder(tokens, params, n_heads, padding=None):
     x = params["embedding"][tokens] + params["position"][np.arange(tokens.shape[-1])]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     return headed(x, params)
@@ -1064,7 +1064,7 @@ def pos_index_error(tokens, params, n_heads, padding=None):
     says="The length is not checked, and a table of one position is stretched over the whole text.",
     hint="What does NumPy do when one row is added to many?",
 )
-def pos_not_checked(tokens, params, n_heads, padding=None):
+def pos_not_checked_decoder(tokens, params, n_heads, padding=None):
     x = params["embedding"][tokens] + params["position"][: tokens.shape[-1]]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     return headed(x, params)
@@ -1105,7 +1105,7 @@ def dec_crops_long_texts(tokens, params, n_heads, padding=None):
     says="The attention is written out anew, and the exponential of a large score overflows.",
     hint="Which step already has an attention that survives large scores?",
 )
-def softmax_no_max(tokens, params, n_heads, padding=None):
+def softmax_no_max_decoder(tokens, params, n_heads, padding=None):
     mask, x = combined(tokens, padding), embedded(tokens, params)
     mask = mask if mask.ndim == 2 else mask[..., None, :, :]
 
@@ -1126,7 +1126,7 @@ def softmax_no_max(tokens, params, n_heads, padding=None):
     says="Later tokens are hidden by adding -1e4 to their scores, which large scores outweigh.",
     hint="How large may a score be, and how much must be taken off it to hide it?",
 )
-def mask_additive_too_small(tokens, params, n_heads, padding=None):
+def mask_additive_too_small_decoder(tokens, params, n_heads, padding=None):
     mask, x = combined(tokens, padding), embedded(tokens, params)
     mask = mask if mask.ndim == 2 else mask[..., None, :, :]
     open_somewhere = mask.any(axis=-1, keepdims=True)
@@ -1146,7 +1146,7 @@ def mask_additive_too_small(tokens, params, n_heads, padding=None):
     says="float32 weights are rounded to half precision.",
     hint="In which dtype do you compute, and how many digits does it have?",
 )
-def np_half_precision(tokens, params, n_heads, padding=None):
+def np_half_precision_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     logits = headed(x, params)
@@ -1160,7 +1160,7 @@ def np_half_precision(tokens, params, n_heads, padding=None):
     says="The embedded text is kept and used for every later text of the same shape.",
     hint="What does the input of the first block depend on besides the shape of the text?",
 )
-def np_memoised_on_shape(tokens, params, n_heads, padding=None):
+def np_memoised_on_shape_decoder(tokens, params, n_heads, padding=None):
     key = (tokens.shape, params["position"].shape)
     x = kept_inputs.setdefault(key, embedded(tokens, params))
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
@@ -1174,7 +1174,7 @@ def np_memoised_on_shape(tokens, params, n_heads, padding=None):
     says="Every result of the same shape comes in the same array.",
     hint="What becomes of your first result when you call the function again?",
 )
-def np_reused_buffer(tokens, params, n_heads, padding=None):
+def np_reused_buffer_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     logits = headed(x, params)
@@ -1190,7 +1190,7 @@ def np_reused_buffer(tokens, params, n_heads, padding=None):
     says="Padded tokens are overwritten with 0 in the array that came in.",
     hint="Look for an assignment that changes an array which your function was only lent.",
 )
-def np_input_mutated_tokens(tokens, params, n_heads, padding=None):
+def np_input_mutated_tokens_decoder(tokens, params, n_heads, padding=None):
     x = stacked(embedded(tokens, params), params["blocks"], n_heads, combined(tokens, padding))
     if padding is not None:
         tokens[~padding[..., 0, :]] = 0
@@ -1204,7 +1204,7 @@ def np_input_mutated_tokens(tokens, params, n_heads, padding=None):
     says="The blocks are taken out of the caller's list, one after the other.",
     hint="Call your function twice with the same `params`.",
 )
-def np_input_mutated_blocks(tokens, params, n_heads, padding=None):
+def np_input_mutated_blocks_decoder(tokens, params, n_heads, padding=None):
     x, mask = embedded(tokens, params), combined(tokens, padding)
     while params["blocks"]:
         x = decoder_block(x, params["blocks"].pop(0), n_heads, mask)
@@ -1218,7 +1218,7 @@ def np_input_mutated_blocks(tokens, params, n_heads, padding=None):
     says="The last norm's gain is multiplied into the model's own embedding.",
     hint="Which arrays of `params` are different after a call?",
 )
-def np_input_mutated_norm(tokens, params, n_heads, padding=None):
+def np_input_mutated_norm_decoder(tokens, params, n_heads, padding=None):
     x = stacked(embedded(tokens, params), params["blocks"], n_heads, combined(tokens, padding))
     x = layer_norm(x, 1.0, 0.0) + params["ln_f"]["bias"] / params["ln_f"]["gain"]
     params["embedding"] *= params["ln_f"]["gain"]
