@@ -595,8 +595,8 @@ def pad_ignored_decoder(tokens, params, n_heads, padding=None):
     "pad_replaces_causal",
     "decoder_logits",
     caught_by="decoder_no_future",
-    says="Where there is padding, its mask takes the place of the causal mask.",
-    hint="Which of the two masks hides later tokens when both are needed?",
+    says="Padding takes the place of the causal mask.",
+    hint="Which mask hides later tokens when both are needed?",
 )
 def pad_replaces_causal_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
@@ -615,8 +615,8 @@ def pad_replaces_causal_decoder(tokens, params, n_heads, padding=None):
     "mask_combined_with_or",
     "decoder_logits",
     caught_by="decoder_no_future",
-    says="The causal mask and the padding are joined by or: what one of them allows is seen.",
-    hint="A key that is hidden by one mask and allowed by the other: may it be seen?",
+    says="The two masks are joined by or: what one of them allows is seen.",
+    hint="A key is hidden by one mask and allowed by the other: is it seen?",
 )
 def mask_combined_with_or_decoder(tokens, params, n_heads, padding=None):
     mask = causal_mask(tokens.shape[-1])
