@@ -22,11 +22,11 @@ ONE_BLOCK = [
     {"batch": (2,), "length": 3, "vocabulary": 7, "n_layers": 1, **WIDTHS},
 ]
 TIMED = [
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS},
-    {"batch": (), "length": 11, "vocabulary": 5, "n_layers": 3, **WIDTHS},
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS},
+    {"batch": (), "length": 11, "vocabulary": 6, "n_layers": 3, **WIDTHS},
 ]
 TIMED_PADDED = [
-    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "each"}
+    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "padding": "each"}
 ]
 STACKS = [
     {"batch": (), "length": 2, "vocabulary": 5, "n_layers": 2, **WIDTHS},
