@@ -96,12 +96,9 @@ def _argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> N
             found = after.get(key) if isinstance(after, dict) else None
             _argument_unchanged(function, f"{name}.{key}", item, found)
     elif isinstance(value, (list, tuple)):
-        found = (
-            after if isinstance(after, (list, tuple)) and len(after) == len(value) else value[:0]
-        )
-        for number, item in enumerate(value):
-            found_item = found[number] if len(found) else None
-            _argument_unchanged(function, f"{name}[{number}]", item, found_item)
+        kept = isinstance(after, (list, tuple)) and len(after) == len(value)
+        for number, (item, found) in enumerate(zip(value, after if kept else [None] * len(value))):
+            _argument_unchanged(function, f"{name}[{number}]", item, found)
     elif isinstance(value, np.ndarray) and not (
         isinstance(after, np.ndarray) and np.array_equal(value, after, equal_nan=False)
     ):

@@ -13,8 +13,8 @@ LAYERS = [
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
-    | {"terminal", "page", "grids", "exports"}
-    | {"screen", "matrices", "nests", "sheet", "textmap", "asked"}
+    | {"terminal", "page", "grids", "nests", "exports"}
+    | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"classroom"},
     {"problem"},
