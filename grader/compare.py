@@ -136,12 +136,13 @@ def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> 
 def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     """All arrays among the arguments, those in a dict under their own names; scalars too.
 
-    Deeper ones have the way to them in their names: `blocks[0].ln_1.gain`.
+    Where dicts lie in dicts or lists, a name is the way: `params.blocks[0].ln_1.gain`.
     """
     found: list[Array] = []
     for name, value in arguments.items():
         if isinstance(value, dict):
-            found += shown_inputs(_leaves(value))
+            deep = any(isinstance(item, (dict, list)) for item in value.values())
+            found += shown_inputs(_leaves(value, name if deep else ""))
         elif value is not None and (array := as_array(value)) is not None:
             found.append(shown(name, array))
     return tuple(found)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.influences import VERDICTS, allowed, counted, kind, movement, of_kind
+from grader.nests import nested
 from grader.records import Array, Evidence, Influence
 
 MAX_LINES = 12
@@ -271,7 +272,9 @@ def _is_one(row: list[float]) -> bool:
 def exhibits(evidence: Evidence) -> list[Exhibit]:
     """The matrices of a failing case: what went in, then what came out."""
     wrong = {place for array in evidence.got for place in _marks(array)}
-    inputs = tuple(grid for array in told_inputs(evidence) for grid in _grids(array, wrong, 2))
+    arrays = told_inputs(evidence)
+    flat = [array for array in arrays if not nested(array)]
+    inputs = tuple(grid for array in flat for grid in _grids(array, wrong, 2))
     found = [Exhibit(inputs)] if inputs else []
     if not evidence.expected:
         return found + [Exhibit(tuple(_grids(array, set()))) for array in evidence.got]

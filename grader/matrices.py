@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.grids import WHOLE, number_text, shape_text, whole_beside
+from grader.nests import nest_text, nested
 from grader.records import Array
 
 MAX_COLUMNS = 8
@@ -102,5 +103,7 @@ def _decimals(expected: Array, got: Array) -> int:
 
 
 def titles(arrays: Sequence[Array]) -> str:
-    """Names and shapes alone: `q (2, 4), k (3, 4)`."""
-    return ", ".join(f"{array.name} {shape_text(array.shape)}".strip() for array in arrays)
+    """Names and shapes alone: `q (2, 4), k (3, 4)`; what is nested is told by its parts."""
+    flat = [array for array in arrays if not nested(array)]
+    named = ", ".join(f"{array.name} {shape_text(array.shape)}".strip() for array in flat)
+    return "; ".join(filter(None, (named, nest_text(arrays))))

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from grader.grids import exhibits, influence_grid
 from grader.influences import counted, findings, worth_drawing
+from grader.nests import nest_text
 from grader.plain import visible
 from grader.records import CheckVerdict, Graded, Report, Status, StepVerdict
 
@@ -114,9 +115,12 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    uses = (exhibits, influence_grid, findings, worth_drawing, numbered, failing, by_function)
+    uses = (exhibits, influence_grid, nest_text, findings, worth_drawing, numbered, failing)
     environment.globals.update(
-        {use.__name__: use for use in (*uses, shared_message, summary, printed, kept_in)}
+        {
+            use.__name__: use
+            for use in (*uses, by_function, shared_message, summary, printed, kept_in)
+        }
     )
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)
     environment.filters["points"] = "{:g}".format

@@ -83,11 +83,13 @@ def _still(expected, got, tolerance, told):
 
 
 def _fresh(value):
-    """Writable copies of what came writable: a mistake may change its arguments."""
+    """Writable copies of what came writable, and new dicts and lists: a mistake may change them."""
     if isinstance(value, np.ndarray) and value.flags.writeable:
         return value.copy()
     if isinstance(value, dict) and HANDLE not in value:
         return {key: _fresh(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_fresh, value))
     return value
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from grader.grids import told_inputs
 from grader.influences import counted, worth_drawing
 from grader.matrices import Block, Look, block, compared, titles
+from grader.nests import nested
 from grader.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
 from grader.sheet import Sheet, clean
 from grader.textmap import drawn_map
@@ -159,10 +160,13 @@ def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
 
 
 def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
-    """What went in. Where nothing came out only shapes matter, and what was counted."""
+    """What went in. Where nothing came out only shapes matter, and what was counted.
+
+    So they do beside nested parameters, which are too many numbers to calculate with.
+    """
     arrays = told_inputs(evidence)
-    whole = layout.inputs and bool(evidence.expected or evidence.got)
-    shown = [array for array in arrays if whole or (layout.inputs and _countable(array))]
+    whole = bool(evidence.expected or evidence.got) and not any(map(nested, arrays))
+    shown = [array for array in arrays if layout.inputs and (whole or _countable(array))]
     if not layout.params:
         shown = [array for array in shown if _is_argument(array, evidence.call)]
     _blocks(sheet, [_block(array, layout) for array in shown])
@@ -180,7 +184,7 @@ def _countable(array: Array) -> bool:
     cells = array.cells
     while isinstance(cells, list) and cells:
         cells = cells[0]
-    return isinstance(cells, int) and len(array.shape) < 3
+    return isinstance(cells, int) and 0 < len(array.shape) < 3
 
 
 def _block(array: Array, layout: Layout) -> Block:

@@ -20,7 +20,7 @@ __all__ = ["Overview", "Printer", "clean", "first_to_do", "numbered"]
 
 SCREEN = 45  # rows of what one command prints, so that nothing has to be scrolled for
 NEXT = 3  # rows that are left for what to do next
-LEAST = 30  # rows that a step gets, however much was printed before it
+LEAST = 25  # rows that a step gets, however much was printed before it
 STYLES: dict[str, dict[str, Any]] = {
     "": {},
     "bold": {"bold": True},

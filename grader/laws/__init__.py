@@ -7,6 +7,7 @@ arguments, and cases. It returns nothing when the law holds and raises `Broken` 
 from grader.laws.answers import probabilities_add_up
 from grader.laws.cases import Case, Witness
 from grader.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
+from grader.laws.layers import no_block_sees_the_future
 from grader.laws.rows import rows_are_independent
 from grader.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.laws.time import future_does_not_matter, prefix_gives_the_same
@@ -31,6 +32,7 @@ __all__ = [
     "future_does_not_matter",
     "is_distribution",
     "leaves_arguments_alone",
+    "no_block_sees_the_future",
     "prefix_gives_the_same",
     "probabilities_add_up",
     "rejects",

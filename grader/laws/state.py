@@ -94,7 +94,7 @@ def _argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> N
     if isinstance(value, dict):
         for key, item in value.items():
             found = after.get(key) if isinstance(after, dict) else None
-            _argument_unchanged(function, f"{name}[{key!r}]", item, found)
+            _argument_unchanged(function, f"{name}.{key}", item, found)
     elif isinstance(value, (list, tuple)):
         kept = isinstance(after, (list, tuple)) and len(after) == len(value)
         for number, (item, found) in enumerate(zip(value, after if kept else [None] * len(value))):

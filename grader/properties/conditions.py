@@ -78,7 +78,7 @@ def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
         value = waiting.pop()
         if isinstance(value, Mapping):
             waiting += value.values()
-        elif isinstance(value, tuple):
+        elif isinstance(value, (list, tuple)):
             waiting += value
         elif isinstance(value, np.ndarray):
             yield value
@@ -115,6 +115,8 @@ def _nothing_allowed(tried: Tried) -> bool:
 def _smaller_mask(tried: Tried) -> bool:
     """Whether the mask has to be repeated along an axis to fit."""
     mask, first = _mask(tried), _first(tried)
+    if first.dtype.kind in "iu":
+        first = first[..., None]  # tokens, which are embedded before they are masked
     rows = tried.sizes.get("t_q") or (first.shape[-2] if first.ndim > 1 else 1)
     return mask is not None and (mask.ndim < first.ndim or mask.shape[-2:-1] != (rows,))
 
@@ -142,6 +144,10 @@ def _later(tried: Tried) -> bool:
     return int(tried.sizes.get("chunk", 0)) > 0
 
 
+def _blocks(tried: Tried) -> int:
+    return int(tried.sizes.get("n_layers", 0))
+
+
 def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
@@ -162,6 +168,7 @@ ROOM = "How many positions are needed for this text, and is the limit itself all
 SINGLE = "Which of your numbers are float32 where they should not be, or the reverse?"
 LAID = "What does your code assume about how an array lies in memory, or that it may be written?"
 TIME = "What changes from one position to the next? Do a text of two by hand."
+STACK = "Do a stack of two by hand: what does the second block read, and what else is it given?"
 
 FIXED = [
     Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, _very_large),
@@ -246,6 +253,21 @@ FIXED = [
         NEWEST,
         lambda one: _chunk(one) == 1,
         both=True,
+    ),
+    Condition(
+        "several_blocks",
+        "with more than one block",
+        "with one block",
+        STACK,
+        lambda one: _blocks(one) > 1,
+        both=True,
+    ),
+    Condition(
+        "many_blocks",
+        "with more than two blocks",
+        "with one block or two",
+        STACK,
+        lambda one: _blocks(one) > 2,
     ),
     Condition("ties", "in which some logits are equal", "in which all logits differ", TIES, _ties),
     Condition(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader import grading
+from grader import grading, replay
 from grader.diagnosis import Call, Library
 from grader.grading import with_grader
 from grader.submission import Submission
@@ -221,3 +221,19 @@ def test_right_ids_of_another_type_are_no_known_mistake(diagnosed):
     """A mistake that is right on these calls gives the same ids, but not the same type."""
     found = {d and d.misconception for d in diagnosed("step08_generation", IN_FLOATS).values()}
     assert found == {"property:type"}
+
+
+@pytest.mark.parametrize("blocks", [["one", "two"], [["one"], ["two"]], ({"n": [1]}, "two")])
+def test_replayed_mistake_cannot_change_the_calls_of_the_next(blocks):
+    def empties(blocks):
+        for block in blocks:
+            if isinstance(block, (list, dict)):
+                block.clear()
+        return blocks.clear() if isinstance(blocks, list) else None
+
+    module = {"count": lambda blocks: len(blocks) + sum(map(len, blocks)), "empties": empties}
+    value = module["count"](blocks)
+    call = {"function": "count", "args": [blocks], "kwargs": {}, "value": value, "tolerance": 0}
+    wrong = {"places": {"count": "empties"}, "rebind": [], "calls": ["count"]}
+    assert not replay.explains(module, wrong, [call])
+    assert replay.explains(module, {**wrong, "places": {}}, [call])

@@ -13,7 +13,7 @@ LAYERS = [
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"properties", "crashes", "answers"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
-    | {"terminal", "page", "grids", "exports"}
+    | {"terminal", "page", "grids", "nests", "exports"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
     | {"answers"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap"]
+RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap", "nests"]
 RENDERERS += ["classroom/overview", "classroom/summary"]
 
 
@@ -115,7 +115,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
-    allowed |= {"screen", "matrices", "sheet", "textmap"}
+    allowed |= {"screen", "matrices", "sheet", "textmap", "nests"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 

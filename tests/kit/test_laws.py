@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader import laws
-from grader.compare import SINGLE, Broken, call_text, described
+from grader.compare import SINGLE, Broken, call_text, described, shown_inputs
 from grader.inputs import Draw, digest, mapped, resized
 from grader.laws import Case
 from grader.protocol import Foreign
@@ -299,3 +299,76 @@ def test_nan_losses_are_not_said_to_have_seen_their_answers():
     text = Case({"tokens": tokens}, {"vocabulary": 3}, lambda name, arguments: 0.0)
     with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared"):
         laws.probabilities_add_up(loss, [text])
+
+
+def stack(leaky=(), at_the_end=running_mean):
+    """A tower of running means; the blocks of these numbers mix all positions instead."""
+
+    def tower(x, params):
+        for number, block in enumerate(params["blocks"]):
+            if block["attends"]:
+                x = x + (mean if number in leaky else running_mean)(x)
+        return at_the_end(x)
+
+    return tower
+
+
+def attending(params, numbers):
+    return {"blocks": [{"attends": i in numbers} for i in range(len(params["blocks"]))]}
+
+
+def in_blocks(function, n_layers=3):
+    one = case().changed(params={"blocks": [{"attends": True}] * n_layers})
+    laws.no_block_sees_the_future(function, [one], along={"x": -2}, alone=attending)
+
+
+def test_right_stack_keeps_the_law_of_blocks():
+    in_blocks(stack())
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (stack([0]), r"only\. It comes in through blocks\[0\], also when that block alone"),
+        (stack([2]), r"It comes in through blocks\[2\], also"),
+        (stack([0, 2]), r"through blocks\[0\] and blocks\[2\], also"),
+        (stack([0, 1, 2]), "It comes in through every block, also"),
+        (stack([], mean), "It comes in outside the attention"),
+        (stack([1], mean), "It comes in outside the attention"),
+    ],
+    ids=["first", "last", "two", "all", "none", "also after it"],
+)
+def test_leak_in_a_stack_is_told_with_its_block(function, words):
+    with pytest.raises(Broken, match=words) as found:
+        in_blocks(function)
+    assert found.value.told.startswith("Position 0 of the output changed")
+    assert found.value.shown.startswith(found.value.told.partition(" It comes in")[0])
+
+
+def test_leak_of_an_only_block_is_told_with_its_number():
+    with pytest.raises(Broken, match=r"It comes in through blocks\[0\], also"):
+        in_blocks(stack([0]), n_layers=1)
+
+
+def test_what_is_no_leak_is_not_said_to_come_in_anywhere():
+    with pytest.raises(Broken, match=r"should be time, 5 long\.$"):
+        in_blocks(lambda x, params: x[..., -1:, :])
+
+
+def test_leak_of_no_block_alone_is_told_without_one():
+    def both(x, params):
+        attends = all(block["attends"] for block in params["blocks"])
+        return mean(x) if attends else running_mean(x)
+
+    with pytest.raises(Broken, match=r"may depend on position 0 only\.$"):
+        in_blocks(both)
+
+
+def test_argument_is_named_by_the_way_to_it():
+    nest = {"blocks": [{"ln_1": {"gain": np.ones(2)}}, {"ln_1": {"gain": np.ones(2)}}]}
+    assert [one.name for one in shown_inputs({"x": np.ones(2), "params": nest})] == [
+        "x",
+        "params.blocks[0].ln_1.gain",
+        "params.blocks[1].ln_1.gain",
+    ]
+    assert [one.name for one in shown_inputs({"params": {"w_q": np.ones(2)}})] == ["w_q"]

@@ -128,13 +128,27 @@ DRAWN = {
     "kv_chunk_unmasked": ["#....", "##...", "###..", "####!", "#####"],
     "gen_u_reversed": ["....", "....", "....", "?..!", "??!!", "?##!", "####"],
     "gen_one_u_for_all_steps": ["....", "....", "....", "#...", "#?..", "#??.", "#???"],
+    "mask_in_first_block_only_decoder": ["#!!!!", "##!!!", "###!!", "####!", "#####"],
+    "mask_allows_one_future_decoder": ["#!...", "##!..", "###!.", "####!", "#####"],
+    "stack_first_only_decoder": ["#....", "?#...", "??#..", "???#.", "????#"],
+    "pad_in_first_block_only_decoder": ["#....", "##...", "###..", "##!#.", "##!##"],
+    "pad_replaces_causal_decoder": ["#!.!!", "##.!!", "###!!", "##.#!", "##.##"],
     "gen_wrong_position_logits": ["#..", ".#.", "..#", "#??", "###", "###", "###"],
+}
+
+
+# In a stack the map says which block it is about.
+BLOCKS = {
+    "mask_in_first_block_only_decoder": "blocks[1]",
+    "mask_in_last_block_only_decoder": "blocks[0]",
+    "pad_in_first_block_only_decoder": "blocks[1]",
+    "pad_in_last_block_only_decoder": "blocks[0]",
 }
 
 
 TOLD = (
     *("proj_centred_over_time", "softmax_query_axis", "mask_strict_excludes_self_self"),
-    *("loss_no_shift", "kv_chunk_unmasked", "gen_u_reversed"),
+    *("loss_no_shift", "kv_chunk_unmasked", "gen_u_reversed", "pad_replaces_causal_decoder"),
 )
 
 
@@ -146,13 +160,14 @@ def verdicts_on(names, suite, steps, host):
         grader.library.right = {}
         return {v.name: grader.step(v.submission, step) for step, v in chosen}
 
-    return with_grader(steps, host, suite, SEED, STEPS, work)
+    judged = [step for step in STEPS if any(step is other for other, _ in chosen)]
+    return with_grader(steps, host, suite, SEED, judged, work)
 
 
 @pytest.fixture(scope="module")
 def drawn(steps, host):
     """The visible suite's verdicts."""
-    return verdicts_on(DRAWN, "visible", steps, host)
+    return verdicts_on({**DRAWN, **BLOCKS}, "visible", steps, host)
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +185,12 @@ def maps_in(verdict):
 def test_mistake_is_drawn(drawn, name):
     found = [one for one in maps_in(drawn[name]) if one.how.startswith(TRIED)]
     assert signs(found[0]) == DRAWN[name]
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_mistake_is_drawn_in_its_block(drawn, name):
+    (found, *_) = [one for one in maps_in(drawn[name]) if one.how.startswith(TRIED)]
+    assert f"Only the attention of {BLOCKS[name]} added something." in found.how
 
 
 @pytest.mark.parametrize("name", TOLD)

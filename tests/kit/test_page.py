@@ -345,6 +345,14 @@ def test_arrays_of_every_shape(shown, words):
     assert words in Tree(case(got=(shown,))).words
 
 
+def test_nested_parameters_are_told_in_one_line():
+    nest = [array(f"params.blocks[{i}].ln_1.gain", [1.0, 2.0]) for i in range(2)]
+    inputs = (array("tokens", [7, 8]), array("params.embedding", [[1.0]]), *nest)
+    words = Tree(case(inputs=inputs)).words
+    assert "softmax(scores) params: embedding (1, 1), 2 blocks tokens (2,) 0 1 7 8" in words
+    assert "blocks[0]" not in words
+
+
 def test_arrays_of_two_shapes_stand_beside_each_other():
     tree = Tree(case(expected=(array("expected", np.eye(2)),), got=(array("got", np.eye(3)),)))
     assert "expected (2, 2)" in tree.words

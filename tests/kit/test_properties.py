@@ -11,6 +11,7 @@ from grader.client import Raised
 from grader.compare import EXACT
 from grader.grading import with_grader
 from grader.laws import Case
+from grader.properties.conditions import FIXED
 from grader.properties.facts import said
 from grader.properties.survey import Survey
 from grader.protocol import Foreign
@@ -274,6 +275,54 @@ def test_circumstance_divides_right_from_wrong():
     assert told.says.startswith(
         "Wrong in all 2 cases with a batch axis; right in all 2 without a batch axis."
     )
+
+
+@pytest.mark.parametrize(
+    ("most", "name", "words"),
+    [
+        (
+            1,
+            "several_blocks",
+            "all 4 cases with more than one block; right in all 2 with one block.",
+        ),
+        (
+            2,
+            "many_blocks",
+            "all 2 cases with more than two blocks; right in all 4 with one block or",
+        ),
+    ],
+)
+def test_circumstance_of_a_stack_is_its_number_of_blocks(most, name, words):
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4)), "n": n}, {"batch": (), "n_layers": n})
+        for n in (1, 1, 2, 2, 3, 4)
+    ]
+    wrong = lambda x, n: x if n <= most else np.sin(x) + x**2  # noqa: E731
+    told = said(tried(lambda x, n: x, wrong, cases), ["x", "n"])
+    assert ids(told)[0] == name
+    assert words in told.says
+
+
+def test_very_large_numbers_are_seen_inside_of_nests():
+    cases = [
+        ({"x": x, "params": {"blocks": [{"w_k": np.full(2, size)}]}}, {"batch": ()})
+        for x, size in zip(RANDOM.standard_normal((6, 3, 4)), [1.0, 1.0, 2.0, 1e4, 1e4, 1e5])
+    ]
+    wrong = lambda x, params: x if params["blocks"][0]["w_k"].max() < 50 else np.sin(x)  # noqa: E731
+    told = said(tried(lambda x, params: x, wrong, cases), ["x", "params"])
+    assert ids(told)[0] == "very_large"
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+def test_padding_is_smaller_than_the_scores_of_tokens_with_a_batch_or_without(batch):
+    arguments = {
+        "tokens": RANDOM.randint(9, size=(*batch, 4)),
+        "padding": np.ones((*batch, 1, 4), dtype=bool),
+    }
+    same_tokens = lambda tokens, padding: tokens  # noqa: E731
+    (one,) = tried(same_tokens, same_tokens, [(arguments, {"batch": batch})])
+    (smaller,) = [condition for condition in FIXED if condition.id == "smaller_mask"]
+    assert smaller.holds(one)
 
 
 def test_circumstance_needs_two_cases_on_either_side():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from grader import grading
+from grader.compare import shown_inputs
 from grader.grids import exhibits
 from grader.influences import worth_drawing
 from grader.matrices import compared
@@ -177,6 +178,36 @@ def test_what_is_in_a_dict_gives_way_before_the_arguments_do():
     text = text_of(verdict)
     assert "x (4, 9)\n" in text.replace(" \n", "\n")
     assert "w_q (4, 9), w_k (4, 9), w_v (4, 9), w_o (4, 9), b_q (4, 9)" in text
+
+
+NORM = {"gain": np.ones(4), "bias": np.zeros(4)}
+BLOCK = {"ln_1": NORM, "attention": {"b_q": np.zeros(4), "w_q": np.ones((4, 4))}}
+DECODER = {"embedding": np.ones((5, 4)), "blocks": [BLOCK, BLOCK], "ln_f": NORM}
+
+
+def case_with(**arguments):
+    evidence = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
+    return Evidence("f(x)", shown_inputs(arguments), *evidence)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        (DECODER, "params: embedding (5, 4), 2 blocks, ln_f"),
+        ({**DECODER, "blocks": [BLOCK]}, "params: embedding (5, 4), 1 block, ln_f"),
+        (BLOCK, "params: ln_1, attention (w_q (4, 4), …)"),
+    ],
+    ids=["decoder", "one block", "a block"],
+)
+def test_nested_parameters_are_told_in_one_line(params, told):
+    evidence = case_with(tokens=np.asarray([7, 8]), params=params)
+    text = text_of(step_of(failed(evidence=evidence)))
+    assert f"     tokens (2,)\n      7  8\n     {told}\n     expected" in text
+
+
+def test_parameters_without_nests_are_shown_in_full():
+    evidence = case_with(params={"w_q": np.full((1, 1), 0.75)})
+    assert "w_q (1, 1)\n      0.75\n" in text_of(step_of(failed(evidence=evidence)))
 
 
 # The order.

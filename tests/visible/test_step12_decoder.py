@@ -1,0 +1,269 @@
+"""Checks of step 12: the decoder."""
+
+import numpy as np
+
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    no_block_sees_the_future,
+    prefix_gives_the_same,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+# d_model is n_heads * d_head.
+WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 6}
+ONE_BLOCK = [
+    {"batch": (), "length": 2, "vocabulary": 5, "n_layers": 1, **WIDTHS},
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS},
+    {"batch": (2,), "length": 3, "vocabulary": 7, "n_layers": 1, **WIDTHS},
+]
+TIMED = [
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS},
+    {"batch": (), "length": 11, "vocabulary": 6, "n_layers": 3, **WIDTHS},
+]
+TIMED_PADDED = [
+    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "padding": "each"}
+]
+STACKS = [
+    {"batch": (), "length": 2, "vocabulary": 5, "n_layers": 2, **WIDTHS},
+    {"batch": (), "length": 3, "vocabulary": 6, "n_layers": 3, **WIDTHS},
+    {"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 4, **WIDTHS},
+]
+PADDED = [
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "middle"},
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "start"},
+    {"batch": (5,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "each"},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 3, **WIDTHS, "padding": "each"},
+]
+BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS}]
+PADDED_BATCH = [{**BATCH[0], "padding": "each"}]
+SHAPES = [
+    {
+        "batch": (),
+        "length": 1,
+        "vocabulary": 3,
+        "n_layers": 1,
+        "n_heads": 1,
+        "d_head": 2,
+        "d_ff": 3,
+    },
+    {
+        "batch": (1,),
+        "length": 1,
+        "vocabulary": 5,
+        "n_layers": 2,
+        "n_heads": 1,
+        "d_head": 4,
+        "d_ff": 2,
+    },
+    {
+        "batch": (3,),
+        "length": 3,
+        "vocabulary": 3,
+        "n_layers": 3,
+        "n_heads": 3,
+        "d_head": 1,
+        "d_ff": 3,
+    },
+    {
+        "batch": (2, 3),
+        "length": 4,
+        "vocabulary": 7,
+        "n_layers": 2,
+        "n_heads": 3,
+        "d_head": 2,
+        "d_ff": 5,
+    },
+    {
+        "batch": (),
+        "length": 11,
+        "vocabulary": 5,
+        "n_layers": 2,
+        "n_heads": 2,
+        "d_head": 3,
+        "d_ff": 4,
+    },
+]
+FULL = [
+    {"batch": (), "length": 1, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},
+    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "spare": 0},
+]
+# Never less than one position.
+TOO_LONG = [
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -1},
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -99},
+    {"batch": (3,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "spare": -2},
+]
+LARGE = [
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "size": 1e3},
+    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "size": 1e5},
+]
+
+
+def padded_keys(place, length):
+    """False at the keys of a text that are padding."""
+    real = np.full(length, True)
+    match place:
+        case "middle":
+            real[length // 2] = False
+        case "start":
+            real[: length // 2] = False
+        case "end":
+            real[-1] = False
+        case "all":
+            real[:] = False
+    return real
+
+
+def some_padding(place, batch, length):
+    """What padding_mask returns for texts padded at that place, or each at another one."""
+    places = ["middle", "start", "none", "end", "all"] if place == "each" else [place]
+    count = int(np.prod(batch))
+    rows = [padded_keys(places[row % len(places)], length) for row in range(count)]
+    return np.stack(rows).reshape(*batch, 1, length)
+
+
+def norm(draw, d_model):
+    """Gains that are not 1, and biases that are not 0."""
+    return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 2}
+
+
+def block(draw, d_model, d_ff, size):
+    """The parameters of one block; its scores are a few units in size, times `size`."""
+    attention = {f"w_{name}": draw.normal(d_model, d_model) / 2 for name in "qkvo"}
+    attention["w_k"] = attention["w_k"] * size
+    attention |= {f"b_{name}": draw.normal(d_model) / 2 for name in "qkvo"}
+    feed_forward = {
+        "w_in": draw.normal(d_model, d_ff) / 2,
+        "b_in": draw.normal(d_ff) / 2,
+        "w_out": draw.normal(d_ff, d_model) / 2,
+        "b_out": draw.normal(d_model) / 2,
+    }
+    return {
+        "ln_1": norm(draw, d_model),
+        "attention": attention,
+        "ln_2": norm(draw, d_model),
+        "feed_forward": feed_forward,
+    }
+
+
+def decoder(
+    draw,
+    batch,
+    length,
+    vocabulary,
+    n_layers,
+    n_heads,
+    d_head,
+    d_ff,
+    padding=None,
+    spare=3,
+    size=1.0,
+):
+    """Texts with a token 0, and a decoder that has `spare` more positions than they have tokens."""
+    tokens = draw.tokens(vocabulary, *batch, length)
+    tokens[..., length // 2] = 0
+    d_model = n_heads * d_head
+    params = {
+        "embedding": draw.normal(vocabulary, d_model),
+        "position": draw.normal(max(1, length + spare), d_model),
+        "blocks": [block(draw, d_model, d_ff, size) for _ in range(n_layers)],
+        "ln_f": norm(draw, d_model),
+    }
+    arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
+    if padding is None:
+        return arguments
+    return arguments | {"padding": some_padding(padding, batch, length)}
+
+
+def only_these_attend(params, numbers):
+    """The same decoder, in which the attention of all other blocks adds nothing."""
+    blocks = [
+        one if i in numbers else {**one, "attention": silent(one["attention"])}
+        for i, one in enumerate(params["blocks"])
+    ]
+    return {**params, "blocks": blocks}
+
+
+def silent(attention):
+    """Attention whose output is 0."""
+    nothing = {name: np.zeros_like(attention[name]) for name in ("w_o", "b_o")}
+    return {**attention, **nothing}
+
+
+def test_decoder_agree(student, given):
+    """One block: embedding plus position, the block, the last norm, then embedding.T."""
+    agrees(student.decoder_logits, given.cases(decoder, ONE_BLOCK))
+
+
+def test_decoder_no_future(student, given):
+    """No block lets logits depend on later tokens, with padding or without."""
+    plain, padded = given.cases(decoder, TIMED), given.cases(decoder, TIMED_PADDED)
+    function = student.decoder_logits
+    no_block_sees_the_future(function, plain, along={"tokens": -1}, alone=only_these_attend)
+    both = {"tokens": -1, "padding": -1}
+    no_block_sees_the_future(function, padded, along=both, alone=only_these_attend)
+
+
+def test_decoder_blocks(student, given):
+    """All blocks run, in the order of the list, each on what the one before it returned."""
+    agrees(student.decoder_logits, given.cases(decoder, STACKS))
+
+
+def test_decoder_padding(student, given):
+    """Padding hides its keys in every block, wherever it stands, and never a query."""
+    agrees(student.decoder_logits, given.cases(decoder, PADDED))
+
+
+def test_decoder_prefix(student, given):
+    """The first tokens by themselves give the same logits as within the whole text."""
+    function = student.decoder_logits
+    prefix_gives_the_same(function, given.cases(decoder, TIMED[:1]), along={"tokens": -1})
+    padded = given.cases(decoder, TIMED_PADDED)
+    prefix_gives_the_same(function, padded, along={"tokens": -1, "padding": -1})
+
+
+def test_decoder_rows(student, given):
+    """The logits of one text in a batch do not depend on the other texts."""
+    function = student.decoder_logits
+    rows_are_independent(function, given.cases(decoder, BATCH), batched=["tokens"])
+    padded = given.cases(decoder, PADDED_BATCH)
+    rows_are_independent(function, padded, batched=("tokens", "padding"))
+
+
+def test_decoder_shapes(student, given):
+    """Any number of batch axes, tokens, heads and blocks gives the right logits."""
+    agrees(student.decoder_logits, given.cases(decoder, SHAPES))
+
+
+def test_decoder_errors(student, given):
+    """T_max tokens are allowed; more are a ValueError."""
+    agrees(student.decoder_logits, given.cases(decoder, FULL))
+    cases = given.cases(decoder, TOO_LONG)
+    rejects(student.decoder_logits, cases, "There are more tokens than positions")
+
+
+def test_decoder_large(student, given):
+    """Scores of thousands and more, in every block, give finite, right logits."""
+    stays_right_when_large(student.decoder_logits, given.cases(decoder, LARGE))
+
+
+def test_decoder_float32(student, given):
+    """float32 parameters give logits that are right to float32's precision."""
+    agrees_in_float32(student.decoder_logits, given.cases(decoder, ONE_BLOCK[:1] + STACKS[:2]))
+
+
+def test_decoder_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(decoder, BATCH), given.cases(decoder, BATCH, salt="also")
+    answers_the_same_again(student, student.decoder_logits, cases, also=also)
+
+
+def test_decoder_arguments(student, given):
+    """tokens, parameters and padding may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.decoder_logits, given.cases(decoder, PADDED_BATCH))
