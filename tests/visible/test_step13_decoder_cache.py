@@ -70,8 +70,8 @@ BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
 TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
 LARGE = [
     {**SMALL, "batch": (), "chunks": (2, 2), "sign": 0, "size": 1e3},
-    {**SMALL, "batch": (), "chunks": (2, 2), "sign": -1, "size": 1e4},
-    {**OTHER, "batch": (2,), "chunks": (3, 1), "sign": 0, "size": 1e5},
+    {**SMALL, "batch": (), "chunks": (2, 2), "sign": -1, "size": 2e3},
+    {**OTHER, "batch": (2,), "chunks": (3, 1), "sign": 0, "size": 3e4},
 ]
 
 WRITTEN = [
@@ -121,8 +121,8 @@ def large_text(draw, sign, size, **sizes):
         attention = block["attention"]
         if sign:
             # So far from 0 that no key and no query of a normed vector has the other sign.
-            attention["b_k"] = attention["b_k"] + 20 * sign
-            attention["b_q"] = attention["b_q"] + 20
+            attention["b_k"] = attention["b_k"] + 8 * sign
+            attention["b_q"] = attention["b_q"] + 8
         for name in ("w_q", "b_q"):
             attention[name] = attention[name] * size
     return arguments
