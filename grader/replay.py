@@ -88,6 +88,8 @@ def _fresh(value):
         return value.copy()
     if isinstance(value, dict) and HANDLE not in value:
         return {key: _fresh(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_fresh(item) for item in value]
     return value
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader import grading
+from grader import grading, replay
 from grader.diagnosis import Call, Library
 from grader.grading import with_grader
 from grader.submission import Submission
@@ -163,6 +163,16 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 """
     found = diagnosed("step08_generation", end)
     assert {diagnosis.misconception for diagnosis in found.values()} == {"np_input_mutated"}
+
+
+def test_arguments_are_whole_again_for_the_next_mistake():
+    def spoils(params):
+        params["blocks"][0]["w"] += 1
+        params["blocks"].clear()
+
+    blocks = [{"w": np.ones(2)}]
+    replay.asked(spoils, {"args": [{"blocks": blocks}], "kwargs": {}}, {})
+    assert [block["w"].tolist() for block in blocks] == [[1.0, 1.0]]
 
 
 def test_error_that_is_far_behind_the_decimal_point_is_recognised(diagnosed):
