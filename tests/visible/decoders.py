@@ -1,22 +1,20 @@
 """Decoders for the checks of Part II: the parameters of a whole GPT-2, as small as wanted."""
 
-from typing import Any
-
 from grader.inputs import Draw
 
 
-def norm(draw: Draw, d_model: int) -> dict[str, Any]:
+def norm(draw: Draw, d_model: int) -> dict:
     """A gain that is not 1 and a bias that is not 0."""
     return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 4}
 
 
-def attention(draw: Draw, d_model: int) -> dict[str, Any]:
+def attention(draw: Draw, d_model: int) -> dict:
     """Weights and biases of attention; on normed vectors the scores are a few units in size."""
     weights = {f"w_{name}": draw.normal(d_model, d_model) / 2 for name in "qkvo"}
     return weights | {f"b_{name}": draw.normal(d_model) / 2 for name in "qkvo"}
 
 
-def feed_forward(draw: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
+def feed_forward(draw: Draw, d_model: int, d_ff: int) -> dict:
     """Weights and biases of a feed-forward network."""
     return {
         "w_in": draw.normal(d_model, d_ff) / 2,
@@ -26,7 +24,7 @@ def feed_forward(draw: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
     }
 
 
-def block(draw: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
+def block(draw: Draw, d_model: int, d_ff: int) -> dict:
     """The parameters of one layer."""
     return {
         "ln_1": norm(draw, d_model),
@@ -38,7 +36,7 @@ def block(draw: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
 
 def decoder(
     draw: Draw, *, vocabulary: int, t_max: int, n_layers: int, n_heads: int, d_head: int, d_ff: int
-) -> dict[str, Any]:
+) -> dict:
     """The parameters of a decoder with n_layers blocks, each with others; d_model follows."""
     d_model = n_heads * d_head
     return {
