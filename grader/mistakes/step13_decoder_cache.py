@@ -53,10 +53,6 @@ def two_slots(n_layers):
     return [None, None]
 
 
-def no_tokens_yet(n_layers):
-    """Nothing, for the variants that keep the tokens themselves."""
-
-
 def refuse_too_long(total, params):
     if total > len(params["position"]):
         raise ValueError("more tokens than the model has positions")
@@ -1496,39 +1492,42 @@ def kv_position_index_error(tokens_new, cache, params, n_heads):
     return head(through(x, cache, params, n_heads), params), cache
 
 
-# decoder_step: what is computed again
+# decoder_step: what is computed again. These use the cache of the solution.
 
 
 @mistake(
     "kv_no_speedup",
     "decoder_step",
     caught_by="writing_through_cache",
-    also={"new_decoder_cache": "no_tokens_yet"},
     says="Only the tokens are kept, and the whole text goes through the decoder every time.",
     hint="How much does the hundredth token cost, compared with the tenth?",
 )
 def kv_keeps_tokens(tokens_new, cache, params, n_heads):
-    tokens = tokens_new if cache is None else np.concatenate([cache, tokens_new], axis=-1)
+    kept = cache.get("tokens")
+    tokens = tokens_new if kept is None else np.concatenate([kept, tokens_new], axis=-1)
     logits = decoder_logits(tokens, params, n_heads)
-    return logits[..., -tokens_new.shape[-1] :, :], tokens
+    return logits[..., -tokens_new.shape[-1] :, :], {"tokens": tokens}
 
 
 @mistake(
     "kv_no_speedup",
     "decoder_step",
     caught_by="writing_through_cache",
-    also={"new_decoder_cache": "Memory"},
     says="The inputs of every layer are kept, and their keys and values are computed again.",
     hint="What does your cache hold: results of the projections, or what goes into them?",
 )
 def kv_keeps_inputs(tokens_new, cache, params, n_heads):
-    def attend(x, weights, n_heads, kept):
-        every = x if kept is None else np.concatenate([kept, x], axis=-2)
-        q, _, _ = projected(x, weights, n_heads)
-        _, k, v = projected(every, weights, n_heads)
-        return looked_up(q, k, v, weights, causal(q, k)), every
-
-    return stepped(tokens_new, cache, params, n_heads, attend)
+    refuse_too_long(cache["length"] + tokens_new.shape[-1], params)
+    x = placed(tokens_new, cache["length"], params)
+    layers = []
+    for kept, block in zip(cache["layers"], params["blocks"], strict=True):
+        new, weights = normed(x, block["ln_1"]), block["attention"]
+        layers.append(new if kept is None else np.concatenate([kept, new], axis=-2))
+        q, _, _ = projected(new, weights, n_heads)
+        _, k, v = projected(layers[-1], weights, n_heads)
+        x = half_block(x + looked_up(q, k, v, weights, causal(q, k)), block)
+    cache = {"length": cache["length"] + tokens_new.shape[-1], "layers": layers}
+    return head(x, params), cache
 
 
 # decoder_generate: the loop

@@ -75,7 +75,7 @@ LARGE = [
 ]
 
 WRITTEN = [
-    {**TINY, "batch": (), "t": 2, "n_new": 3},
+    {**TINY, "batch": (), "t": 2, "n_new": 3, "vocabulary": 7},
     {**SMALL, "batch": (), "t": 4, "n_new": 6, "vocabulary": 9},
     {**OTHER, "batch": (), "t": 3, "n_new": 8, "vocabulary": 13},
 ]
@@ -129,8 +129,15 @@ def large_text(draw, sign, size, **sizes):
 
 
 def prompt(draw, batch, t, n_new, spare=2, **sizes):
-    """A prompt, and a decoder with room for `spare` tokens more than are asked for."""
+    """A prompt, and a decoder with room for `spare` tokens more than are asked for.
+
+    What tokens see of each other counts for more than what they are themselves, and where they
+    stand as well: otherwise each would be followed by itself, whatever came before.
+    """
     params = decoder(draw, t_max=t + n_new + spare, **sizes)
+    params["position"] *= 2
+    for block in params["blocks"]:
+        block["attention"]["w_o"] *= 4
     tokens = draw.tokens(sizes["vocabulary"], *batch, t)
     return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
 
