@@ -201,7 +201,7 @@ def continued(prompt, n_new, choose, params, n_heads, feed=fed):
     says="The past is missing: tokens are counted, but no keys and values are read back.",
     hint="Does any earlier token have an influence on the new logits?",
 )
-def kv_not_used(tokens_new, cache, params, n_heads):
+def kv_not_used_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         return attended(x, weights, n_heads, None)
 
@@ -216,7 +216,7 @@ def kv_not_used(tokens_new, cache, params, n_heads):
     says="Every call begins a new text: neither the past nor its length is read.",
     hint="What does your function do with the cache that it is given?",
 )
-def kv_starts_anew(tokens_new, cache, params, n_heads):
+def kv_starts_anew_decoder(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, Memory(len(params["blocks"])), params, n_heads)
 
 
@@ -228,7 +228,7 @@ def kv_starts_anew(tokens_new, cache, params, n_heads):
     says="Only the first call stores anything, so later tokens are forgotten at once.",
     hint="Run three steps and count the keys of each layer after each.",
 )
-def kv_not_updated(tokens_new, cache, params, n_heads):
+def kv_not_updated_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, new = attended(x, weights, n_heads, kept)
         return y, new if kept is None else kept
@@ -244,7 +244,7 @@ def kv_not_updated(tokens_new, cache, params, n_heads):
     says="Each call replaces what it finds by its own keys, so only one step is remembered.",
     hint="Run three steps and count the keys of each layer after each.",
 )
-def kv_keeps_last_chunk(tokens_new, cache, params, n_heads):
+def kv_keeps_last_chunk_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, _ = attended(x, weights, n_heads, kept)
         return y, projected(x, weights, n_heads)[1:]
@@ -260,7 +260,7 @@ def kv_keeps_last_chunk(tokens_new, cache, params, n_heads):
     says="The new keys and values are stored twice.",
     hint="After n tokens, how many keys does one layer have?",
 )
-def kv_double_append(tokens_new, cache, params, n_heads):
+def kv_double_append_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, kept = attended(x, weights, n_heads, kept)
         return y, joined(kept, *projected(x, weights, n_heads)[1:])
@@ -276,7 +276,7 @@ def kv_double_append(tokens_new, cache, params, n_heads):
     says="The newest old key and value are overwritten by the new ones.",
     hint="Which slot of a layer's cache is the first free one?",
 )
-def kv_overwrite_slot(tokens_new, cache, params, n_heads):
+def kv_overwrite_slot_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         kept = None if kept is None else [part[..., :-1, :] for part in kept]
         return attended(x, weights, n_heads, kept)
@@ -292,7 +292,7 @@ def kv_overwrite_slot(tokens_new, cache, params, n_heads):
     says="A new token does not see its own key and value.",
     hint="May a token look at itself?",
 )
-def kv_attends_past_only(tokens_new, cache, params, n_heads):
+def kv_attends_past_only_decoder(tokens_new, cache, params, n_heads):
     def before(q, k):
         return np.tri(q.shape[-2], k.shape[-2], k.shape[-2] - q.shape[-2] - 1, dtype=bool)
 
@@ -310,7 +310,7 @@ def kv_attends_past_only(tokens_new, cache, params, n_heads):
     says="Keys are stored as values and values as keys.",
     hint="Name what you store, and compare with the names you load.",
 )
-def kv_k_v_swapped(tokens_new, cache, params, n_heads):
+def kv_k_v_swapped_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         return attended(x, weights, n_heads, None if kept is None else kept[::-1])
 
@@ -325,7 +325,7 @@ def kv_k_v_swapped(tokens_new, cache, params, n_heads):
     says="New keys are put in front of the old ones, where the mask does not expect them.",
     hint="Which keys does the mask take for the newest ones?",
 )
-def kv_prepend(tokens_new, cache, params, n_heads):
+def kv_prepend_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = (k, v) if kept is None else joined((k, v), *kept)
@@ -342,7 +342,7 @@ def kv_prepend(tokens_new, cache, params, n_heads):
     says="The caches are made of zeros in advance, and their empty slots are seen too.",
     hint="What is in the slots that you have not filled yet, and what weight do they get?",
 )
-def kv_static_garbage(tokens_new, cache, params, n_heads):
+def kv_static_garbage_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)
@@ -361,7 +361,7 @@ def kv_static_garbage(tokens_new, cache, params, n_heads):
     says="Each layer has room for five tokens, and the oldest ones are dropped.",
     hint="What happens to your cache when the text gets long?",
 )
-def kv_static_overflow(tokens_new, cache, params, n_heads):
+def kv_static_overflow_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, kept = attended(x, weights, n_heads, kept)
         return y, [part[..., -5:, :] for part in kept]
@@ -374,13 +374,13 @@ def kv_static_overflow(tokens_new, cache, params, n_heads):
     "decoder_step",
     caught_by="step_agree",
     also={"new_decoder_cache": "Memory"},
-    says="Keys and values are stored in float32, whatever they were.",
+    says="Keys and values are stored in half precision, as float16.",
     hint="Which dtype do the stored keys have, and which had they before?",
 )
-def kv_downcast(tokens_new, cache, params, n_heads):
+def kv_downcast_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, kept = attended(x, weights, n_heads, kept)
-        return y, [part.astype(np.float32) for part in kept]
+        return y, [part.astype(np.float16) for part in kept]
 
     return stepped(tokens_new, cache, params, n_heads, attend)
 
@@ -393,7 +393,7 @@ def kv_downcast(tokens_new, cache, params, n_heads):
     says="Keys and values are stored with the heads merged, and cut apart wrongly when loaded.",
     hint="Load what you have just stored: is every head as it was?",
 )
-def kv_order_of_heads_lost(tokens_new, cache, params, n_heads):
+def kv_order_of_heads_lost_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         if kept is not None:
             merged = [merge_heads(part) for part in kept]
@@ -411,7 +411,7 @@ def kv_order_of_heads_lost(tokens_new, cache, params, n_heads):
     says="The stored heads come back in the opposite order.",
     hint="Load what you have just stored: is every head as it was?",
 )
-def kv_heads_reversed(tokens_new, cache, params, n_heads):
+def kv_heads_reversed_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         kept = None if kept is None else [part[..., ::-1, :, :] for part in kept]
         return attended(x, weights, n_heads, kept)
@@ -427,7 +427,7 @@ def kv_heads_reversed(tokens_new, cache, params, n_heads):
     says="Old keys and values are cut into heads in turns, the new ones in blocks.",
     hint="Which features make up head 0 of an old key, and which those of a new one?",
 )
-def head_kept_ones_interleaved(tokens_new, cache, params, n_heads):
+def head_kept_ones_interleaved_decoder(tokens_new, cache, params, n_heads):
     def interleaved(part):
         merged = merge_heads(part)
         cut = merged.reshape(*merged.shape[:-1], part.shape[-1], n_heads)
@@ -448,7 +448,7 @@ def head_kept_ones_interleaved(tokens_new, cache, params, n_heads):
     says="Keys and values are made of a layer's input as it is, before ln_1.",
     hint="From what does a block compute its keys, and from what do you?",
 )
-def kv_caches_unnormed(tokens_new, cache, params, n_heads):
+def kv_caches_unnormed_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -469,7 +469,7 @@ def kv_caches_unnormed(tokens_new, cache, params, n_heads):
     says="What is stored is made of a layer's input before ln_1; new tokens use the normed one.",
     hint="Compare a key when it is new with the same key when it is old.",
 )
-def kv_stores_unnormed(tokens_new, cache, params, n_heads):
+def kv_stores_unnormed_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -489,7 +489,7 @@ def kv_stores_unnormed(tokens_new, cache, params, n_heads):
     says="What is stored is made of the layer's output, not of its input.",
     hint="Compare a key when it is new with the same key when it is old.",
 )
-def kv_stores_after_attention(tokens_new, cache, params, n_heads):
+def kv_stores_after_attention_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -513,7 +513,7 @@ def kv_stores_after_attention(tokens_new, cache, params, n_heads):
     says="All layers append to one cache, so each sees the keys of the others as well.",
     hint="Write into the cache of layer 0: what is then in that of layer 1?",
 )
-def kv_shared_across_layers(tokens_new, cache, params, n_heads):
+def kv_shared_across_layers_decoder(tokens_new, cache, params, n_heads):
     first = cache[0]
     start = first.get("length", 0)
     refuse_too_long(start + tokens_new.shape[-1], params)
@@ -534,7 +534,7 @@ def kv_shared_across_layers(tokens_new, cache, params, n_heads):
     says="All layers look at the old keys and values of the first one.",
     hint="Whose keys does the second layer read?",
 )
-def kv_first_layer_for_all(tokens_new, cache, params, n_heads):
+def kv_first_layer_for_all_decoder(tokens_new, cache, params, n_heads):
     kept, before = cache.layers, cache.layers[0]
 
     def attend(x, weights, number):
@@ -553,7 +553,7 @@ def kv_first_layer_for_all(tokens_new, cache, params, n_heads):
     says="Every layer stores into the same place, so all find what the last one left.",
     hint="After one call, whose keys are in the cache of layer 0?",
 )
-def kv_last_layer_for_all(tokens_new, cache, params, n_heads):
+def kv_last_layer_for_all_decoder(tokens_new, cache, params, n_heads):
     before, slot = cache.layers[0], cache.layers
 
     def attend(x, weights, number):
@@ -571,7 +571,7 @@ def kv_last_layer_for_all(tokens_new, cache, params, n_heads):
     says="A layer's new keys are appended to the cache of the next layer.",
     hint="Follow the keys of layer 0: from which place are they read in the next call?",
 )
-def kv_wrong_layer(tokens_new, cache, params, n_heads):
+def kv_wrong_layer_decoder(tokens_new, cache, params, n_heads):
     old, cache.layers = cache.layers, list(cache.layers)
 
     def attend(x, weights, number):
@@ -590,7 +590,7 @@ def kv_wrong_layer(tokens_new, cache, params, n_heads):
     says="The layers find the caches in the opposite order to that in which they were stored.",
     hint="Follow the keys of layer 0: from which place are they read in the next call?",
 )
-def kv_layers_reversed(tokens_new, cache, params, n_heads):
+def kv_layers_reversed_decoder(tokens_new, cache, params, n_heads):
     old, cache.layers = cache.layers, list(cache.layers)
 
     def attend(x, weights, number):
@@ -608,7 +608,7 @@ def kv_layers_reversed(tokens_new, cache, params, n_heads):
     says="A layer mixes its own old keys with the old values of the layer below it.",
     hint="For each layer, say which keys and which values it reads.",
 )
-def kv_values_of_layer_below(tokens_new, cache, params, n_heads):
+def kv_values_of_layer_below_decoder(tokens_new, cache, params, n_heads):
     old, cache.layers = cache.layers, list(cache.layers)
 
     def attend(x, weights, number):
@@ -630,7 +630,7 @@ def kv_values_of_layer_below(tokens_new, cache, params, n_heads):
     says="Only the first layer has a memory; the others see the new tokens alone.",
     hint="How many keys are there in each layer after five tokens?",
 )
-def kv_only_first_layer(tokens_new, cache, params, n_heads):
+def kv_only_first_layer_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, number):
         y, cache.layers[number] = attended(x, weights, n_heads, cache.layers[number])
         if number > 0:
@@ -648,7 +648,7 @@ def kv_only_first_layer(tokens_new, cache, params, n_heads):
     says="Only the last layer has a memory; the others see the new tokens alone.",
     hint="How many keys are there in each layer after five tokens?",
 )
-def kv_only_last_layer(tokens_new, cache, params, n_heads):
+def kv_only_last_layer_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, number):
         y, cache.layers[number] = attended(x, weights, n_heads, cache.layers[number])
         if number + 1 < len(params["blocks"]):
@@ -666,7 +666,7 @@ def kv_only_last_layer(tokens_new, cache, params, n_heads):
     says="There is room for the keys of two layers, and all above the second share its place.",
     hint="What does your cache look like for a decoder of four layers?",
 )
-def kv_room_for_two_layers(tokens_new, cache, params, n_heads):
+def kv_room_for_two_layers_decoder(tokens_new, cache, params, n_heads):
     memory = Memory(0)
     memory.length = 0 if cache[0] is None else cache[0][0].shape[-2]
     slots = list(cache)
@@ -686,7 +686,7 @@ def kv_room_for_two_layers(tokens_new, cache, params, n_heads):
     says="The first block's parameters are used in every layer.",
     hint='Which entry of `params["blocks"]` does the second layer read?',
 )
-def stack_shared_weights(tokens_new, cache, params, n_heads):
+def stack_shared_weights_decoder(tokens_new, cache, params, n_heads):
     blocks = [params["blocks"][0]] * len(params["blocks"])
     return stepped(tokens_new, cache, {**params, "blocks": blocks}, n_heads)
 
@@ -699,7 +699,7 @@ def stack_shared_weights(tokens_new, cache, params, n_heads):
     says="The blocks are run in the opposite order.",
     hint="Which block reads the embeddings?",
 )
-def stack_reversed(tokens_new, cache, params, n_heads):
+def stack_reversed_decoder(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, cache, {**params, "blocks": params["blocks"][::-1]}, n_heads)
 
 
@@ -711,7 +711,7 @@ def stack_reversed(tokens_new, cache, params, n_heads):
     says="The last block is left out.",
     hint="How many blocks does a token go through?",
 )
-def stack_short(tokens_new, cache, params, n_heads):
+def stack_short_decoder(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, cache, {**params, "blocks": params["blocks"][:-1]}, n_heads)
 
 
@@ -723,7 +723,7 @@ def stack_short(tokens_new, cache, params, n_heads):
     says="Keys and values of all layers are made from the embeddings.",
     hint="What does the second layer read?",
 )
-def stack_keys_of_embeddings(tokens_new, cache, params, n_heads):
+def stack_keys_of_embeddings_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     first = x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -744,11 +744,24 @@ def stack_keys_of_embeddings(tokens_new, cache, params, n_heads):
     says="The last norm, ln_f, is left out.",
     hint="Which parameters of the decoder does your function never read?",
 )
-def stack_no_final_norm(tokens_new, cache, params, n_heads):
+def stack_no_final_norm_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
     return linear(through(x, cache, params, n_heads), params["embedding"].T), cache
+
+
+@mistake(
+    "block_norm_shared_or_skipped",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="ln_1 stands before the feed-forward network too, where ln_2 belongs.",
+    hint="Which parameters of a block does your function never read?",
+)
+def block_norm_shared_decoder(tokens_new, cache, params, n_heads):
+    blocks = [{**block, "ln_2": block["ln_1"]} for block in params["blocks"]]
+    return stepped(tokens_new, cache, {**params, "blocks": blocks}, n_heads)
 
 
 @mistake(
@@ -759,7 +772,7 @@ def stack_no_final_norm(tokens_new, cache, params, n_heads):
     says="The attention's output replaces the stream instead of being added to it.",
     hint="What is left of a token's own embedding after one layer?",
 )
-def block_no_residual(tokens_new, cache, params, n_heads):
+def block_no_residual_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -778,7 +791,7 @@ def block_no_residual(tokens_new, cache, params, n_heads):
     says="The heads are merged, but w_o and b_o are not applied.",
     hint="Which parameters of attention does your function never read?",
 )
-def wo_missing(tokens_new, cache, params, n_heads):
+def wo_missing_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)
@@ -795,7 +808,7 @@ def wo_missing(tokens_new, cache, params, n_heads):
     says="The biases of queries, keys and values are left out.",
     hint="Which parameters of attention does your function never read?",
 )
-def proj_bias_dropped(tokens_new, cache, params, n_heads):
+def proj_bias_dropped_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         bare = {**weights, "b_q": None, "b_k": None, "b_v": None}
         return attended(x, bare, n_heads, kept)
@@ -814,7 +827,7 @@ def proj_bias_dropped(tokens_new, cache, params, n_heads):
     says="The mask is lower-left from the first key on, as if the new tokens were the first.",
     hint="With 1 query and 10 keys, what should the mask look like?",
 )
-def kv_mask_top_left(tokens_new, cache, params, n_heads):
+def kv_mask_top_left_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         top_left = lambda q, k: np.tri(q.shape[-2], k.shape[-2], dtype=bool)
         return attended(x, weights, n_heads, kept, top_left)
@@ -830,7 +843,7 @@ def kv_mask_top_left(tokens_new, cache, params, n_heads):
     says="There is no mask in any layer.",
     hint="Which tokens may the first token of the prompt see, and in which layers?",
 )
-def kv_never_masked(tokens_new, cache, params, n_heads):
+def kv_never_masked_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         return attended(x, weights, n_heads, kept, lambda q, k: None)
 
@@ -845,7 +858,7 @@ def kv_never_masked(tokens_new, cache, params, n_heads):
     says="Only the first chunk is masked: with something in the cache, all of a chunk is seen.",
     hint="Feed three new tokens at once after a prompt: what may the first of them see?",
 )
-def kv_chunk_unmasked(tokens_new, cache, params, n_heads):
+def kv_chunk_unmasked_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         mask_of = causal if kept is None else lambda q, k: None
         return attended(x, weights, n_heads, kept, mask_of)
@@ -861,7 +874,7 @@ def kv_chunk_unmasked(tokens_new, cache, params, n_heads):
     says="The first chunk is not masked, later ones are.",
     hint="Does the prompt obey the rule when it goes through in one piece?",
 )
-def kv_prefill_unmasked(tokens_new, cache, params, n_heads):
+def kv_prefill_unmasked_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         mask_of = (lambda q, k: None) if kept is None else causal
         return attended(x, weights, n_heads, kept, mask_of)
@@ -877,7 +890,7 @@ def kv_prefill_unmasked(tokens_new, cache, params, n_heads):
     says="Only the first layer is masked.",
     hint="What may the second layer of the first token look at?",
 )
-def mask_only_first_layer(tokens_new, cache, params, n_heads):
+def mask_only_first_layer_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, number):
         mask_of = causal if number == 0 else lambda q, k: None
         y, cache.layers[number] = attended(x, weights, n_heads, cache.layers[number], mask_of)
@@ -894,7 +907,7 @@ def mask_only_first_layer(tokens_new, cache, params, n_heads):
     says="Only the last layer is masked.",
     hint="What has the layer below read when the last one reads its output?",
 )
-def mask_only_last_layer(tokens_new, cache, params, n_heads):
+def mask_only_last_layer_decoder(tokens_new, cache, params, n_heads):
     last = len(params["blocks"]) - 1
 
     def attend(x, weights, number):
@@ -913,7 +926,7 @@ def mask_only_last_layer(tokens_new, cache, params, n_heads):
     says="All layers but the last are masked.",
     hint="What may the last layer of the first token look at?",
 )
-def mask_not_in_last_layer(tokens_new, cache, params, n_heads):
+def mask_not_in_last_layer_decoder(tokens_new, cache, params, n_heads):
     last = len(params["blocks"]) - 1
 
     def attend(x, weights, number):
@@ -932,7 +945,7 @@ def mask_not_in_last_layer(tokens_new, cache, params, n_heads):
     says="The triangle of the chunk lies over the oldest keys instead of the newest.",
     hint="How many keys does the first token of the second chunk see, and which?",
 )
-def kv_chunk_mask_local_offset(tokens_new, cache, params, n_heads):
+def kv_chunk_mask_local_offset_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         turned = lambda q, k: np.roll(causal(q, k), q.shape[-2], axis=-1)
         return attended(x, weights, n_heads, kept, turned)
@@ -948,7 +961,7 @@ def kv_chunk_mask_local_offset(tokens_new, cache, params, n_heads):
     says="A chunk of several tokens sees itself only: its mask leaves out the history.",
     hint="How many keys does the first token of the second chunk see?",
 )
-def kv_history_hidden_in_chunks(tokens_new, cache, params, n_heads):
+def kv_history_hidden_in_chunks_decoder(tokens_new, cache, params, n_heads):
     def itself(q, k):
         t_q, t_k = q.shape[-2], k.shape[-2]
         return causal(q, k) & ((np.arange(t_k) >= t_k - t_q) | (t_q == 1))
@@ -967,7 +980,7 @@ def kv_history_hidden_in_chunks(tokens_new, cache, params, n_heads):
     says="Each token also sees the one after it in its chunk.",
     hint="Read the first row of your mask aloud: token 0 may look at ...",
 )
-def mask_allows_one_future(tokens_new, cache, params, n_heads):
+def mask_allows_one_future_decoder(tokens_new, cache, params, n_heads):
     def one_more(q, k):
         return np.tri(q.shape[-2], k.shape[-2], k.shape[-2] - q.shape[-2] + 1, dtype=bool)
 
@@ -985,7 +998,7 @@ def mask_allows_one_future(tokens_new, cache, params, n_heads):
     says="The last norm takes its mean and variance over the tokens of the chunk.",
     hint="Along which axis does the norm compute its mean?",
 )
-def ln_over_time(tokens_new, cache, params, n_heads):
+def ln_over_time_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -1004,7 +1017,7 @@ def ln_over_time(tokens_new, cache, params, n_heads):
     says="A token sees the last eight tokens at most.",
     hint="Which numbers in your code come from the example?",
 )
-def mask_window_of_eight(tokens_new, cache, params, n_heads):
+def mask_window_of_eight_decoder(tokens_new, cache, params, n_heads):
     def window(q, k):
         t_q, t_k = q.shape[-2], k.shape[-2]
         return causal(q, k) & ~np.tri(t_q, t_k, t_k - t_q - 8, dtype=bool)
@@ -1026,7 +1039,7 @@ def mask_window_of_eight(tokens_new, cache, params, n_heads):
     says="Positions start at 0 again in every call.",
     hint="Which row of the position table does the fifth token get, if it comes alone?",
 )
-def kv_pos_zero(tokens_new, cache, params, n_heads):
+def kv_pos_zero_decoder(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, cache, params, n_heads, start=0)
 
 
@@ -1038,7 +1051,7 @@ def kv_pos_zero(tokens_new, cache, params, n_heads):
     says="The positions are never added to the embeddings.",
     hint="What tells the model which of two equal tokens came first?",
 )
-def pos_missing(tokens_new, cache, params, n_heads):
+def pos_missing_decoder(tokens_new, cache, params, n_heads):
     return stepped_on(params["embedding"][tokens_new], cache, params, n_heads)
 
 
@@ -1050,7 +1063,7 @@ def pos_missing(tokens_new, cache, params, n_heads):
     says="A token that is fed alone gets no position.",
     hint="Does a single token still have a place in the text?",
 )
-def kv_pos_skipped_for_len1(tokens_new, cache, params, n_heads):
+def kv_pos_skipped_for_len1_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = params["embedding"][tokens_new]
     x = placed(tokens_new, cache.length, params) if tokens_new.shape[-1] > 1 else x
@@ -1065,7 +1078,7 @@ def kv_pos_skipped_for_len1(tokens_new, cache, params, n_heads):
     says="After the first call, tokens get a position that is one too high.",
     hint="When does the count of tokens change, before or after it is used?",
 )
-def kv_pos_one_too_high(tokens_new, cache, params, n_heads):
+def kv_pos_one_too_high_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     table = {**params, "position": np.roll(params["position"], -1 if cache.length else 0, axis=0)}
     return stepped_on(placed(tokens_new, cache.length, table), cache, params, n_heads)
@@ -1079,7 +1092,7 @@ def kv_pos_one_too_high(tokens_new, cache, params, n_heads):
     says="After the first call, tokens get a position that is one too low.",
     hint="Which position does the first token of the second call get?",
 )
-def kv_pos_one_too_low(tokens_new, cache, params, n_heads):
+def kv_pos_one_too_low_decoder(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, cache, params, n_heads, start=max(cache.length - 1, 0))
 
 
@@ -1091,7 +1104,7 @@ def kv_pos_one_too_low(tokens_new, cache, params, n_heads):
     says="The count of tokens grows once in every layer instead of once in every call.",
     hint="After one call with three tokens, what is the count, and does it depend on the layers?",
 )
-def kv_pos_counted_per_layer(tokens_new, cache, params, n_heads):
+def kv_pos_counted_per_layer_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     start = cache.length * len(params["blocks"])
     rows = (start + np.arange(tokens_new.shape[-1])) % len(params["position"])
@@ -1107,7 +1120,7 @@ def kv_pos_counted_per_layer(tokens_new, cache, params, n_heads):
     says="The position grows by the length of the first chunk in every call.",
     hint="By how much does the count grow when one token comes after a prompt of five?",
 )
-def kv_pos_jump(tokens_new, cache, params, n_heads):
+def kv_pos_jump_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     cache.first = getattr(cache, "first", tokens_new.shape[-1])
     cache.calls = getattr(cache, "calls", -1) + 1
@@ -1125,7 +1138,7 @@ def kv_pos_jump(tokens_new, cache, params, n_heads):
     says="The position grows by one in each call, however many tokens come.",
     hint="By how much does the count grow when five tokens come at once?",
 )
-def kv_counts_calls(tokens_new, cache, params, n_heads):
+def kv_counts_calls_decoder(tokens_new, cache, params, n_heads):
     cache.calls = getattr(cache, "calls", -1) + 1
     return stepped(tokens_new, cache, params, n_heads, start=cache.calls)
 
@@ -1138,7 +1151,7 @@ def kv_counts_calls(tokens_new, cache, params, n_heads):
     says="Positions go on from the length of the last chunk instead of all chunks together.",
     hint="Print the count of tokens after each of three steps.",
 )
-def kv_length_not_summed(tokens_new, cache, params, n_heads):
+def kv_length_not_summed_decoder(tokens_new, cache, params, n_heads):
     start = getattr(cache, "last", 0)
     cache.last = tokens_new.shape[-1]
     return stepped(tokens_new, cache, params, n_heads, start=start)
@@ -1152,7 +1165,7 @@ def kv_length_not_summed(tokens_new, cache, params, n_heads):
     says="The number of old tokens is read from the axis of the heads.",
     hint="Which axis of a stored key grows from call to call?",
 )
-def kv_length_is_heads(tokens_new, cache, params, n_heads):
+def kv_length_is_heads_decoder(tokens_new, cache, params, n_heads):
     start = 0 if cache.layers[0] is None else cache.layers[0][0].shape[-3]
     return stepped(tokens_new, cache, params, n_heads, start=start)
 
@@ -1165,7 +1178,7 @@ def kv_length_is_heads(tokens_new, cache, params, n_heads):
     says="A chunk gets the last rows of the position table.",
     hint="Which row of the table belongs to the first token of a text?",
 )
-def lm_position_from_end(tokens_new, cache, params, n_heads):
+def lm_position_from_end_decoder(tokens_new, cache, params, n_heads):
     start = len(params["position"]) - tokens_new.shape[-1]
     return stepped(tokens_new, cache, params, n_heads, start=start)
 
@@ -1181,7 +1194,7 @@ def lm_position_from_end(tokens_new, cache, params, n_heads):
     says="Every new cache is the same dict, with what is already in it.",
     hint="Make two caches and write into one: what is in the other?",
 )
-def kv_global_state(tokens_new, cache, params, n_heads):
+def kv_global_state_decoder(tokens_new, cache, params, n_heads):
     return in_dict(tokens_new, cache, params, n_heads), cache
 
 
@@ -1193,7 +1206,7 @@ def kv_global_state(tokens_new, cache, params, n_heads):
     says="The contents of a new cache are default arguments, which all caches share.",
     hint="How often does Python evaluate a default argument?",
 )
-def kv_global_state_default(tokens_new, cache, params, n_heads):
+def kv_global_state_default_decoder(tokens_new, cache, params, n_heads):
     memory = {"layers": cache["layers"], "length": sum(cache["lengths"])}
     logits = in_dict(tokens_new, memory, params, n_heads)
     cache["lengths"].append(tokens_new.shape[-1])
@@ -1208,7 +1221,7 @@ def kv_global_state_default(tokens_new, cache, params, n_heads):
     says="Keys and values live in the module, where a new cache clears them for everyone.",
     hint="Make two caches and use them in turn: does each remember its own text?",
 )
-def kv_global_state_newest(tokens_new, cache, params, n_heads):
+def kv_global_state_newest_decoder(tokens_new, cache, params, n_heads):
     return in_dict(tokens_new, newest_memory, params, n_heads), cache
 
 
@@ -1220,7 +1233,7 @@ def kv_global_state_newest(tokens_new, cache, params, n_heads):
     says="Every result of one shape is written into the same array.",
     hint="Keep the logits of one call, make another call, and look at the first ones again.",
 )
-def np_returns_alias(tokens_new, cache, params, n_heads):
+def np_returns_alias_decoder(tokens_new, cache, params, n_heads):
     logits, cache = stepped(tokens_new, cache, params, n_heads)
     buffer = kept_results.setdefault((logits.shape, logits.dtype), np.empty_like(logits))
     buffer[...] = logits
@@ -1235,7 +1248,7 @@ def np_returns_alias(tokens_new, cache, params, n_heads):
     says="What is stored are views of arrays that the next call for another text overwrites.",
     hint="Is what you have stored a copy, or a window onto an array that is used again?",
 )
-def kv_alias_view(tokens_new, cache, params, n_heads):
+def kv_alias_view_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, number):
         y, kept = attended(x, weights, n_heads, cache.layers[number])
         names = [("kv", number, part, kept[0].shape, kept[0].dtype) for part in (0, 1)]
@@ -1256,7 +1269,7 @@ def kv_alias_view(tokens_new, cache, params, n_heads):
     says="All texts of a batch remember the keys and values of the first one.",
     hint="Whose memory does the second text of a batch look into?",
 )
-def kv_shared_across_batch(tokens_new, cache, params, n_heads):
+def kv_shared_across_batch_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, kept = attended(x, weights, n_heads, kept)
         if x.ndim > 2:
@@ -1277,7 +1290,7 @@ def kv_shared_across_batch(tokens_new, cache, params, n_heads):
     says="New keys are joined to the old ones on an axis counted from the front.",
     hint="With two batch axes, which axis of a layer's cache grows?",
 )
-def kv_joined_on_counted_axis(tokens_new, cache, params, n_heads):
+def kv_joined_on_counted_axis_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         if kept is not None:
@@ -1296,7 +1309,7 @@ def kv_joined_on_counted_axis(tokens_new, cache, params, n_heads):
     says="There must be exactly one batch axis.",
     hint="How many batch axes may tokens_new have?",
 )
-def kv_batch_required(tokens_new, cache, params, n_heads):
+def kv_batch_required_decoder(tokens_new, cache, params, n_heads):
     batch, t_new = tokens_new.shape
     logits, cache = stepped(tokens_new, cache, params, n_heads)
     return logits.reshape(batch, t_new, -1), cache
@@ -1310,7 +1323,7 @@ def kv_batch_required(tokens_new, cache, params, n_heads):
     says="Axes of size one disappear from the logits, such as that of a single token.",
     hint="What is the shape of your logits for one new token?",
 )
-def np_squeeze_kills_axis(tokens_new, cache, params, n_heads):
+def np_squeeze_kills_axis_decoder(tokens_new, cache, params, n_heads):
     logits, cache = stepped(tokens_new, cache, params, n_heads)
     return np.squeeze(logits), cache
 
@@ -1323,7 +1336,7 @@ def np_squeeze_kills_axis(tokens_new, cache, params, n_heads):
     says="Only the logits of the last new token are returned.",
     hint="How many rows should come back for three new tokens?",
 )
-def kv_returns_last_row(tokens_new, cache, params, n_heads):
+def kv_returns_last_row_decoder(tokens_new, cache, params, n_heads):
     logits, cache = stepped(tokens_new, cache, params, n_heads)
     return logits[..., -1:, :], cache
 
@@ -1336,7 +1349,7 @@ def kv_returns_last_row(tokens_new, cache, params, n_heads):
     says="Probabilities are returned instead of logits.",
     hint="Where does the softmax over the vocabulary belong, and who computes it?",
 )
-def logits_softmaxed(tokens_new, cache, params, n_heads):
+def logits_softmaxed_decoder(tokens_new, cache, params, n_heads):
     logits, cache = stepped(tokens_new, cache, params, n_heads)
     return softmax(logits), cache
 
@@ -1349,7 +1362,7 @@ def logits_softmaxed(tokens_new, cache, params, n_heads):
     says="Blocked scores become −100, which beats allowed scores that are lower still.",
     hint="Is there a score so low that your fill value still wins against it?",
 )
-def mask_fill_too_weak(tokens_new, cache, params, n_heads):
+def mask_fill_too_weak_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)
@@ -1367,7 +1380,7 @@ def mask_fill_too_weak(tokens_new, cache, params, n_heads):
     says="The exponential of a large score overflows.",
     hint="Try scores of a thousand, and ask what you may subtract from a whole row.",
 )
-def softmax_no_max(tokens_new, cache, params, n_heads):
+def softmax_no_max_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)
@@ -1385,7 +1398,7 @@ def softmax_no_max(tokens_new, cache, params, n_heads):
     says="200 is taken from every score instead of the largest score of its row.",
     hint="What is left of exp(-200) in float32, and which number suits every row?",
 )
-def softmax_fixed_shift(tokens_new, cache, params, n_heads):
+def softmax_fixed_shift_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)
@@ -1403,7 +1416,7 @@ def softmax_fixed_shift(tokens_new, cache, params, n_heads):
     says="Each block is taken out of the caller's list when it has been used.",
     hint="What is left in `params` after your function has returned?",
 )
-def np_blocks_popped(tokens_new, cache, params, n_heads):
+def np_blocks_popped_decoder(tokens_new, cache, params, n_heads):
     blocks = params["blocks"]
     logits, cache = stepped(tokens_new, cache, {**params, "blocks": list(blocks)}, n_heads)
     blocks.clear()
@@ -1418,7 +1431,7 @@ def np_blocks_popped(tokens_new, cache, params, n_heads):
     says="The scale is divided into the caller's query weights, once more in every call.",
     hint="Look for an assignment that changes an array which your function was only lent.",
 )
-def np_scale_in_weights(tokens_new, cache, params, n_heads):
+def np_scale_in_weights_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)
@@ -1440,7 +1453,7 @@ def np_scale_in_weights(tokens_new, cache, params, n_heads):
     says="A text of exactly T_max tokens is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
-def lm_full_table_refused(tokens_new, cache, params, n_heads):
+def lm_full_table_refused_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1] + 1, params)
     return stepped(tokens_new, cache, params, n_heads)
 
@@ -1453,7 +1466,7 @@ def lm_full_table_refused(tokens_new, cache, params, n_heads):
     says="Only the new tokens are counted against T_max, and later ones share the last position.",
     hint="Does the position table care in how many calls a text came?",
 )
-def kv_limit_forgets_the_past(tokens_new, cache, params, n_heads):
+def kv_limit_forgets_the_past_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(tokens_new.shape[-1], params)
     rows = cache.length + np.arange(tokens_new.shape[-1])
     rows = np.minimum(rows, len(params["position"]) - 1)
@@ -1470,7 +1483,7 @@ def kv_limit_forgets_the_past(tokens_new, cache, params, n_heads):
     says="Only the new tokens are counted against T_max: a long text runs out of positions.",
     hint="How many rows does a slice have that begins at the end of the table?",
 )
-def kv_limit_left_to_slices(tokens_new, cache, params, n_heads):
+def kv_limit_left_to_slices_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -1485,7 +1498,7 @@ def kv_limit_left_to_slices(tokens_new, cache, params, n_heads):
     says="A text that is too long ends in an IndexError instead of a ValueError.",
     hint="Which kind of error does the docstring name for a text that is too long?",
 )
-def kv_position_index_error(tokens_new, cache, params, n_heads):
+def kv_position_index_error_decoder(tokens_new, cache, params, n_heads):
     rows = cache.length + np.arange(tokens_new.shape[-1])
     x = params["embedding"][tokens_new] + params["position"][rows]
     cache.length += tokens_new.shape[-1]
@@ -1502,7 +1515,7 @@ def kv_position_index_error(tokens_new, cache, params, n_heads):
     says="Only the tokens are kept, and the whole text goes through the decoder every time.",
     hint="How much does the hundredth token cost, compared with the tenth?",
 )
-def kv_keeps_tokens(tokens_new, cache, params, n_heads):
+def kv_keeps_tokens_decoder(tokens_new, cache, params, n_heads):
     kept = cache.get("tokens")
     tokens = tokens_new if kept is None else np.concatenate([kept, tokens_new], axis=-1)
     logits = decoder_logits(tokens, params, n_heads)
@@ -1516,7 +1529,7 @@ def kv_keeps_tokens(tokens_new, cache, params, n_heads):
     says="The inputs of every layer are kept, and their keys and values are computed again.",
     hint="What does your cache hold: results of the projections, or what goes into them?",
 )
-def kv_keeps_inputs(tokens_new, cache, params, n_heads):
+def kv_keeps_inputs_decoder(tokens_new, cache, params, n_heads):
     refuse_too_long(cache["length"] + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache["length"], params)
     layers = []
@@ -1540,7 +1553,9 @@ def kv_keeps_inputs(tokens_new, cache, params, n_heads):
     says="The next token is read from the first position of what was fed.",
     hint="Which position knows the whole prompt?",
 )
-def gen_wrong_position_logits(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_wrong_position_logits_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     def feed(tokens, start, cache, params, n_heads):
         logits, cache = decoder_step(tokens, cache, params, n_heads)
         return logits[..., 0, :], cache
@@ -1556,7 +1571,7 @@ def gen_wrong_position_logits(prompt, n_new, params, n_heads, temperature=0.0, t
     says="The last entry of the first axis is read, which is the batch when there is one.",
     hint="Which axis of the logits is time when there is a batch?",
 )
-def gen_last_of_batch(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_last_of_batch_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     def feed(tokens, start, cache, params, n_heads):
         logits, cache = decoder_step(tokens, cache, params, n_heads)
         return logits[-1], cache
@@ -1572,7 +1587,9 @@ def gen_last_of_batch(prompt, n_new, params, n_heads, temperature=0.0, top_k=Non
     says="Every token is chosen from the logits of the prompt alone.",
     hint="What has changed between two rounds of your loop?",
 )
-def gen_token_not_appended(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_token_not_appended_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     logits, _ = fed(prompt, 0, new_decoder_cache(len(params["blocks"])), params, n_heads)
     choose = chooser(temperature, top_k, u)
@@ -1586,7 +1603,7 @@ def gen_token_not_appended(prompt, n_new, params, n_heads, temperature=0.0, top_
     says="Each new token is fed with an empty cache, so the text before it is forgotten.",
     hint="Where is the context kept while only one token is fed?",
 )
-def gen_only_last_token_without_cache(
+def gen_only_last_token_without_cache_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     def feed(tokens, start, cache, params, n_heads):
@@ -1603,7 +1620,7 @@ def gen_only_last_token_without_cache(
     says="The whole text is fed again in every step, into a cache that has it already.",
     hint="How many keys should a layer have after n tokens, and how many are there?",
 )
-def gen_full_sequence_with_cache(
+def gen_full_sequence_with_cache_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
@@ -1622,7 +1639,7 @@ def gen_full_sequence_with_cache(
     says="The last token of the prompt is fed once with the prompt and once more alone.",
     hint="Write down which tokens are in the cache before the first one is chosen.",
 )
-def gen_last_prompt_token_twice(
+def gen_last_prompt_token_twice_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     def feed(tokens, start, cache, params, n_heads):
@@ -1641,7 +1658,9 @@ def gen_last_prompt_token_twice(
     says="Only the last token of the prompt is fed, so the others are never read.",
     hint="Which tokens are in the cache when the first new one is chosen?",
 )
-def gen_prompt_last_token_only(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_prompt_last_token_only_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     def feed(tokens, start, cache, params, n_heads):
         return fed(tokens[..., -1:], start, cache, params, n_heads)
 
@@ -1656,7 +1675,9 @@ def gen_prompt_last_token_only(prompt, n_new, params, n_heads, temperature=0.0, 
     says="The whole text goes through the decoder again for every new token.",
     hint="How much does the hundredth token cost, compared with the tenth?",
 )
-def gen_recomputes_everything(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_recomputes_everything_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens, choose = np.array(prompt, dtype=np.int64), chooser(temperature, top_k, u)
     for i in range(n_new):
@@ -1672,7 +1693,9 @@ def gen_recomputes_everything(prompt, n_new, params, n_heads, temperature=0.0, t
     says="A new cache is filled with the whole text for every new token.",
     hint="How many tokens are fed in the hundredth step?",
 )
-def gen_new_cache_every_step(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_new_cache_every_step_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens, choose = np.array(prompt, dtype=np.int64), chooser(temperature, top_k, u)
     for i in range(n_new):
@@ -1683,13 +1706,32 @@ def gen_new_cache_every_step(prompt, n_new, params, n_heads, temperature=0.0, to
 
 
 @mistake(
+    "gen_cache_for_heads",
+    "decoder_generate",
+    caught_by="writing_agree",
+    says="The cache is made for as many layers as there are heads.",
+    hint="Which part of the decoder has a cache of its own, and how many of them are there?",
+)
+def gen_cache_for_heads_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    small = new_decoder_cache(n_heads)
+
+    def feed(tokens, start, cache, params, n_heads):
+        return fed(tokens, start, cache if start else small, params, n_heads)
+
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads, feed)
+
+
+@mistake(
     "np_module_state",
     "decoder_generate",
     caught_by="writing_agree",
     says="The cache is made once, so the next text is written after the last one.",
     hint="Where in your code is the cache made, and how often does that line run?",
 )
-def np_module_state(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def np_module_state_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     def feed(tokens, start, cache, params, n_heads):
         cache = kept_results.setdefault("cache", cache)
         logits, kept_results["cache"] = fed(tokens, start, cache, params, n_heads)
@@ -1706,7 +1748,7 @@ def np_module_state(prompt, n_new, params, n_heads, temperature=0.0, top_k=None,
     says="The position table is taken out of the caller's dict.",
     hint="What is left in `params` after your function has returned?",
 )
-def np_params_popped(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def np_params_popped_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     own = {**params, "position": params.pop("position")}
     return continued(prompt, n_new, chooser(temperature, top_k, u), own, n_heads)
@@ -1719,7 +1761,9 @@ def np_params_popped(prompt, n_new, params, n_heads, temperature=0.0, top_k=None
     says="The temperature falls towards the end, so it depends on how many tokens come.",
     hint="Should an early token change because more tokens were asked for?",
 )
-def gen_temperature_fades(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_temperature_fades_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     def choose(logits, i):
         return chooser(temperature * (1 - i / n_new), top_k, u)(logits, i)
 
@@ -1734,7 +1778,7 @@ def gen_temperature_fades(prompt, n_new, params, n_heads, temperature=0.0, top_k
     says="The numbers in u are used from the last to the first.",
     hint="Which number of u belongs to the first new token?",
 )
-def gen_u_reversed(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_u_reversed_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     turned = None if u is None else u[..., ::-1]
     return continued(prompt, n_new, chooser(temperature, top_k, turned), params, n_heads)
@@ -1747,7 +1791,9 @@ def gen_u_reversed(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, 
     says="The first number in u is used for every new token.",
     hint="How many numbers does u hold for one text, and how many of them are used?",
 )
-def gen_one_u_for_all_steps(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_one_u_for_all_steps_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     choose = chooser(temperature, top_k, u)
     return continued(prompt, n_new, lambda logits, _: choose(logits, 0), params, n_heads)
@@ -1760,7 +1806,7 @@ def gen_one_u_for_all_steps(prompt, n_new, params, n_heads, temperature=0.0, top
     says="temperature and u are not passed on, so every choice is greedy.",
     hint="Follow the arguments `temperature` and `u`: where do they end up?",
 )
-def gen_always_greedy_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_always_greedy_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     return continued(prompt, n_new, chooser(0.0, top_k, None), params, n_heads)
 
@@ -1772,7 +1818,7 @@ def gen_always_greedy_generate(prompt, n_new, params, n_heads, temperature=0.0, 
     says="top_k is not passed on to the sampling.",
     hint="Follow the argument `top_k`: where does it end up?",
 )
-def gen_topk_ignored_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_topk_ignored_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     refuse_bad_settings(temperature, top_k)
     return continued(prompt, n_new, chooser(temperature, None, u), params, n_heads)
@@ -1785,7 +1831,7 @@ def gen_topk_ignored_generate(prompt, n_new, params, n_heads, temperature=0.0, t
     says="Every temperature above zero is treated as one.",
     hint="Follow the argument `temperature`: what does it change?",
 )
-def gen_temperature_ignored_generate(
+def gen_temperature_ignored_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
@@ -1800,7 +1846,7 @@ def gen_temperature_ignored_generate(
     says="NumPy's global random numbers are used instead of u.",
     hint="Which random numbers were you given, and which do you use?",
 )
-def gen_global_rng_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_global_rng_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     own = np.random.rand(*prompt.shape[:-1], n_new)
     return continued(prompt, n_new, chooser(temperature, top_k, own), params, n_heads)
@@ -1813,7 +1859,7 @@ def gen_global_rng_generate(prompt, n_new, params, n_heads, temperature=0.0, top
     says="After token 0 a text is filled up with zeros, as if 0 meant its end.",
     hint="Does the docstring give any token a special meaning?",
 )
-def gen_zero_ends_text(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_zero_ends_text_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     choose = chooser(temperature, top_k, u)
     ended = np.zeros(prompt.shape[:-1], dtype=bool)
@@ -1833,7 +1879,9 @@ def gen_zero_ends_text(prompt, n_new, params, n_heads, temperature=0.0, top_k=No
     says="One token too few is generated.",
     hint="Count the new tokens.",
 )
-def gen_one_token_too_few(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_one_token_too_few_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     return continued(prompt, max(n_new - 1, 0), chooser(temperature, top_k, u), params, n_heads)
 
@@ -1845,7 +1893,7 @@ def gen_one_token_too_few(prompt, n_new, params, n_heads, temperature=0.0, top_k
     says="At least one token is generated, even when none is asked for.",
     hint="What should come back when n_new is zero?",
 )
-def gen_at_least_one(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_at_least_one_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     return continued(prompt, max(n_new, 1), chooser(temperature, top_k, u), params, n_heads)
 
@@ -1857,7 +1905,7 @@ def gen_at_least_one(prompt, n_new, params, n_heads, temperature=0.0, top_k=None
     says="n_new is taken for the length of the whole text.",
     hint="Does n_new count the tokens of the prompt as well?",
 )
-def gen_n_new_is_total(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_n_new_is_total_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     missing = max(n_new - prompt.shape[-1], 0)
     return continued(prompt, missing, chooser(temperature, top_k, u), params, n_heads)
@@ -1870,7 +1918,7 @@ def gen_n_new_is_total(prompt, n_new, params, n_heads, temperature=0.0, top_k=No
     says="The continuation is returned without the prompt.",
     hint="How long should the result be?",
 )
-def gen_prompt_dropped(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_prompt_dropped_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens = continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
     return tokens[..., prompt.shape[-1] :]
@@ -1883,7 +1931,9 @@ def gen_prompt_dropped(prompt, n_new, params, n_heads, temperature=0.0, top_k=No
     says="The list of new tokens is joined even when it is empty, which fails.",
     hint="What should come back when n_new is zero?",
 )
-def gen_nothing_to_join(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_nothing_to_join_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens = continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
     new = np.stack([tokens[..., prompt.shape[-1] + i] for i in range(n_new)], axis=-1)
@@ -1897,7 +1947,7 @@ def gen_nothing_to_join(prompt, n_new, params, n_heads, temperature=0.0, top_k=N
     says="The prompt must have exactly one batch axis.",
     hint="How many batch axes may a prompt have?",
 )
-def gen_batch_required(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_batch_required_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     batch, length = prompt.shape
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens = np.zeros((batch, length + n_new), dtype=int)
@@ -1912,7 +1962,7 @@ def gen_batch_required(prompt, n_new, params, n_heads, temperature=0.0, top_k=No
     says="Axes of size one disappear from the result.",
     hint="Try a batch of one: are all its axes still there?",
 )
-def np_squeeze_kills_axis_generate(
+def np_squeeze_kills_axis_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
@@ -1926,7 +1976,9 @@ def np_squeeze_kills_axis_generate(
     says="All texts of a batch are continued with the token of the first one.",
     hint="Does each text of the batch choose its own token?",
 )
-def gen_first_row_for_all(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_first_row_for_all_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     choose = chooser(temperature, top_k, u)
 
@@ -1944,7 +1996,9 @@ def gen_first_row_for_all(prompt, n_new, params, n_heads, temperature=0.0, top_k
     says="The first text of a batch is continued, and returned in place of all the others.",
     hint="Does each text of the batch come back as it went in?",
 )
-def gen_first_text_for_all(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_first_text_for_all_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens = continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
     return np.broadcast_to(tokens.reshape(-1, tokens.shape[-1])[0], tokens.shape).copy()
@@ -1957,7 +2011,7 @@ def gen_first_text_for_all(prompt, n_new, params, n_heads, temperature=0.0, top_
     says="Texts of one shape are all written into the same array.",
     hint="Keep the text of one call, make another call, and look at the first one again.",
 )
-def np_returns_alias_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def np_returns_alias_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     shape = (*prompt.shape[:-1], prompt.shape[-1] + n_new)
     tokens = kept_results.setdefault(shape, np.zeros(shape, dtype=int))
@@ -1972,7 +2026,9 @@ def np_returns_alias_generate(prompt, n_new, params, n_heads, temperature=0.0, t
     says="The text keeps the integer type of the prompt, where a large id wraps around.",
     hint="What happens to the id 300 in an array of uint8?",
 )
-def np_dtype_from_prompt(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def np_dtype_from_prompt_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     choose = chooser(temperature, top_k, u)
     small = lambda logits, i: np.asarray(choose(logits, i)).astype(prompt.dtype)
@@ -1986,7 +2042,9 @@ def np_dtype_from_prompt(prompt, n_new, params, n_heads, temperature=0.0, top_k=
     says="A text of exactly T_max tokens is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
-def gen_full_table_refused(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_full_table_refused_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new + 1, params, temperature, u)
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
 
@@ -1998,7 +2056,9 @@ def gen_full_table_refused(prompt, n_new, params, n_heads, temperature=0.0, top_
     says="T_max + 1 tokens are allowed, since the last token is never fed.",
     hint="Which length does the table limit: that of the text, or that of what is fed?",
 )
-def gen_limit_one_too_late(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_limit_one_too_late_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new - 1, params, temperature, u)
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
 
@@ -2010,7 +2070,9 @@ def gen_limit_one_too_late(prompt, n_new, params, n_heads, temperature=0.0, top_
     says="A text that is too long is cut off without a word.",
     hint="Should the caller learn that fewer tokens came than were asked for?",
 )
-def gen_stops_at_the_limit(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_stops_at_the_limit_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt[..., :0], 0, params, temperature, u)
     room = len(params["position"]) - prompt.shape[-1]
     return continued(prompt, min(n_new, room), chooser(temperature, top_k, u), params, n_heads)
@@ -2023,7 +2085,7 @@ def gen_stops_at_the_limit(prompt, n_new, params, n_heads, temperature=0.0, top_
     says="Every exception is caught, and the prompt is returned in its place.",
     hint="What does your function do after an exception, and does anyone notice?",
 )
-def np_broad_except_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def np_broad_except_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     try:
         refuse_bad_lengths(prompt, n_new, params, temperature, u)
         return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
@@ -2038,7 +2100,7 @@ def np_broad_except_generate(prompt, n_new, params, n_heads, temperature=0.0, to
     says="Without u, random numbers are made up.",
     hint="What does the docstring say about sampling without u?",
 )
-def gen_u_made_up(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_u_made_up_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     u = np.random.rand(*prompt.shape[:-1], n_new) if u is None else u
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
@@ -2051,7 +2113,9 @@ def gen_u_made_up(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u
     says="u is demanded at temperature zero too.",
     hint="At which temperatures does a random number make a difference?",
 )
-def gen_u_always_required(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_u_always_required_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
     refuse_bad_lengths(prompt, n_new, params, 1.0, u)
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
 
@@ -2063,7 +2127,7 @@ def gen_u_always_required(prompt, n_new, params, n_heads, temperature=0.0, top_k
     says="New tokens are written over the last token of the caller's prompt.",
     hint="Is a slice of the prompt a copy of it, or a window onto it?",
 )
-def gen_mutates_prompt(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+def gen_mutates_prompt_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     choose, last = chooser(temperature, top_k, u), prompt[..., -1:]
 

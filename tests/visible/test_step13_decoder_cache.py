@@ -76,7 +76,7 @@ LARGE = [
 
 WRITTEN = [
     {**TINY, "batch": (), "t": 2, "n_new": 3, "vocabulary": 7},
-    {**SMALL, "batch": (), "t": 4, "n_new": 6, "vocabulary": 9},
+    {**SMALL, "batch": (), "t": 4, "n_new": 7, "vocabulary": 9, "n_layers": 3},
     {**OTHER, "batch": (), "t": 3, "n_new": 8, "vocabulary": 13},
 ]
 SAMPLED = [
