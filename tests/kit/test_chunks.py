@@ -10,7 +10,6 @@ from grader.inputs import Draw
 from grader.laws import Case, InChunks
 from grader.protocol import Foreign, Laid
 from grader.student import StudentFunction
-
 from tests.visible.decoders import decoder
 
 from .conftest import STEPS
