@@ -1549,7 +1549,7 @@ def kv_keeps_inputs_decoder(tokens_new, cache, params, n_heads):
 @mistake(
     "gen_wrong_position_logits",
     "decoder_generate",
-    caught_by="writing_agree",
+    caught_by="writing_sampled",
     says="The next token is read from the first position of what was fed.",
     hint="Which position knows the whole prompt?",
 )

@@ -152,6 +152,13 @@ def test_weights_may_change_from_chunk_to_chunk():
     assert np.abs(again - reference.attend_in_chunks(**changing.arguments))[2:].min() > 1e-3
 
 
+def test_text_that_should_be_rejected_is_told_even_if_nothing_fits_together():
+    function = Pupil(lambda *args: (np.ones((0, 2)), ())).in_chunks(2, 1)
+    words = r"^Too long: expected a ValueError\. y_new is floats of shape \(0, 2\)"
+    with pytest.raises(Broken, match=words):
+        laws.rejects(function, [case(3)], "Too long")
+
+
 def separate(attend):
     pupil = Pupil(attend)
     cases = [case(), case(salt=1)]
