@@ -7,6 +7,7 @@ arguments, and cases. It returns nothing when the law holds and raises `Broken` 
 from grader.laws.answers import probabilities_add_up
 from grader.laws.cases import Case, Witness
 from grader.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
+from grader.laws.continuing import Continuing
 from grader.laws.layers import no_block_sees_the_future
 from grader.laws.rows import rows_are_independent
 from grader.laws.state import answers_the_same_again, leaves_arguments_alone
@@ -22,6 +23,7 @@ from grader.laws.work import work_is_linear
 
 __all__ = [
     "Case",
+    "Continuing",
     "InChunks",
     "Witness",
     "agrees",

@@ -94,7 +94,8 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
     """ValueError for bad arguments; because says what is bad about them."""
     for case in cases:
         try:
-            value = function(**case.arguments)
+            with noting(f"{because}: expected a ValueError. "):
+                value = function(**case.arguments)
         except Raised as raised:
             if "ValueError" in raised.kinds:
                 continue

@@ -10,11 +10,23 @@ from grader.inputs import Draw
 from grader.laws import Case, InChunks
 from grader.protocol import Foreign, Laid
 from grader.student import StudentFunction
+from tests.visible.decoders import decoder
 
 from .conftest import STEPS
 
 ATTEND = next(step for step in STEPS if step.number == 7).function("attend_with_cache")
+STEP = next(step for step in STEPS if step.number == 13).function("decoder_step")
 LIKE = "masked_self_attention"
+
+
+def arrived(value):
+    """An argument as a worker has it: its own, and without wrappers, in nested ones as well."""
+    if isinstance(value, dict):
+        return {name: arrived(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [arrived(item) for item in value]
+    array = value.array if isinstance(value, Laid) else value
+    return array.copy() if isinstance(array, np.ndarray) else array
 
 
 class Pupil:
@@ -25,10 +37,7 @@ class Pupil:
         self.kept = []
 
     def ask(self, name, args, kwargs, *, keep, arguments, **_):
-        args = [
-            arg.array if isinstance(arg, Laid) else arg.copy() if hasattr(arg, "copy") else arg
-            for arg in args
-        ]
+        args = [arrived(arg) for arg in args]
         value = self.attend(*args)
         self.kept.append(value)
         kept = len(self.kept) - 1 if keep else None
@@ -67,6 +76,20 @@ def test_right_code_agrees_however_the_text_is_cut(chunks):
     laws.prefix_gives_the_same(function, [case()], along={"x": -2})
     laws.future_does_not_matter(function, [case()], along={"x": -2})
     laws.leaves_arguments_alone(function, [case()], like=LIKE)
+
+
+@pytest.mark.parametrize("chunks", [(5,), (3, 2), (1, 1, 1, 1, 1)], ids=str)
+def test_text_of_tokens_is_cut_along_its_last_axis(chunks):
+    draw = Draw("chunks of tokens")
+    sizes = {"vocabulary": 4, "t_max": 5, "n_layers": 2, "n_heads": 2, "d_head": 3, "d_ff": 5}
+    arguments = {"tokens": draw.tokens(4, 3, 5), "params": decoder(draw, **sizes), "n_heads": 2}
+    whole = Case(arguments, sizes, lambda name, given: getattr(reference, name)(**given))
+    pupil = Pupil(reference.decoder_step)
+    function = InChunks(StudentFunction(STEP, pupil.ask), lambda: None, chunks)
+    assert function.text == "tokens"
+    laws.agrees_in_chunks(function, whole, like="decoder_logits")
+    laws.future_does_not_matter(function, [whole], along={"tokens": -1})
+    laws.leaves_arguments_alone(function, [whole], like="decoder_logits")
 
 
 def test_wrong_chunk_is_named():
@@ -127,6 +150,13 @@ def test_weights_may_change_from_chunk_to_chunk():
     inputs = {"x": np.concatenate(both["x"]), "w_k": other["w_k"], "w_v": other["w_v"]}
     again = reference.masked_self_attention(**{**changing.arguments, **inputs})
     assert np.abs(again - reference.attend_in_chunks(**changing.arguments))[2:].min() > 1e-3
+
+
+def test_text_that_should_be_rejected_is_told_even_if_nothing_fits_together():
+    function = Pupil(lambda *args: (np.ones((0, 2)), ())).in_chunks(2, 1)
+    words = r"^Too long: expected a ValueError\. y_new is floats of shape \(0, 2\)"
+    with pytest.raises(Broken, match=words):
+        laws.rejects(function, [case(3)], "Too long")
 
 
 def separate(attend):

@@ -165,6 +165,16 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     assert {diagnosis.misconception for diagnosis in found.values()} == {"np_input_mutated"}
 
 
+def test_arguments_are_whole_again_for_the_next_mistake():
+    def spoils(params):
+        params["blocks"][0]["w"] += 1
+        params["blocks"].clear()
+
+    blocks = [{"w": np.ones(2)}]
+    replay.asked(spoils, {"args": [{"blocks": blocks}], "kwargs": {}}, {})
+    assert [block["w"].tolist() for block in blocks] == [[1.0, 1.0]]
+
+
 def test_error_that_is_far_behind_the_decimal_point_is_recognised(diagnosed):
     end = """
 def softmax(scores, axis=-1):

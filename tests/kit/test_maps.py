@@ -134,6 +134,10 @@ DRAWN = {
     "pad_in_first_block_only_decoder": ["#....", "##...", "###..", "##!#.", "##!##"],
     "pad_replaces_causal_decoder": ["#!.!!", "##.!!", "###!!", "##.#!", "##.##"],
     "gen_wrong_position_logits": ["#..", ".#.", "..#", "#??", "###", "###", "###"],
+    "kv_not_updated_decoder": ["#....", "##...", "###..", "##?#.", "##?##"],
+    "kv_chunk_unmasked_decoder": ["#....", "##...", "###..", "####!", "#####"],
+    "mask_not_in_last_layer_decoder": ["#!...", "##...", "###..", "####!", "#####"],
+    "gen_prompt_last_token_only_writing": ["#..", ".#.", "..#", "??#", "??#", "??#", "???"],
 }
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from grader.compare import as_array
 from grader.laws import (
+    Continuing,
     agrees,
     agrees_in_float32,
     answers_the_same_again,
@@ -211,19 +211,6 @@ def sampling(student):
     return sample_token
 
 
-def continuing(student):
-    """generate, for as many new tokens as there are numbers; the result is the new ones."""
-
-    def generate(prompt, n_new, params, u, **options):
-        t, n_new = prompt.shape[-1], u.shape[-1]
-        value = student.generate(prompt, n_new, params, **options, u=u % 1)
-        tokens = as_array(value)
-        whole = tokens is not None and tokens.shape == (*prompt.shape[:-1], t + n_new)
-        return tokens[..., t:] if whole else value
-
-    return generate
-
-
 def test_sampling_agree(student, given):
     """The smallest id whose cumulative probability exceeds u, in vocabulary order."""
     agrees(student.sample_token, given.cases(sampled, ROWS))
@@ -307,14 +294,16 @@ def test_generation_agree(student, given):
 def test_generation_no_future(student, given):
     """A new token depends neither on the u of later tokens nor on how many will follow."""
     cases = given.cases(model_and_u, SAMPLED[1:2])
-    future_does_not_matter(continuing(student), cases, along={"u": -1}, axis=-1, sizes=(1.0,))
-    prefix_gives_the_same(continuing(student), cases, along={"u": -1}, axis=-1)
+    future_does_not_matter(
+        Continuing(student.generate), cases, along={"u": -1}, axis=-1, sizes=(1.0,)
+    )
+    prefix_gives_the_same(Continuing(student.generate), cases, along={"u": -1}, axis=-1)
 
 
 def test_generation_rows(student, given):
     """Each text of a batch is continued by itself."""
     cases = given.cases(model_and_u, TEXT_BATCH)
-    rows_are_independent(continuing(student), cases, batched=("prompt", "u"))
+    rows_are_independent(Continuing(student.generate), cases, batched=("prompt", "u"))
 
 
 def test_generation_sampled(student, given):

@@ -1,0 +1,317 @@
+"""Checks of step 13: a cache for every layer, and text written by the whole decoder."""
+
+import numpy as np
+
+from grader.laws import (
+    Continuing,
+    InChunks,
+    agrees,
+    agrees_in_chunks,
+    agrees_in_float32,
+    answers_the_same_again,
+    caches_are_separate,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+    work_is_linear,
+)
+from tests.visible.decoders import decoder
+
+WHOLE = "decoder_logits"
+SMALL_IDS = 256  # what np.uint8 can hold
+
+# A decoder's sizes; d_model is n_heads * d_head.
+TINY = {"vocabulary": 3, "n_layers": 1, "n_heads": 1, "d_head": 4, "d_ff": 2}
+SMALL = {"vocabulary": 5, "n_layers": 2, "n_heads": 2, "d_head": 3, "d_ff": 4}
+OTHER = {"vocabulary": 4, "n_layers": 2, "n_heads": 3, "d_head": 2, "d_ff": 5}
+DEEP = {"vocabulary": 4, "n_layers": 4, "n_heads": 2, "d_head": 3, "d_ff": 5}
+
+# chunks: how many tokens each call gets. A text is as long as its chunks together.
+PLAIN = [
+    {**TINY, "batch": (), "chunks": (2, 1)},
+    {**SMALL, "batch": (), "chunks": (3, 1)},
+    {**OTHER, "batch": (), "chunks": (4, 1)},
+]
+ONE_BY_ONE = [
+    {**SMALL, "batch": (), "chunks": (1, 1, 1)},
+    {**OTHER, "batch": (), "chunks": (1,) * 11},
+]
+CHUNKS = [
+    {**SMALL, "batch": (), "chunks": (2, 2)},
+    {**OTHER, "batch": (), "chunks": (3, 3, 2)},
+    {**SMALL, "batch": (), "chunks": (5, 1, 1)},
+    {**OTHER, "batch": (), "chunks": (1, 12, 5)},
+]
+LAYERS = [
+    {**SMALL, "batch": (), "chunks": (2, 1), "n_layers": 1},
+    {**SMALL, "batch": (), "chunks": (2, 1), "n_layers": 3},
+    {**DEEP, "batch": (), "chunks": (2, 1, 2)},
+]
+SHAPES = [
+    {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "d_ff": 1},
+    {**SMALL, "batch": (1,), "chunks": (1, 2), "d_head": 1, "vocabulary": 2},
+    {**SMALL, "batch": (3,), "chunks": (3, 3), "vocabulary": 3, "n_heads": 3, "d_ff": 3},
+    {**OTHER, "batch": (2, 4), "chunks": (4, 1, 2)},
+]
+LIMITS = [
+    {**SMALL, "batch": (), "chunks": (3,), "spare": 0},
+    {**SMALL, "batch": (), "chunks": (2, 1, 1), "spare": 0},
+    {**OTHER, "batch": (2,), "chunks": (3, 2), "spare": 0},
+]
+TOO_LONG = [
+    {**SMALL, "batch": (), "chunks": (3,), "spare": -1},
+    {**SMALL, "batch": (), "chunks": (3, 1), "spare": -1},
+    {**OTHER, "batch": (2,), "chunks": (1, 3, 4), "spare": -3},
+]
+BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
+TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
+LARGE = [
+    {**SMALL, "batch": (), "chunks": (2, 2), "sign": 0, "size": 1e3},
+    {**SMALL, "batch": (), "chunks": (2, 2), "sign": -1, "size": 2e3},
+    {**OTHER, "batch": (2,), "chunks": (3, 1), "sign": 0, "size": 3e4},
+]
+
+WRITTEN = [
+    {**TINY, "batch": (), "t": 2, "n_new": 3, "vocabulary": 7},
+    {**SMALL, "batch": (), "t": 4, "n_new": 7, "vocabulary": 9, "n_layers": 3},
+    {**OTHER, "batch": (), "t": 3, "n_new": 8, "vocabulary": 13},
+]
+SAMPLED = [
+    {**WRITTEN[0], "vocabulary": 5, "temperature": 2.0, "top_k": None},
+    {**WRITTEN[1], "temperature": 3.0, "top_k": None},
+    {**WRITTEN[1], "batch": (2,), "temperature": 4.0, "top_k": None},
+    {**WRITTEN[2], "batch": (4,), "temperature": 4.0, "top_k": 5},
+]
+TEXT_SHAPES = [
+    {**TINY, "batch": (), "t": 1, "n_new": 1, "vocabulary": 1, "d_ff": 1},
+    {**SMALL, "batch": (1,), "t": 1, "n_new": 2, "d_head": 1},
+    {**SMALL, "batch": (3,), "t": 3, "n_new": 3, "vocabulary": 3, "n_heads": 3, "d_ff": 3},
+    {**OTHER, "batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7},
+]
+TEXT_LIMITS = [
+    {**WRITTEN[0], "n_new": 0},
+    {**WRITTEN[1], "batch": (2,), "n_new": 0, "spare": 0},
+    {**WRITTEN[0], "spare": 0},
+    {**WRITTEN[1], "batch": (2,), "spare": 0},
+]
+TEXT_TOO_LONG = [
+    {**WRITTEN[0], "spare": -1},
+    {**WRITTEN[1], "batch": (2,), "spare": -3},
+    {**WRITTEN[1], "n_new": 0, "spare": -1},
+]
+TEXT_BATCH = [{**WRITTEN[1], "batch": (3,), "temperature": 4.0, "top_k": 4}]
+LONG = [{**SMALL, "batch": (), "t": 2, "n_new": 20}]
+MANY_IDS = [{**SMALL, "batch": (2,), "t": 2, "n_new": 3, "vocabulary": 300}]
+
+
+def text(draw, batch, chunks, spare=2, **sizes):
+    """Tokens, and a decoder with room for `spare` more."""
+    params = decoder(draw, t_max=sum(chunks) + spare, **sizes)
+    tokens = draw.tokens(sizes["vocabulary"], *batch, sum(chunks))
+    return {"tokens": tokens, "params": params, "n_heads": sizes["n_heads"]}
+
+
+def large_text(draw, sign, size, **sizes):
+    """Scores of about `size` in every layer; all of that sign if it is not 0."""
+    arguments = text(draw, **sizes)
+    for block in arguments["params"]["blocks"]:
+        attention = block["attention"]
+        if sign:
+            # So far from 0 that no key and no query of a normed vector has the other sign.
+            attention["b_k"] = attention["b_k"] + 8 * sign
+            attention["b_q"] = attention["b_q"] + 8
+        for name in ("w_q", "b_q"):
+            attention[name] = attention[name] * size
+    return arguments
+
+
+def prompt(draw, batch, t, n_new, spare=2, **sizes):
+    """A prompt, and a decoder with room for `spare` tokens more than are asked for.
+
+    What tokens see of each other counts for more than what they are themselves, and where they
+    stand as well: otherwise each would be followed by itself, whatever came before.
+    """
+    params = decoder(draw, t_max=t + n_new + spare, **sizes)
+    params["position"] *= 2
+    for block in params["blocks"]:
+        block["attention"]["w_o"] *= 4
+    tokens = draw.tokens(sizes["vocabulary"], *batch, t)
+    return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
+
+
+def prompt_and_u(draw, batch, n_new, temperature, top_k, **sizes):
+    """The same, with a random number for each new token."""
+    arguments = prompt(draw, batch=batch, n_new=n_new, **sizes)
+    options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
+    return {**arguments, **options}
+
+
+def prompt_of_small_integers(draw, **sizes):
+    """A prompt of small integers, and a decoder whose new tokens are too large for those."""
+    arguments = prompt(draw, **sizes)
+    arguments["params"]["embedding"][:SMALL_IDS] /= 10
+    return {**arguments, "prompt": (arguments["prompt"] % SMALL_IDS).astype(np.uint8)}
+
+
+def in_chunks(student, case):
+    """The student's two functions as one function of a whole text."""
+    n_layers = len(case.arguments["params"]["blocks"])
+    return InChunks(
+        student.decoder_step,
+        lambda: student.new_decoder_cache(n_layers),
+        case.sizes["chunks"],
+    )
+
+
+def test_step_agree(student, given):
+    """After a prompt, one more token gets the last row of decoder_logits over all tokens."""
+    for case in given.cases(text, PLAIN):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_one_by_one(student, given):
+    """Token by token gives the same as decoder_logits over the whole text."""
+    for case in given.cases(text, ONE_BY_ONE):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_chunks(student, given):
+    """However a text is cut into chunks, every row is that of decoder_logits over all of it."""
+    for case in given.cases(text, CHUNKS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_layers(student, given):
+    """Every layer has keys and values of its own, however many layers there are."""
+    for case in given.cases(text, LAYERS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_no_future(student, given):
+    """No logits depend on later tokens, not even on those of the same chunk, in any layer."""
+    for case in given.cases(text, TIMED):
+        function = in_chunks(student, case)
+        future_does_not_matter(function, [case], along={"tokens": -1})
+
+
+def test_step_separate(student, given):
+    """Two caches never share state, and earlier results stay as they were."""
+    cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
+    caches_are_separate(student, in_chunks(student, cases[0]), cases, like=WHOLE)
+
+
+def test_step_rows(student, given):
+    """In a batch, every text has its own past."""
+    for case in given.cases(text, BATCH):
+        rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
+
+
+def test_step_shapes(student, given):
+    """Any number of batch axes and sizes of 1 give the right rows."""
+    for case in given.cases(text, SHAPES):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_limits(student, given):
+    """Exactly T_max tokens in all are allowed, in one chunk or in several."""
+    for case in given.cases(text, LIMITS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_errors(student, given):
+    """More than T_max tokens is a ValueError, and those in the cache count."""
+    for case in given.cases(text, TOO_LONG):
+        rejects(in_chunks(student, case), [case], "The text is longer than T_max")
+
+
+def test_step_large(student, given):
+    """Scores of up to a million in size, in every layer, give finite and right results."""
+    for case in given.cases(large_text, LARGE):
+        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_step_float32(student, given):
+    """float32 parameters give results that are right to float32's precision."""
+    for case in given.cases(text, PLAIN):
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_step_arguments(student, given):
+    """tokens_new and params may be read-only or lie anyhow in memory, and are never changed."""
+    for case in given.cases(text, BATCH):
+        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_writing_agree(student, given):
+    """At temperature 0 each new token is the one with the largest logit of decoder_logits."""
+    agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
+
+
+def test_writing_no_future(student, given):
+    """A new token depends neither on the u of later tokens nor on how many will follow."""
+    cases = given.cases(prompt_and_u, SAMPLED[1:2])
+    function = Continuing(student.decoder_generate)
+    future_does_not_matter(function, cases, along={"u": -1}, axis=-1, sizes=(1.0,))
+    prefix_gives_the_same(function, cases, along={"u": -1}, axis=-1)
+
+
+def test_writing_rows(student, given):
+    """Each text of a batch is continued by itself."""
+    cases = given.cases(prompt_and_u, TEXT_BATCH)
+    rows_are_independent(Continuing(student.decoder_generate), cases, batched=("prompt", "u"))
+
+
+def test_writing_sampled(student, given):
+    """Above temperature 0 each new token is drawn by sample_token with its own number of u."""
+    agrees(student.decoder_generate, given.cases(prompt_and_u, SAMPLED))
+
+
+def test_writing_shapes(student, given):
+    """Any number of batch axes, a prompt of one token, and a single new token."""
+    agrees(student.decoder_generate, given.cases(prompt, TEXT_SHAPES))
+
+
+def test_writing_limits(student, given):
+    """No new tokens give the prompt back, and exactly T_max tokens in all are allowed."""
+    agrees(student.decoder_generate, given.cases(prompt, TEXT_LIMITS))
+
+
+def test_writing_integers(student, given):
+    """A prompt of small integers, such as np.uint8, goes on with any id of the vocabulary."""
+    agrees(student.decoder_generate, given.cases(prompt_of_small_integers, MANY_IDS))
+
+
+def test_writing_through_cache(student, given):
+    """In no layer are old tokens projected again for every new one: they come from the cache."""
+    case, *_ = given.cases(prompt, LONG)
+    short = case.changed(n_new=case.arguments["n_new"] // 6)
+    work_is_linear(
+        student.decoder_generate,
+        [short, case],
+        weights=("w_q", "w_k", "w_v", "w_in"),
+        tokens=lambda case: case.arguments["prompt"].shape[-1] + case.arguments["n_new"],
+        because="Feed only what is new, and take the rest from the cache.",
+    )
+
+
+def test_writing_errors(student, given):
+    """More than T_max tokens in all, or a temperature above 0 without u, is a ValueError."""
+    too_long = given.cases(prompt, TEXT_TOO_LONG)
+    rejects(student.decoder_generate, too_long, "The text becomes longer than T_max")
+    without = [case.changed(temperature=0.8) for case in given.cases(prompt, WRITTEN[:1])]
+    rejects(student.decoder_generate, without, "The temperature is above 0, and there is no u")
+
+
+def test_writing_repeat(student, given):
+    """The same prompt is continued in the same way again, and an earlier text stays as it was."""
+    cases = given.cases(prompt_and_u, TEXT_BATCH)
+    also = given.cases(prompt_and_u, TEXT_BATCH, salt="also")
+    answers_the_same_again(student, student.decoder_generate, cases, also=also)
+
+
+def test_writing_arguments(student, given):
+    """prompt, params and u may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.decoder_generate, given.cases(prompt_and_u, TEXT_BATCH))
