@@ -43,6 +43,7 @@ class _Later(click.Group):
 
 LATER = {
     "grade": "grader.cli_grade",
+    "gpt2": "grader.cli_gpt2",
     "export": "grader.cli_reports",
     "release": "grader.cli_reports",
 }
