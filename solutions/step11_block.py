@@ -38,7 +38,9 @@ def gelu(x):
     Source: Hendrycks and Gimpel 2016.
     """
     ### BEGIN SOLUTION
-    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    # (2/π)**0.5 and not np.sqrt(2/π): that is a np.float64, and would make float64 of float32. And
+    # x * x * x, because a power is computed through logarithms, which takes many times as long.
+    return 0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * (x * x * x))))
     ### END SOLUTION
 
 

@@ -148,7 +148,7 @@ def _tensor(
     if len(shape) == 1:
         values = 0.2 * values + (name.endswith("weight") and "ln_" in name)
     elif name.startswith("w"):
-        values *= 1.5 / np.sqrt(shape[1])
+        values *= 0.2 / np.sqrt(shape[1])
     else:
-        values *= 1.5 / np.sqrt(shape[0])
+        values /= np.sqrt(shape[0])
     return values.astype(np.float32)
