@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grader.gpt2.weights import Model
     from grader.gpt2.writing import Choice, Timed
     from grader.registry import Registry
+    from grader.sandbox import Host
     from grader.submission import Submission
     from grader.terminal import Printer
 
@@ -29,6 +30,7 @@ NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers"
 HUB_NAME = "openai-community/gpt2"
 PROMPT = "A model that writes reads from left to right. At every place it asks"
 MOST_COMPARED = 32  # tokens of the text that is compared with transformers
+TINY_NAME = "a tiny one made here, its weights random, so its text makes no sense"
 PATIENCE = 5.0  # seconds for the text without a cache
 
 
@@ -68,23 +70,17 @@ def gpt2(
     _need()
     if tiny and weights is not None:
         raise Problem("--tiny is a model of its own: leave out --weights")
-    from grader.gpt2.tokens import Words
-    from grader.gpt2.weights import TOKENIZER
-    from grader.gpt2.writing import Choice, check_length
+    from grader.gpt2.writing import Choice
     from grader.terminal import Printer
 
-    printer = Printer()
-    with _said():
-        model = _model(printer, "" if tiny else weights or HUB_NAME, given=weights is not None)
-        words = Words(model.folder / TOKENIZER, model.config.vocabulary)
-        ids = words.ids(prompt)
-        check_length(ids, tokens, model.config.t_max)
-        dtype = np.float64 if double else np.float32
-        with _decoder(printer, model, submission, dtype) as decoder:
-            agreed = _compare(printer, decoder, model, words, dtype)
-            if agreed:
-                page = Page(printer, words)
-                page.write(decoder, prompt, ids, tokens, Choice(temperature, top_k, seed), not no_cache)
+    run = Run(Printer(), np.float64 if double else np.float32)
+    with _said(), run:
+        run.read("" if tiny else weights or HUB_NAME, given=weights is not None)
+        ids = run.prompt(prompt, tokens)
+        run.start(submission)
+        agreed = run.compare()
+        if agreed:
+            run.write(prompt, ids, tokens, Choice(temperature, top_k, seed), cache=not no_cache)
     sys.exit(0 if agreed else 1)
 
 
@@ -117,56 +113,168 @@ def _said() -> Iterator[None]:
         raise Problem("stopped") from None
 
 
-def _model(printer: Printer, name: str, given: bool) -> Model:
-    """The model of that name, the tiny one for ""; that one too where the hub's cannot be had."""
-    from grader.gpt2 import weights
-    from grader.gpt2.problems import NotThere
+class Run:
+    """One run of the command: what it has loaded so far, ended all together."""
 
-    try:
-        file = weights.located(name) if name else None
-    except NotThere:
-        if given:
-            raise
-        printer.line(f"{name} cannot be downloaded (no network?), so a tiny model stands in.")
-        file = None
-    model = weights.read(file or _tiny())
-    which = f"the weights in {file}" if given else name
-    config = model.config
-    printer.line(f"GPT-2: {which if file else 'a tiny one with random weights, made here'}", "bold")
-    printer.line(
-        f"{config.n_layers} layers, {config.n_heads} heads, d_model {config.d_model}, "
-        f"{config.vocabulary:,} tokens, {model.parameters / 1e6:,.1f} million parameters"
-    )
-    return model
+    def __init__(self, printer: Printer, dtype: type[np.floating[Any]]) -> None:
+        self.printer = printer
+        self.dtype = dtype
+        self.registry = registry_module.load()
+        self.model: Model
+        self.words: Words
+        self.code: Code
+        self.host: Host
+        self.decoder: Decoder
+        self.open = contextlib.ExitStack()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.open.close()
+
+    def read(self, name: str, given: bool) -> None:
+        """The model of that name, the tiny one for ""; that one too where the hub's is not had."""
+        from grader.gpt2 import tiny, weights
+        from grader.gpt2.problems import NotThere
+        from grader.gpt2.tokens import Words
+
+        say = self.printer.line
+        try:
+            file = weights.located(name) if name else None
+        except NotThere:
+            if given:
+                raise
+            say(f"{name} cannot be downloaded: is there a network? A tiny model stands in for it.")
+            file = None
+        which = f"the weights in {_shown(file)}" if file and given else name
+        say(f"GPT-2: {which if file else TINY_NAME}", "bold")
+        self.model = weights.read(file or tiny.cached() / weights.WEIGHTS)
+        config = self.model.config
+        self.words = Words(self.model.folder / weights.TOKENIZER, config.vocabulary)
+        say(
+            f"{self.model.parameters:,} parameters: {config.n_layers} layers of {config.n_heads} "
+            f"heads, {config.d_model} features, {config.vocabulary:,} tokens"
+        )
+
+    def prompt(self, text: str, n_new: int) -> list[int]:
+        """The prompt's tokens, if there is room for them and the new ones."""
+        from grader.gpt2.writing import check_length
+
+        ids = self.words.ids(text)
+        check_length(ids, n_new, self.model.config.t_max)
+        return ids
+
+    def start(self, folder: Path) -> None:
+        """Loads the student's steps, says whose runs, and hands them the model's params."""
+        from grader import grading, sandbox
+        from grader.gpt2 import names, own, running
+
+        size = self.model.parameters * np.dtype(self.dtype).itemsize
+        limits = running.limits_for(self.registry.limits, size)
+        submission = _submitted(folder, self.registry)
+        self.host = self.open.enter_context(sandbox.host(sandbox.Process(), limits))
+        right = grading.solutions(self.registry)
+        self.code = own.gathered(self.host, self.registry, submission, right)
+        self._whose()
+        params = names.to_params(self.model.tensors, self.model.config, self.dtype)
+        program, n_heads = self.code.program(self.registry), self.model.config.n_heads
+        self.decoder = running.Decoder(self.host, program, params, n_heads)
+        self.open.callback(self.decoder.close)
+
+    def _whose(self) -> None:
+        """A line for every step that runs."""
+        own = sum(part.own for part in self.code.parts)
+        said = "all of it yours" if own == len(self.code.parts) else f"{own or 'no'} steps yours"
+        self.printer.line(f"\nThe code that runs it, {said}:", "bold")
+        for part in self.code.parts:
+            row = f"{part.step.number:>2}  {part.step.title:<20} "
+            if part.own:
+                self.printer.row(f" + {row}yours", "green")
+            else:
+                self.printer.row(f" - {row}the solution's ({part.why})", "dim")
+
+    def compare(self) -> bool:
+        """Says whether the decoder does what transformers' GPT-2 does; whether that is so."""
+        from grader.gpt2.agreement import findings
+        from grader.gpt2.tiny import TEXT
+
+        room = self.model.config.t_max
+        ids = self.words.ids(TEXT)[: min(MOST_COMPARED, room)]
+        say = self.printer.line
+        kind = np.dtype(self.dtype).name
+        say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")
+        from grader.gpt2.against import Gpt2  # a matter of seconds
+
+        agreed, notes = True, set()
+        for finding in findings(self.decoder, Gpt2(self.model, self.dtype), ids, room - len(ids)):
+            sign, style = (" + ", "green") if finding.ok else (" x ", "red")
+            say(f"{sign}{finding.what}: {finding.said}", style)
+            agreed = agreed and finding.ok
+            notes.add(finding.note)
+        for note in sorted(notes - {""}):
+            say(f"\n{note}")
+        if not agreed:
+            self._blame()
+        return agreed
+
+    def _blame(self) -> None:
+        """Says what to mend, as far as that can be found out."""
+        from grader import grading
+        from grader.gpt2 import tiny, weights
+        from grader.gpt2.against import Gpt2
+        from grader.gpt2.blame import blamed
+
+        say = self.printer.line
+        say("\nThey differ, so nothing is written.")
+        small = weights.read(tiny.cached() / weights.WEIGHTS)
+        right = grading.solutions(self.registry)
+        steps = list(blamed(self.host, self.registry, self.code, right, small, Gpt2))
+        for step in steps:
+            say(f"Step {step.number} by itself makes them differ: `make check STEP={step.number}`.")
+        if not steps:
+            say("`make check` looks at each step alone.")
+
+    def write(
+        self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
+    ) -> None:
+        """Writes the text as it comes, and says how fast that was, with the cache and without."""
+        from grader.gpt2.writing import Timed, written
+
+        first, again = Timed(), Timed()
+        self.printer.line()
+        self._put(prompt, bold=True)
+        stream = self.words.streaming()
+        for token in written(self.decoder, ids, n_new, choice, first, cache=cache):
+            if token == self.model.config.end:
+                break
+            self._put(stream.text(token))
+        self._put("\n\n")
+        self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
+        if cache:
+            until = time.monotonic() + PATIENCE
+            for _ in written(self.decoder, ids, len(first.ids), choice, again, cache=False):
+                if time.monotonic() > until:
+                    break
+            same = first.ids[: len(again.ids)] == again.ids
+            word = "the same tokens" if same else "other tokens, which should be the same"
+            self.printer.line(f"Without it: {_speed(again)}; {word}.")
+
+    def _put(self, text: str, bold: bool = False) -> None:
+        """Text as it is, but for what would move the cursor."""
+        file = self.printer.file
+        shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+        encoding = getattr(file, "encoding", None) or "utf-8"
+        shown = shown.encode(encoding, "replace").decode(encoding)
+        shown = click.style(shown, bold=True) if bold else shown
+        click.echo(shown, file=file, nl=False, color=self.printer.color)
 
 
-def _tiny() -> Path:
-    from grader.gpt2 import tiny, weights
-
-    return tiny.cached() / weights.WEIGHTS
-
-
-@contextlib.contextmanager
-def _decoder(
-    printer: Printer, model: Model, folder: Path, dtype: type[np.floating[Any]]
-) -> Iterator[Decoder]:
-    """The student's decoder with the model's params; says first whose steps it is made of."""
-    from grader import grading, sandbox
-    from grader.gpt2 import names, own, running
-
-    registry = registry_module.load()
-    submission = _submitted(folder, registry)
-    params = names.to_params(model.tensors, model.config, dtype)
-    size = model.parameters * np.dtype(dtype).itemsize
-    limits = running.limits_for(registry.limits, size)
-    with sandbox.host(sandbox.Process(), limits) as host:
-        code = own.gathered(host, registry, submission, grading.solutions(registry))
-        _whose(printer, code)
-        program = code.program(own.wanted(registry))
-        with contextlib.closing(
-            running.Decoder(host, program, params, model.config.n_heads)
-        ) as decoder:
-            yield decoder
+def _shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    with contextlib.suppress(ValueError):
+        path = path.resolve().relative_to(Path.cwd().resolve())
+    return str(path)
 
 
 def _submitted(folder: Path, registry: Registry) -> Submission:
@@ -180,101 +288,6 @@ def _submitted(folder: Path, registry: Registry) -> Submission:
         return read_folder(folder, registry)
     except SubmissionError as error:
         raise Problem(str(error)) from None
-
-
-def _whose(printer: Printer, code: Code) -> None:
-    """A line for every step that runs."""
-    printer.line("\nThe code that runs it:", "bold")
-    for part in code.parts:
-        step = part.step
-        row = f"{step.number:>2}  {step.title:<20} "
-        if part.own:
-            printer.row(f" + {row}yours", "green")
-        else:
-            printer.row(f" - {row}the solution's: {part.why}", "dim")
-
-
-def _compare(
-    printer: Printer,
-    decoder: Decoder,
-    model: Model,
-    words: Words,
-    dtype: type[np.floating[Any]],
-) -> bool:
-    """Says whether the decoder does what transformers' GPT-2 does; whether that is so."""
-    from grader.gpt2.agreement import findings
-    from grader.gpt2.against import Gpt2
-    from grader.gpt2.tiny import TEXT
-
-    room = model.config.t_max
-    ids = words.ids(TEXT)[: min(MOST_COMPARED, room)]
-    printer.line(
-        f"\nAgainst transformers on the same weights, {len(ids)} tokens, {np.dtype(dtype).name}:",
-        "bold",
-    )
-    agreed = True
-    for finding in findings(decoder, Gpt2(model, dtype), ids, room - len(ids)):
-        sign, style = (" + ", "green") if finding.ok else (" x ", "red")
-        printer.line(f"{sign}{finding.what}: {finding.said}", style)
-        agreed = agreed and finding.ok
-    if not agreed:
-        printer.line("\nThey differ, so nothing is written. `make check` looks at each step alone.")
-    return agreed
-
-
-class Page:
-    """Where a text is written as it comes."""
-
-    def __init__(self, printer: Printer, words: Words) -> None:
-        self.printer = printer
-        self.words = words
-
-    def write(
-        self,
-        decoder: Decoder,
-        prompt: str,
-        ids: Sequence[int],
-        n_new: int,
-        choice: Choice,
-        cache: bool,
-    ) -> None:
-        """Writes the text, and says how fast that was, with the cache and without."""
-        from grader.gpt2.writing import Timed, written
-
-        first, again = Timed(), Timed()
-        self.printer.line()
-        self._put(prompt, bold=True)
-        stream = self.words.streaming()
-        for token in written(decoder, ids, n_new, choice, first, cache=cache):
-            self._put(stream.text(token))
-        self._put("\n")
-        if cache:
-            until = time.monotonic() + PATIENCE
-            for _ in written(decoder, ids, n_new, choice, again, cache=False):
-                if time.monotonic() > until:
-                    break
-        self._speeds(first, again, cache)
-
-    def _put(self, text: str, bold: bool = False) -> None:
-        """Text as it is, but for what would move the cursor."""
-        shown = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-        encoding = getattr(self.printer.file, "encoding", None) or "utf-8"
-        shown = shown.encode(encoding, "replace").decode(encoding)
-        click.echo(
-            click.style(shown, bold=True) if bold else shown,
-            file=self.printer.file,
-            nl=False,
-            color=self.printer.color,
-        )
-
-    def _speeds(self, first: Timed, again: Timed, cache: bool) -> None:
-        say = self.printer.line
-        say()
-        say(f"{'With' if cache else 'Without'} the cache: {_speed(first)}")
-        if again.ids:
-            same = first.ids[: len(again.ids)] == again.ids
-            word = "the same" if same else "others, which should be the same"
-            say(f"Without it: {_speed(again)}, {word}.")
 
 
 def _speed(timed: Timed) -> str:

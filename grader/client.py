@@ -152,7 +152,8 @@ class Worker:
         keep: hold the result, so that it can be fetched again later. arguments: also tell what
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
         whose result is the answer, while what is held is the first one. strict: overflow and
-        invalid operations of NumPy raise. forget: kept objects that nobody asks for after this call.
+        invalid operations of NumPy raise. forget: kept objects that
+        nobody asks for after this call.
         """
         request = {
             "do": "call",

@@ -39,14 +39,17 @@ class Code:
     parts: tuple[Part, ...]
     sources: Mapping[str, tuple[str, str]] = field(repr=False)
 
-    def program(self, wanted: Mapping[str, Step]) -> Program:
+    def program(self, registry: Registry) -> Program:
         """A module that has all the wanted functions, each from its step."""
-        lines = [f"from exercises.{step.id} import {name}" for name, step in wanted.items()]
-        return Program(MODULE, {**self.sources, MODULE: ("\n".join(lines) + "\n", MODULE)})
+        homes = wanted(registry).items()
+        lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
+        return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
-    def with_right(self, step: Step, right: str) -> Code:
-        """The same with another source for one step."""
-        return replace(self, sources={**self.sources, step.id: (right, f"<{step.id}>")})
+    def alone(self, step: Step, right: Mapping[str, str]) -> Code:
+        """The same with every other step a right one."""
+        others = {part.step.id for part in self.parts} - {step.id}
+        sources = {name: (right[name], f"<{name}>") for name in others}
+        return replace(self, sources={**self.sources, **sources})
 
 
 def wanted(registry: Registry) -> dict[str, Step]:
@@ -77,7 +80,9 @@ def gathered(
     for part in needed:
         if part.step.id not in sources:
             number = part.step.number
-            raise Gpt2Error(f"step {number} is not there yet: {part.why}: `make check STEP={number}`")
+            raise Gpt2Error(
+                f"step {number} is not there yet: {part.why}: `make check STEP={number}`"
+            )
     return Code(tuple(needed), {part.step.id: sources[part.step.id] for part in needed})
 
 
@@ -104,17 +109,18 @@ def _unusable(
     if step.id in submission.refused:
         return submission.refused[step.id].rstrip(".")
     if step.id not in submission.sources:
-        return f"there is no {step.filename}"
+        return f"you have no {step.filename}"
     source = submission.sources[step.id]
     program = Program(step.id, {**earlier, step.id: (source, f"{step.id}.py")})
     worker = Worker(host, float("inf"))
     try:
         names = worker.load(program)
         missing = [function.name for function in step.functions if function.name not in names]
-        unwritten = [name for name in missing] or _unwritten(worker, step)
-        return f"{', '.join(unwritten)} {'are' if unwritten[1:] else 'is'} not written" * bool(
-            unwritten
-        )
+        unwritten = missing or _unwritten(worker, step)
+        if len(unwritten) == len(step.functions):
+            return "yours is not written yet"
+        verb = "are" if unwritten[1:] else "is"
+        return f"{', '.join(unwritten)} {verb} not written yet" if unwritten else ""
     except CallFailed as failure:
         told = messages.not_loaded(failure, source, step, host.limits, visible=True)
         return told.rstrip(".")

@@ -63,11 +63,13 @@ def _from_hub(name: str) -> Path:
 
     with _hub_errors(name):
         try:
-            return [Path(hf_hub_download(name, file, local_files_only=True)) for file in _FILES][0]
+            paths = [hf_hub_download(name, file, local_files_only=True) for file in _FILES]
+            return Path(paths[0])
         except LocalEntryNotFoundError:
             _ask_once(name)
         try:
-            return [Path(hf_hub_download(name, file)) for file in _FILES][0]
+            paths = [hf_hub_download(name, file) for file in _FILES]
+            return Path(paths[0])
         except LocalEntryNotFoundError:
             raise
         except EntryNotFoundError as error:

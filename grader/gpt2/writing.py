@@ -51,16 +51,16 @@ def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
     """Gpt2Error for a prompt, or a text, that the model has no positions for."""
     if not prompt:
         raise Gpt2Error("the prompt is empty: begin a text with --prompt")
-    if len(prompt) > t_max:
+    room = t_max - len(prompt)
+    if room < 1:
         raise Gpt2Error(
-            f"the prompt has {len(prompt)} tokens, but the model reads {t_max}: shorten it"
+            f"the prompt has {len(prompt):,} tokens, and the model reads no more than {t_max:,}, "
+            "what it writes included: shorten it"
         )
-    if len(prompt) + n_new > t_max:
+    if n_new > room:
         raise Gpt2Error(
-            f"the prompt's {len(prompt)} tokens and {n_new} more are {len(prompt) + n_new}, but the "
-            f"model reads {t_max}: ask for --tokens {t_max - len(prompt)} at most"
-            if len(prompt) < t_max
-            else f"the prompt fills the model's {t_max} tokens: shorten it"
+            f"the model reads no more than {t_max:,} tokens, and the prompt has {len(prompt):,} of "
+            f"them: ask for --tokens {room} at most"
         )
 
 

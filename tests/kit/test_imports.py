@@ -16,9 +16,9 @@ LAYERS = [
     | {"terminal", "page", "grids", "exports"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
-    {"classroom"},
+    {"classroom", "gpt2"},
     {"problem"},
-    {"cli_grade", "cli_reports"},
+    {"cli_gpt2", "cli_grade", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
@@ -47,7 +47,7 @@ def own(path: Path) -> set[str]:
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
 PACKAGES = sorted(
     path
-    for name in ("classroom", "exports", "intake", "laws", "maps", "properties", "sandbox")
+    for name in ("classroom", "exports", "gpt2", "intake", "laws", "maps", "properties", "sandbox")
     for path in (ROOT / "grader" / name).glob("*.py")
 )
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
@@ -74,10 +74,15 @@ def test_module_of_a_package_imports_nothing_above_the_package(path):
     assert above == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_torch_is_imported_by_the_reference_only(path):
+@pytest.mark.parametrize(
+    "path", MODULES + PACKAGES, ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_torch_is_imported_by_what_is_compared_with_only(path):
+    """The reference, and transformers' GPT-2, which is the reference of the whole decoder."""
     roots = {name.split(".")[0] for name in imported(path)}
-    assert ("torch" in roots) == (path.stem == "reference")
+    asked = path.relative_to(ROOT / "grader").as_posix()
+    assert ("torch" in roots) == (asked in ("reference.py", "gpt2/against.py"))
+    assert "transformers" not in roots or asked == "gpt2/against.py"
 
 
 @pytest.mark.parametrize("path", SANDBOX, ids=lambda path: path.stem)
