@@ -110,6 +110,7 @@ def _said() -> Iterator[None]:
     except OSError as error:
         raise Problem(f"{error.filename or 'a file'}: {error.strerror or error}") from None
     except KeyboardInterrupt:
+        click.echo()  # the text may have stopped within a line
         raise Problem("stopped") from None
 
 
@@ -245,11 +246,13 @@ class Run:
         self.printer.line()
         self._put(prompt, bold=True)
         stream = self.words.streaming()
-        for token in written(self.decoder, ids, n_new, choice, first, cache=cache):
-            if token == self.model.config.end:
-                break
-            self._put(stream.text(token))
-        self._put("\n\n")
+        try:
+            for token in written(self.decoder, ids, n_new, choice, first, cache=cache):
+                if token == self.model.config.end:
+                    break
+                self._put(stream.text(token))
+        finally:  # what is said next, be it that something went wrong, begins a line
+            self._put("\n\n")
         self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
         if cache:
             until = time.monotonic() + PATIENCE

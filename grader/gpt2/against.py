@@ -26,6 +26,7 @@ class Gpt2:
 
     def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
         torch.set_grad_enabled(False)
+        torch.set_num_threads(1)  # as the worker has; and it need not be fast
         with torch.device("meta"):  # its random start would only be thrown away
             network = GPT2LMHeadModel(GPT2Config.from_dict(model.settings))
         kind = torch.float64 if dtype is np.float64 else torch.float32

@@ -29,13 +29,13 @@ SLOW = (
 class Other(Protocol):
     """What the decoder is compared with."""
 
-    def logits(self, ids: Sequence[int]) -> Floats:
+    def logits(self, ids: Sequence[int], /) -> Floats:
         """All of a text at once: (T,) -> (T, V)."""
 
-    def stepwise(self, ids: Sequence[int]) -> Floats:
+    def stepwise(self, ids: Sequence[int], /) -> Floats:
         """The same token by token, through its cache."""
 
-    def greedy(self, ids: Sequence[int], n_new: int) -> tuple[list[int], Floats]:
+    def greedy(self, ids: Sequence[int], n_new: int, /) -> tuple[list[int], Floats]:
         """The likeliest continuation, and the logits (n_new, V) that its tokens were taken from."""
 
 

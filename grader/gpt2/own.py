@@ -76,7 +76,8 @@ def gathered(
         elif step.id in right:
             sources[step.id] = (right[step.id], f"<{step.id}>")
         parts.append(Part(step, why))
-    needed = _reached(homes, parts, sources)
+    texts = {**submission.sources, **{name: text for name, (text, _) in sources.items()}}
+    needed = _reached(homes, parts, texts)
     for part in needed:
         if part.step.id not in sources:
             number = part.step.number
@@ -86,14 +87,12 @@ def gathered(
     return Code(tuple(needed), {part.step.id: sources[part.step.id] for part in needed})
 
 
-def _reached(
-    homes: Sequence[Step], parts: Sequence[Part], sources: Mapping[str, tuple[str, str]]
-) -> list[Part]:
+def _reached(homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]) -> list[Part]:
     """The steps that are called, and those that they import."""
     names = {step.id for step in homes}
     for part in reversed(parts):
-        if part.step.id in names and part.step.id in sources:
-            text = sources[part.step.id][0]
+        if part.step.id in names:
+            text = texts.get(part.step.id, "")
             names |= {other.step.id for other in parts if other.step.id in text}
     return [part for part in parts if part.step.id in names]
 

@@ -59,7 +59,7 @@ def cached() -> Path:
     """The folder of the tiny model, made on first use: in the user's cache, or for this time."""
     from platformdirs import user_cache_path
 
-    folder = user_cache_path("nopeek") / f"gpt2-tiny-{VERSION}"
+    folder: Path = user_cache_path("nopeek") / f"gpt2-tiny-{VERSION}"
     if (folder / WEIGHTS).is_file():
         return folder
     try:
@@ -121,7 +121,8 @@ def _make_tokenizer(path: Path, vocabulary: int) -> int:
     )
     tokenizer.train_from_iterator([TEXT], trainer)
     tokenizer.save(str(path))
-    return int(tokenizer.token_to_id(END))
+    end: int = tokenizer.token_to_id(END)
+    return end
 
 
 def _settings(config: Config) -> dict[str, object]:
