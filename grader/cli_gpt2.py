@@ -16,6 +16,7 @@ from grader import registry as registry_module
 from grader.problem import Problem
 
 if TYPE_CHECKING:
+    from grader.gpt2.agreement import Finding
     from grader.gpt2.own import Code
     from grader.gpt2.running import Decoder
     from grader.gpt2.tokens import Words
@@ -150,13 +151,26 @@ class Run:
             file = None
         which = f"the weights in {_shown(file)}" if file and given else name
         say(f"GPT-2: {which if file else TINY_NAME}", "bold")
-        self.model = weights.read(file or tiny.cached() / weights.WEIGHTS)
+        with self._busy("reading the weights"):
+            self.model = weights.read(file or tiny.cached() / weights.WEIGHTS)
         config = self.model.config
         self.words = Words(self.model.folder / weights.TOKENIZER, config.vocabulary)
         say(
             f"{self.model.parameters:,} parameters: {config.n_layers} layers of {config.n_heads} "
             f"heads, {config.d_model} features, {config.vocabulary:,} tokens"
         )
+
+    @contextlib.contextmanager
+    def _busy(self, doing: str) -> Iterator[None]:
+        """Says on a terminal what is going on, for as long as it does."""
+        if not self.printer.terminal:
+            yield
+            return
+        click.echo(f"{doing} ...", file=self.printer.file, nl=False)
+        try:
+            yield
+        finally:
+            click.echo("\r\x1b[K", file=self.printer.file, nl=False)
 
     def prompt(self, text: str, n_new: int) -> list[int]:
         """The prompt's tokens, if there is room for them and the new ones."""
@@ -180,7 +194,8 @@ class Run:
         self._whose()
         params = names.to_params(self.model.tensors, self.model.config, self.dtype)
         program, n_heads = self.code.program(self.registry), self.model.config.n_heads
-        self.decoder = running.Decoder(self.host, program, params, n_heads)
+        with self._busy("handing the weights to the code"):
+            self.decoder = running.Decoder(self.host, program, params, n_heads)
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
@@ -205,10 +220,13 @@ class Run:
         say = self.printer.line
         kind = np.dtype(self.dtype).name
         say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")
-        from grader.gpt2.against import Gpt2  # a matter of seconds
+        with self._busy("loading transformers"):
+            from grader.gpt2.against import Gpt2
 
-        agreed, notes = True, set()
-        for finding in findings(self.decoder, Gpt2(self.model, self.dtype), ids, room - len(ids)):
+            other = Gpt2(self.model, self.dtype)
+        found, notes = findings(self.decoder, other, ids, room - len(ids)), set()
+        agreed = True
+        while finding := self._next(found):
             sign, style = (" + ", "green") if finding.ok else (" x ", "red")
             say(f"{sign}{finding.what}: {finding.said}", style)
             agreed = agreed and finding.ok
@@ -218,6 +236,10 @@ class Run:
         if not agreed:
             self._blame()
         return agreed
+
+    def _next(self, found: Iterator[Finding]) -> Finding | None:
+        with self._busy("comparing"):
+            return next(found, None)
 
     def _blame(self) -> None:
         """Says what to mend, as far as that can be found out."""
@@ -230,7 +252,8 @@ class Run:
         say("\nThey differ, so nothing is written.")
         small = weights.read(tiny.cached() / weights.WEIGHTS)
         right = grading.solutions(self.registry)
-        steps = list(blamed(self.host, self.registry, self.code, right, small, Gpt2))
+        with self._busy("trying each step by itself"):
+            steps = list(blamed(self.host, self.registry, self.code, right, small, Gpt2))
         for step in steps:
             say(f"Step {step.number} by itself makes them differ: `make check STEP={step.number}`.")
         if not steps:
@@ -256,9 +279,10 @@ class Run:
         self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
         if cache:
             until = time.monotonic() + PATIENCE
-            for _ in written(self.decoder, ids, len(first.ids), choice, again, cache=False):
-                if time.monotonic() > until:
-                    break
+            with self._busy("writing it again without the cache"):
+                for _ in written(self.decoder, ids, len(first.ids), choice, again, cache=False):
+                    if time.monotonic() > until:
+                        break
             same = first.ids[: len(again.ids)] == again.ids
             word = "the same tokens" if same else "other tokens, which should be the same"
             self.printer.line(f"Without it: {_speed(again)}; {word}.")

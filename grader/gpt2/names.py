@@ -155,7 +155,8 @@ def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -
     def block(layer: str) -> dict[str, Any]:
         weights = np.split(tensor(f"{layer}.attn.c_attn.weight"), 3, axis=-1)
         biases = np.split(tensor(f"{layer}.attn.c_attn.bias"), 3)
-        attention = {f"w_{letter}": weight for letter, weight in zip("qkv", weights)}
+        contiguous = map(np.ascontiguousarray, weights)
+        attention = {f"w_{letter}": weight for letter, weight in zip("qkv", contiguous)}
         attention |= {f"b_{letter}": bias for letter, bias in zip("qkv", biases)}
         attention["w_o"] = tensor(f"{layer}.attn.c_proj.weight")
         attention["b_o"] = tensor(f"{layer}.attn.c_proj.bias")

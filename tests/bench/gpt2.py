@@ -78,39 +78,38 @@ def torch_run(network, ids):
 
 
 def profiled(work):
-    """The functions in which the time goes, by their own time, and its share."""
+    """The functions in which the time goes, with their share, most first."""
     profile = cProfile.Profile()
-    profile.runcall(work)
-    stats = pstats.Stats(profile).stats
-    own_time = {name: figures[2] for name, figures in stats.items()}
-    total = sum(own_time.values())
-    rows = sorted(own_time.items(), key=lambda row: -row[1])[:ROWS]
-    return [(function, time / total) for (_, _, function), time in rows]
+    profile.runcall(lambda: [work() for _ in range(ROUNDS)])
+    spent = {name: figures[2] for (_, _, name), figures in pstats.Stats(profile).stats.items()}
+    rows = sorted(spent.items(), key=lambda row: -row[1])[:ROWS]
+    return [(name, time / sum(spent.values())) for name, time in rows]
 
 
-def pieces(params, n_heads, ids):
-    """Milliseconds of what one new token cannot do without: each weight is read once."""
-    block = params["blocks"][0]
-    x = np.ones((1, params["embedding"].shape[1]), np.float32)
-    wide = np.ones((1, block["feed_forward"]["w_out"].shape[0]), np.float32)
-    matrices = [block["attention"][f"w_{name}"] for name in "qkvo"]
-    matrices.append(block["feed_forward"]["w_in"])
-    last = block["feed_forward"]["w_out"]
+def floor(params):
+    """Milliseconds for one row through every matrix, each read from memory once; nothing else."""
+    matrices = [params["embedding"].T]
+    for block in params["blocks"]:
+        matrices += [block["attention"][f"w_{name}"] for name in "qkvo"]
+        matrices += [block["feed_forward"][name] for name in ("w_in", "w_out")]
+    rows = {len(matrix): np.ones((1, len(matrix)), np.float32) for matrix in matrices}
+    spent = [
+        seconds(lambda: [rows[len(matrix)] @ matrix for matrix in matrices])[0]
+        for _ in range(ROUNDS)
+    ]
+    return 1e3 * statistics.median(spent)
 
-    def layer():
-        for matrix in matrices:
-            x @ matrix
-        wide @ last
 
-    def median(work):
-        return 1e3 * statistics.median(seconds(work)[0] for _ in range(ROUNDS))
-
-    layers = median(lambda: [layer() for _ in params["blocks"]])
-    return layers, median(lambda: x @ params["embedding"].T)
+def told(what, mine, theirs):
+    """One line: medians, the median of the ratios, and the ratio of the least times."""
+    ratio = statistics.median(a / b for a, b in zip(mine, theirs))
+    medians = (1e3 * statistics.median(column) for column in (mine, theirs))
+    row = "".join(f"{value:>13.2f}" for value in medians)
+    print(f"  {what:<32}{row}{ratio:>9.2f}{min(mine) / min(theirs):>9.2f}")
 
 
 def compare(title, size, steps):
-    """Prints the medians and the ratios for a model of that size."""
+    """Prints the figures for a model of that size."""
     with tempfile.TemporaryDirectory() as folder:
         tiny.make(Path(folder), size)
         model = weights.read(Path(folder) / weights.WEIGHTS)
@@ -123,23 +122,16 @@ def compare(title, size, steps):
         mine.append(numpy_run(steps, params, n_heads, ids))
         theirs.append(torch_run(network, ids))
     print(f"\n{title}: {model.parameters:,} parameters, medians of {ROUNDS}, milliseconds")
-    print(f"  {'':<36}{'NumPy':>9}{'transformers':>14}{'ratio':>8}")
-    for what, a, b in zip(
-        (f"reading {PROMPT} tokens", f"each token after {PROMPT}, cached"), zip(*mine), zip(*theirs)
-    ):
-        a, b = (1e3 * statistics.median(column) for column in (a, b))
-        ratios = statistics.median(x / y for x, y in zip(a_rows(mine, what), a_rows(theirs, what)))
-        print(f"  {what:<36}{a:>9.2f}{b:>14.2f}{ratios:>8.2f}")
-    layers, head = pieces(params, n_heads, ids)
-    print(f"  of each token: {layers:.2f} the layers' matrices, {head:.2f} the output head")
-    print("  where the time of NumPy's decoder goes, reading the prompt:")
-    for function, share in profiled(lambda: steps.decoder_logits(ids, params, n_heads)):
-        print(f"    {share:>5.0%}  {function}")
-
-
-def a_rows(rows, what):
-    """The column of what is compared."""
-    return [row[0] if what.startswith("reading") else row[1] for row in rows]
+    print(f"  {'':<32}{'NumPy':>13}{'transformers':>13}{'ratio':>9}{'of least':>9}")
+    for what, ours, others in zip(("reading", "each token after"), zip(*mine), zip(*theirs)):
+        told(f"{what} {PROMPT}", ours, others)
+    print(f"  one row through all matrices, and nothing else: {floor(params):.2f}")
+    reading = profiled(lambda: steps.decoder_logits(ids, params, n_heads))
+    _, cache = steps.decoder_step(ids, steps.new_decoder_cache(size.n_layers), params, n_heads)
+    writing = profiled(lambda: steps.decoder_step(ids[:1], cache, params, n_heads))
+    print(f"  where NumPy's time goes: {'reading':<28}writing")
+    for (name, share), (other, part) in zip(reading, writing):
+        print(f"  {share:>8.0%}  {name[:40]:<42}{part:>4.0%}  {other[:24]}")
 
 
 def main():
