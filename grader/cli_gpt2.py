@@ -149,7 +149,8 @@ class Run:
                 raise
             say(f"{name} cannot be downloaded: is there a network? A tiny model stands in for it.")
             file = None
-        which = f"the weights in {_shown(file)}" if file and given else name
+        local = file is not None and Path(name).expanduser().exists()
+        which = f"the weights in {_shown(file)}" if file and local else name
         say(f"GPT-2: {which if file else TINY_NAME}", "bold")
         with self._busy("reading the weights"):
             self.model = weights.read(file or tiny.cached() / weights.WEIGHTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ WANTED = (
     "sample_token",
 )
 MODULE = "gpt2"
+TRY_SECONDS = 20.0  # for a step to be imported, and for each of its functions to be tried
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _unusable(
         return f"you have no {step.filename}"
     source = submission.sources[step.id]
     program = Program(step.id, {**earlier, step.id: (source, f"{step.id}.py")})
-    worker = Worker(host, float("inf"))
+    worker = Worker(host, time.monotonic() + TRY_SECONDS)
     try:
         names = worker.load(program)
         missing = [function.name for function in step.functions if function.name not in names]
@@ -121,7 +123,8 @@ def _unusable(
         verb = "are" if unwritten[1:] else "is"
         return f"{', '.join(unwritten)} {verb} not written yet" if unwritten else ""
     except CallFailed as failure:
-        told = messages.not_loaded(failure, source, step, host.limits, visible=True)
+        limits = replace(host.limits, call_seconds=TRY_SECONDS)
+        told = messages.not_loaded(failure, source, step, limits, visible=True)
         return told.rstrip(".")
     finally:
         worker.close()

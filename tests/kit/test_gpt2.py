@@ -355,3 +355,22 @@ def test_text_of_several_tokens_to_a_character_comes_out_whole(words):
 
 def test_id_without_a_word_is_shown_as_such(words):
     assert words.streaming().text(100_000) == "<100000>"
+
+
+def test_function_that_hangs_on_anything_is_taken_for_written(host, monkeypatch):
+    monkeypatch.setattr(own, "TRY_SECONDS", 1.0)
+    sources = {
+        **gpt2s.RIGHT,
+        "step04_softmax": "def softmax(scores):\n    while True:\n        pass\n",
+    }
+    code = gathered(host, sources, {})
+    assert parts(code)["step04_softmax"] == ""
+
+
+def test_step_that_hangs_when_imported_is_not_the_students(host, monkeypatch):
+    monkeypatch.setattr(own, "TRY_SECONDS", 1.0)
+    sources = {**gpt2s.RIGHT, "step04_softmax": "while True:\n    pass\n"}
+    code = gathered(host, sources, gpt2s.RIGHT)
+    assert parts(code)["step04_softmax"].startswith(
+        "Importing step04_softmax.py took more than 1 s"
+    )
