@@ -12,14 +12,18 @@ RELEASE ?= release
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench sandboxes where_time_goes coordinator classes
+BENCH ?= bench sandboxes where_time_goes coordinator classes gpt2
+WEIGHTS ?=
+PROMPT ?=
+TOKENS ?=
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam grade release proof causes build test lint bench setup clean
+.PHONY: check watch list hint reset exam gpt2 grade release proof causes build test lint bench setup
+.PHONY: clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -39,6 +43,9 @@ reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
+
+gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
+	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
@@ -87,6 +94,11 @@ $(VENV)/.light: $(VENV)/.venv pyproject.toml
 $(VENV)/.exam: $(VENV)/.light
 	@echo "Installing torch, the reference of the hidden checks, once ..."
 	@$(PIP) $(TORCH)
+	@touch $@
+
+$(VENV)/.gpt2: $(VENV)/.exam pyproject.toml
+	@echo "Installing transformers, to read GPT-2 with, once ..."
+	@$(PIP) --editable '.[gpt2]'
 	@touch $@
 
 $(VENV)/.grade: $(VENV)/.exam pyproject.toml

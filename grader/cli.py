@@ -49,6 +49,7 @@ LATER = {
     "build": "grader.cli_authors",
     "proof": "grader.cli_authors",
     "grade": "grader.cli_grade",
+    "gpt2": "grader.cli_gpt2",
     "export": "grader.cli_reports",
     "release": "grader.cli_release",
 }

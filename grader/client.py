@@ -20,13 +20,17 @@ class CallFailed(Exception):
 
 @dataclass
 class Raised(CallFailed):
-    """The student's code raised; lines are those of the student's own file, outermost first."""
+    """The student's code raised; lines are those of the student's own file, outermost first.
+
+    innermost: the last line of all sources that were sent, with the name that it was sent under.
+    """
 
     type: str
     kinds: tuple[str, ...]
     text: str
     lines: tuple[int, ...]
     printed: str = ""
+    innermost: tuple[str, int] | None = None
 
     @property
     def known(self) -> str | None:
@@ -96,7 +100,15 @@ def _raised(report: Mapping[str, Any], printed: str) -> Raised:
         _part(report, "message", str),
         tuple(line for line in lines if isinstance(line, int)),
         printed,
+        _place(report.get("innermost")),
     )
+
+
+def _place(value: Any) -> tuple[str, int] | None:
+    match value:
+        case [str(file), int(line)]:
+            return file, line
+    return None
 
 
 class Worker:
@@ -133,13 +145,15 @@ class Worker:
         arguments: bool = False,
         then: Sequence[Any] | None = None,
         strict: bool = False,
+        forget: Sequence[Handle] = (),
     ) -> Answer:
         """Calls a function there.
 
         keep: hold the result, so that it can be fetched again later. arguments: also tell what
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
         whose result is the answer, while what is held is the first one. strict: overflow and
-        invalid operations of NumPy raise.
+        invalid operations of NumPy raise. forget: kept objects that
+        nobody asks for after this call.
         """
         request = {
             "do": "call",
@@ -153,6 +167,7 @@ class Worker:
             "arguments": arguments,
             "then": then,
             "strict": strict,
+            "forget": [handle.number for handle in forget],
         }
         request.update({name: wish for name, wish in wishes.items() if wish})
         ok, printed = self._ask(request)
@@ -168,9 +183,23 @@ class Worker:
             self.close()
             raise Died from None
 
-    def fetch(self, handle: Handle) -> Any:
-        """What a kept result looks like now."""
-        return self._ask({"do": "fetch", "object": handle})[0]
+    def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
+        """What a kept result looks like now; rows: only these of its second to last axis."""
+        request: dict[str, Any] = {"do": "fetch", "object": handle}
+        if rows is not None:
+            request["rows"] = list(rows)
+        return self._ask(request)[0]
+
+    def hold(self, value: Any) -> Handle:
+        """Sends what many calls take, once: it stays there for as long as the worker lives.
+
+        A value may be put together from others that are held already.
+        """
+        held, _ = self._ask({"do": "hold", "object": value})
+        if not isinstance(held, Handle):
+            self.close()
+            raise Died
+        return held
 
     def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
         if not self.alive:

@@ -14,7 +14,7 @@ SHOWS = frozenset(
     {"cli", "cli_authors", "cli_grade", "cli_release", "cli_reports", "problem", "hosting"}
     | {"terminal", "page", "grids", "plain", "exports", "files", "screen", "sheet", "matrices"}
     | {"textmap", "watch", "hints", "building", "recording", "proof", "figures", "naming"}
-    | {"bundle", "classroom", "version", "__main__", "__init__"}
+    | {"bundle", "cli_gpt2", "gpt2", "classroom", "version", "__main__", "__init__"}
 )
 LIBRARIES = ("numpy", "torch")
 

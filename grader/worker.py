@@ -44,6 +44,7 @@ MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_TEXT = 2000
 MAX_KEPT = 64
+HELD = 2**32  # what is held for good is numbered from here
 PACKAGE = "exercises"
 CONSTANTS = {ord("N"): None, ord("T"): True, ord("F"): False}
 DTYPES = {}
@@ -330,7 +331,7 @@ class Session:
         self.sources = Sources()
         self.module = None
         self.unread = bytearray()
-        self.kept, self.given = {}, 0
+        self.kept, self.given, self.held = {}, 0, 0
 
     def serve(self):
         while (request := self.receive()) is not None:
@@ -379,6 +380,8 @@ class Session:
         if isinstance(error, SyntaxError):
             places = [(str(error.filename), error.lineno or 0)]
         mine = [line for file, line in places if self.module and file == self.module[1]]
+        sent = {file for _, file in self.sources.modules.values()}
+        inside = [[file, int(line)] for file, line in places if file in sent]
         if isinstance(error, SyntaxError) and not mine:
             message = f"{error.filename}, line {error.lineno}: {message}"
         return {
@@ -386,6 +389,7 @@ class Session:
             "kinds": kinds,
             "message": message,
             "lines": [int(line) for line in mine[-4:]],
+            "innermost": inside[-1] if inside else None,
         }
 
     def do_load(self, request):
@@ -416,10 +420,21 @@ class Session:
             parts.append(_text(b"", "kept") + self.keep(first))
         if request.get("arguments"):
             parts.append(_text(b"", "arguments") + _write([list(args), kwargs]))
+        for number in request.get("forget", ()):
+            self.kept.pop(number, None)
         return b"M" + U32.pack(len(parts)) + b"".join(parts)
 
     def do_fetch(self, request):
-        return _write(request["object"])
+        if "rows" not in request:
+            return _write(request["object"])
+        start, stop = request["rows"]
+        return _write(np.asarray(request["object"])[..., start:stop, :])
+
+    def do_hold(self, request):
+        number = HELD + self.held
+        self.held += 1
+        self.kept[number] = request["object"]
+        return b"H" + U64.pack(number)
 
     def keep(self, value):
         number = self.given

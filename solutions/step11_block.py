@@ -188,7 +188,9 @@ def gelu(x):
     [-0.004, -0.159, 0.0, 0.841, 2.996]
     """
     ### BEGIN SOLUTION
-    inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+    # (2/π)**0.5 and not np.sqrt(2/π): that is a np.float64, and would make float64 of float32.
+    # x * x * x and not x**3: a power is computed through logarithms, many times as slowly.
+    inner = (2 / np.pi) ** 0.5 * (x + 0.044715 * (x * x * x))
     return 0.5 * x * (1 + np.tanh(inner))
     ### END SOLUTION
 

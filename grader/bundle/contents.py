@@ -24,7 +24,7 @@ FILES = PACKAGE / "bundle" / "files"
 MARK = ".nopeek-bundle"
 # Folders and modules of the grader that grade others, hold right code, or make what is given out.
 LEFT_OUT = frozenset(
-    {"mistakes", "classroom", "exports", "autograder", "bundle"}
+    {"mistakes", "classroom", "exports", "autograder", "bundle", "gpt2", "cli_gpt2"}
     | {"reference", "recording", "proof", "figures", "naming"}
     | {"cli_authors", "cli_grade", "cli_reports", "cli_release", "overview"}
 )

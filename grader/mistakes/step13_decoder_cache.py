@@ -699,7 +699,7 @@ def stack_shared_weights_decoder(tokens_new, cache, params, n_heads):
     says="The blocks are run in the opposite order.",
     hint="Which block reads the embeddings?",
 )
-def stack_reversed_decoder(tokens_new, cache, params, n_heads):
+def stack_reversed_cached(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, cache, {**params, "blocks": params["blocks"][::-1]}, n_heads)
 
 
@@ -744,7 +744,7 @@ def stack_keys_of_embeddings_decoder(tokens_new, cache, params, n_heads):
     says="The last norm, ln_f, is left out.",
     hint="Which parameters of the decoder does your function never read?",
 )
-def stack_no_final_norm_decoder(tokens_new, cache, params, n_heads):
+def stack_no_final_norm_cached(tokens_new, cache, params, n_heads):
     refuse_too_long(cache.length + tokens_new.shape[-1], params)
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
@@ -980,7 +980,7 @@ def kv_history_hidden_in_chunks_decoder(tokens_new, cache, params, n_heads):
     says="Each token also sees the one after it in its chunk.",
     hint="Read the first row of your mask aloud: token 0 may look at ...",
 )
-def mask_allows_one_future_decoder(tokens_new, cache, params, n_heads):
+def mask_allows_one_future_cached(tokens_new, cache, params, n_heads):
     def one_more(q, k):
         return np.tri(q.shape[-2], k.shape[-2], k.shape[-2] - q.shape[-2] + 1, dtype=bool)
 
@@ -1051,7 +1051,7 @@ def kv_pos_zero_decoder(tokens_new, cache, params, n_heads):
     says="The positions are never added to the embeddings.",
     hint="What tells the model which of two equal tokens came first?",
 )
-def pos_missing_decoder(tokens_new, cache, params, n_heads):
+def pos_missing_cached(tokens_new, cache, params, n_heads):
     return stepped_on(params["embedding"][tokens_new], cache, params, n_heads)
 
 
@@ -1323,7 +1323,7 @@ def kv_batch_required_decoder(tokens_new, cache, params, n_heads):
     says="Axes of size one disappear from the logits, such as that of a single token.",
     hint="What is the shape of your logits for one new token?",
 )
-def np_squeeze_kills_axis_decoder(tokens_new, cache, params, n_heads):
+def np_squeeze_kills_axis_cached(tokens_new, cache, params, n_heads):
     logits, cache = stepped(tokens_new, cache, params, n_heads)
     return np.squeeze(logits), cache
 
@@ -1380,7 +1380,7 @@ def mask_fill_too_weak_decoder(tokens_new, cache, params, n_heads):
     says="The exponential of a large score overflows.",
     hint="Try scores of a thousand, and ask what you may subtract from a whole row.",
 )
-def softmax_no_max_decoder(tokens_new, cache, params, n_heads):
+def softmax_no_max_cached(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         q, k, v = projected(x, weights, n_heads)
         k, v = joined(kept, k, v)

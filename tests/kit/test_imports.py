@@ -17,10 +17,10 @@ LAYERS = [
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
     | {"answers"},
-    {"classroom"},
+    {"classroom", "gpt2"},
     {"problem"},
     {"hosting", "bundle"},
-    {"cli_authors", "cli_grade", "cli_release", "cli_reports"},
+    {"cli_authors", "cli_gpt2", "cli_grade", "cli_release", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
@@ -53,6 +53,7 @@ PACKAGES = sorted(
         "bundle",
         "classroom",
         "exports",
+        "gpt2",
         "intake",
         "laws",
         "maps",
@@ -85,10 +86,15 @@ def test_module_of_a_package_imports_nothing_above_the_package(path):
     assert above == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_torch_is_imported_by_the_reference_only(path):
+@pytest.mark.parametrize(
+    "path", MODULES + PACKAGES, ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_torch_is_imported_by_what_is_compared_with_only(path):
+    """The reference, and transformers' GPT-2, which is the reference of the whole decoder."""
     roots = {name.split(".")[0] for name in imported(path)}
-    assert ("torch" in roots) == (path.stem == "reference")
+    asked = path.relative_to(ROOT / "grader").as_posix()
+    assert ("torch" in roots) == (asked in ("reference.py", "gpt2/against.py"))
+    assert "transformers" not in roots or asked == "gpt2/against.py"
 
 
 @pytest.mark.parametrize("path", SANDBOX, ids=lambda path: path.stem)

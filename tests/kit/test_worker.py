@@ -329,6 +329,61 @@ def test_unknown_handle_ends_the_worker(load, host):
         worker.fetch(Handle(0))
 
 
+def test_held_value_outlives_what_is_kept(load):
+    worker = load("""
+        def total(params): return sum(params["arrays"]) + params["one"]
+        def kept(): return object()
+        """)
+    array = np.arange(3.0)
+    arrays = [worker.hold(Laid(array, writable=False)) for _ in range(2)]
+    params = worker.hold({"arrays": arrays, "one": 1.0})
+    for _ in range(70):
+        worker.call("kept", [], {}, opaque=(True,))
+    assert alike(worker.call("total", [params], {}).value, 2 * array + 1)
+
+
+def test_held_array_is_not_written_into(load):
+    worker = load("def f(x): x += 1")
+    held = worker.hold(Laid(np.zeros(2), writable=False))
+    with pytest.raises(Raised, match="read-only"):
+        worker.call("f", [held], {})
+    assert alike(worker.fetch(held), np.zeros(2))
+
+
+def test_forgotten_object_is_gone_after_the_call(load):
+    worker = load("def f(x): return x")
+    kept = worker.call("f", [[1.0]], {}, opaque=(True,)).value
+    assert worker.call("f", [kept], {}, forget=[kept]).value == [1.0]
+    with pytest.raises(Died):
+        worker.fetch(kept)
+
+
+def test_rows_of_a_kept_result_are_fetched(load):
+    worker = load("def f(x): return x")
+    table = np.arange(24.0).reshape(2, 4, 3)
+    kept = worker.call("f", [table], {}, opaque=(True,)).value
+    assert alike(worker.fetch(kept, rows=(1, 3)), table[:, 1:3])
+    assert alike(worker.fetch(kept, rows=(3, 9)), table[:, 3:])
+
+
+def test_rows_of_what_has_none_are_an_error_of_that_call(load):
+    worker = load("def f(): return 5")
+    kept = worker.call("f", [], {}, opaque=(True,)).value
+    with pytest.raises(Raised, match="too many indices"):
+        worker.fetch(kept, rows=(0, 1))
+    assert worker.fetch(kept) == 5
+
+
+def test_innermost_line_may_be_in_another_step(load):
+    worker = load(
+        "from exercises.other import g\ndef f(x): return g(x)",
+        other="def g(x):\n    return [][x]\n",
+    )
+    with pytest.raises(Raised) as caught:
+        worker.call("f", [3], {})
+    assert caught.value.innermost == ("exercises/other.py", 2)
+
+
 # Exceptions of every kind: what the body raises -> the name, the builtin kinds, the text.
 
 RAISED = {

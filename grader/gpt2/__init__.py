@@ -1,0 +1,1 @@
+"""GPT-2 on the student's own decoder: its weights, its tokens, and transformers to compare with."""
