@@ -11,14 +11,14 @@ OUT ?= graded
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench sandboxes where_time_goes coordinator classes
+BENCH ?= bench notebook sandboxes where_time_goes coordinator classes
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam grade proof causes build test lint bench setup clean
+.PHONY: check watch list hint reset lab exam grade proof causes build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -36,6 +36,9 @@ hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)
 
+lab: $(VENV)/.lab   ## JupyterLab on the notebooks
+	@$(RUN) lab $(ARGS)
+
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
 
@@ -49,7 +52,7 @@ proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accep
 causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes minutes
 	@$(RUN) proof $(STEP) --causes
 
-build: $(VENV)/.exam   ## stubs and stored values from the solutions
+build: $(VENV)/.build   ## stubs, notebooks and stored values from the solutions
 	@$(RUN) build
 
 test: $(VENV)/.test   ## the tests of the kit
@@ -83,6 +86,15 @@ $(VENV)/.light: $(VENV)/.venv pyproject.toml
 $(VENV)/.exam: $(VENV)/.light
 	@echo "Installing torch, the reference of the hidden checks, once ..."
 	@$(PIP) $(TORCH)
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.light
+	@echo "Installing JupyterLab, once ..."
+	@$(PIP) --editable '.[lab]'
+	@touch $@
+
+$(VENV)/.build: $(VENV)/.exam
+	@$(PIP) --editable '.[build]'
 	@touch $@
 
 $(VENV)/.grade: $(VENV)/.exam pyproject.toml

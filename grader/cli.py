@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader import registry as registry_module
-from grader.problem import Problem, need_torch, steps_named
+from grader.problem import Problem, need, need_torch, steps_named
 from grader.registry import ROOT, Limits, Registry, Step
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class _Later(click.Group):
 
 LATER = {
     "grade": "grader.cli_grade",
+    "lab": "grader.cli_lab",
     "export": "grader.cli_reports",
     "release": "grader.cli_reports",
 }
@@ -354,12 +355,16 @@ def reset(step: str) -> None:
 
 @cli.command()
 def build() -> None:
-    """Generates the stubs and the visible checks' stored results from the solutions."""
+    """Generates stubs, notebooks and the visible checks' stored results from the solutions."""
     from grader import building
 
     need_torch()
+    need("jupytext", "the notebooks are built with jupytext: run `make build`")
+    from grader.selfstudy import lessons
+
+    registry = registry_module.load()
     try:
-        written = building.build(registry_module.load())
+        written = building.build(registry) + lessons.build_notebooks(registry)
     except (building.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

@@ -1,6 +1,7 @@
 """Who may import whom: the table of the design, as a test."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ LAYERS = [
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"classroom"},
     {"problem"},
-    {"cli_grade", "cli_reports"},
+    {"selfstudy"},
+    {"notebook", "look"},
+    {"cli_grade", "cli_lab", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
@@ -47,7 +50,16 @@ def own(path: Path) -> set[str]:
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
 PACKAGES = sorted(
     path
-    for name in ("classroom", "exports", "intake", "laws", "maps", "properties", "sandbox")
+    for name in (
+        "classroom",
+        "exports",
+        "intake",
+        "laws",
+        "maps",
+        "properties",
+        "sandbox",
+        "selfstudy",
+    )
     for path in (ROOT / "grader" / name).glob("*.py")
 )
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
@@ -78,6 +90,14 @@ def test_module_of_a_package_imports_nothing_above_the_package(path):
 def test_torch_is_imported_by_the_reference_only(path):
     roots = {name.split(".")[0] for name in imported(path)}
     assert ("torch" in roots) == (path.stem == "reference")
+
+
+@pytest.mark.parametrize("name", ["notebook", "selfstudy/session"])
+def test_what_a_kernel_imports_is_light(name):
+    """A learner's kernel may have IPython and nothing else that the kit needs."""
+    roots = {module.split(".")[0] for module in imported(ROOT / "grader" / f"{name}.py")}
+    assert roots - {"grader", "IPython"} <= sys.stdlib_module_names
+    assert own(ROOT / "grader" / f"{name}.py") <= {"selfstudy"}
 
 
 @pytest.mark.parametrize("path", SANDBOX, ids=lambda path: path.stem)
