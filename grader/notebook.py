@@ -1,7 +1,7 @@
 """For the cells of a notebook: `from grader.notebook import check, hint, status, save, load`.
 
-What stands in the notebook is judged as `make check` judges a file, in a process of its own: whatever
-a cell does to its kernel, it is the text of the cells that counts.
+What stands in the notebook is judged as `make check` judges a file, in a process of its own:
+whatever a cell does to its kernel, it is the text of the cells that counts.
 """
 
 from __future__ import annotations
@@ -12,27 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.selfstudy.session import ROOT, History, JudgeError, JudgeProcess
+from grader.selfstudy.shown import Shown
 
 __all__ = ["check", "hint", "lesson", "load", "save", "status"]
 
 # Where `exercises/` lies, if it is not in the kit.
 HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
 NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
-
-
-class Shown:
-    """What a cell displays: HTML where that can be shown, text elsewhere."""
-
-    def __init__(self, html: str, text: str, **data: Any) -> None:
-        self.html = html
-        self.text = text
-        self.data = data
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 class Problem(Exception):
@@ -44,7 +30,7 @@ class Problem(Exception):
 
 
 class _Kernel:
-    """This kernel's history and judge."""
+    """The history of a kernel, and its judge."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -56,7 +42,7 @@ class _Kernel:
     def ask(self, do: str, about: object) -> dict[str, Any]:
         """The judge's answer; Problem if there is none."""
         history = self.history
-        request = {"do": do, "about": _named(about, do), "lesson": self.lesson}
+        request: dict[str, Any] = {"do": do, "about": _named(about, do), "lesson": self.lesson}
         request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
         try:
             return self.judge.ask(request)
@@ -69,7 +55,7 @@ def _shell() -> Any:
         from IPython import get_ipython
     except ImportError:
         return None
-    return get_ipython()  # type: ignore[no-untyped-call]
+    return get_ipython()
 
 
 def _kernel(call: str) -> _Kernel:

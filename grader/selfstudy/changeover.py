@@ -6,6 +6,7 @@ notebook defines goes above the function that it stood above there.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -26,9 +27,7 @@ def _kept(runs: Sequence[Run]) -> Iterator[Block]:
                 continue
             if block.kind == "import" and "exercises" not in block.text:
                 imported.update(block.names)
-            if block.kind in ("import", "definition"):
-                yield block
-            elif block.kind == "assignment" and harmless(block, imported):
+            if block.kind != "other" and (block.kind != "assignment" or harmless(block, imported)):
                 yield block
 
 
@@ -91,7 +90,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     rest = texts.pop("")
     helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
     starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
-    parts = [_without(file[start:end], helpers) for start, end in zip(starts, starts[1:])]
+    parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
     done = "".join(_filled(part, texts, file) for part in parts)
     left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]
     return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"

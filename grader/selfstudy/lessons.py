@@ -31,10 +31,12 @@ Everything here is judged as `make check` judges your files."""
 CLOSING = """\
 ## The whole step
 
-`check()` looks at all of it, and at whether it works on top of your own earlier steps. `save()` writes
-your functions to `exercises/{filename}`, where the later steps import them from; a file that
-was there is kept beside it. `load()` brings that file here, if you have worked on it elsewhere."""
+`check()` looks at all of it, and at whether it works on top of your own earlier steps. `save()`
+writes your functions to `exercises/{filename}`, where the later steps import them from; a file
+of yours that was there is kept beside it. `load()` brings that file here, if you have worked on
+it elsewhere."""
 BEGIN = """\
+from grader import look
 from grader.notebook import check, hint, lesson, load, save, status
 
 lesson("{step}")"""

@@ -5,6 +5,7 @@ Imported in a kernel, so it needs nothing but the standard library.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -40,7 +41,7 @@ class JudgeProcess:
         if self.process is not None and self.process.poll() is None:
             return
         self.ready = False
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
         self.process = subprocess.Popen(
             [sys.executable, "-m", "grader.selfstudy.standby", str(self.folder)],
             cwd=ROOT,
@@ -80,10 +81,8 @@ class JudgeProcess:
         if self.process is not None:
             for pipe in (self.process.stdin, self.process.stdout):
                 if pipe is not None:
-                    try:
+                    with contextlib.suppress(OSError):
                         pipe.close()
-                    except OSError:
-                        pass
             self.process = None
             self.errors.close()
 
@@ -103,7 +102,7 @@ class JudgeProcess:
 
 
 class History:
-    """What a kernel has executed: the text of every cell, and the cells' ids where they are known."""
+    """What a kernel has executed: the text of every cell, and its id where it is known."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -141,5 +140,5 @@ class History:
         cell = getattr(info, "cell_id", None)
         if cell and info.store_history:
             self.ids[number] = cell
-        parent = getattr(self.shell, "get_parent", dict)() or {}
+        parent: dict[str, Any] = getattr(self.shell, "get_parent", dict)() or {}
         self.deleted |= set(parent.get("metadata", {}).get("deletedCells") or ())

@@ -1,4 +1,4 @@
-"""The judge behind a notebook: a process of its own that stands by, warm, as long as its kernel lives.
+"""The judge behind a notebook: a process of its own that stands by as long as its kernel lives.
 
 Each line that it reads is a request, JSON: what is wanted, of which step, and what the kernel has
 executed. Each line that it writes is the answer. It ends when its input does, which is when the
