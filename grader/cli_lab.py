@@ -14,7 +14,9 @@ import click
 from grader.problem import Problem, need
 from grader.registry import ROOT
 
-NOTEBOOKS = ROOT / "notebooks"
+# Where `notebooks/` and `exercises/` lie, if it is not in the kit.
+HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
+NOTEBOOKS = HOME / "notebooks"
 QUIET = {
     "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
         "fetchNews": "false",
@@ -29,6 +31,8 @@ NEWS = (
 
 def own_folder() -> Path:
     """Where JupyterLab keeps what it is told here: in the virtual environment, if there is one."""
+    if HOME != ROOT:
+        return HOME / ".jupyter"
     if sys.prefix != sys.base_prefix:
         return Path(sys.prefix) / "nopeek-jupyter"
     return Path(tempfile.mkdtemp(prefix="nopeek-jupyter-"))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+from jinja2 import Template
 
 from grader.influences import counted
 from grader.page import by_function, failing, numbered, template
@@ -42,7 +45,7 @@ class State:
 
 def state_of(checks: Sequence[CheckVerdict]) -> State:
     """How the checks of one function went, taken together."""
-    wrong = [check for check in checks if failing(check)]
+    wrong = wrong_of(checks)
     passed = sum(check.status is Status.PASSED for check in checks)
     if wrong:
         rest = f"{counted(passed, 'other check')} passed." if passed else ""
@@ -63,6 +66,16 @@ def cannot_be_judged(step: StepVerdict) -> bool:
     return bool(step.message) and all(check.message == step.message for check in step.checks)
 
 
+def wrong_of(checks: Sequence[CheckVerdict]) -> list[CheckVerdict]:
+    """The checks that failed."""
+    return [check for check in checks if failing(check)]
+
+
+def more_failed(checks: Sequence[CheckVerdict]) -> str:
+    """`3 more checks fail`."""
+    return f"{len(checks)} more {'check fails' if len(checks) == 1 else 'checks fail'}"
+
+
 def only(step: StepVerdict, function: str) -> StepVerdict:
     """The verdict on one function, as if the step had no other."""
     checks = tuple(check for check in step.checks if check.function == function)
@@ -72,10 +85,17 @@ def only(step: StepVerdict, function: str) -> StepVerdict:
     return replace(step, checks=checks, points=points, max_points=of, status=status, message=shared)
 
 
+@functools.cache
+def _template() -> Template:
+    found = template("card.html")
+    uses = (state_of, word_of, cannot_be_judged, wrong_of, more_failed)
+    found.globals.update({use.__name__: use for use in uses})
+    return found
+
+
 def _html(**data: object) -> str:
     blank = {"step": None, "title": "", "several": False, "steps": (), "told": ()}
-    uses = {"state_of": state_of, "word_of": word_of, "cannot_be_judged": cannot_be_judged}
-    return template("card.html").render({**blank, **uses, "notes": (), "says": (), **data}).strip()
+    return _template().render({**blank, "notes": (), "says": (), **data}).strip()
 
 
 def _lines(rows: Sequence[str], texts: Sequence[str]) -> str:

@@ -62,7 +62,8 @@ def _without(part: str, names: Collection[str]) -> str:
     """The text without the definitions of these names."""
     for block in cut(part).blocks:
         if block.kind != "import" and set(block.names) & set(names):
-            part = part.replace(block.text.rstrip() + "\n", "")
+            gone = re.escape(block.text.rstrip())
+            part = re.sub(rf"{gone}(\n+(?=\S)|\n)", "", part, count=1)
     return part
 
 
@@ -91,7 +92,8 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
     starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
     parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
-    done = "".join(_filled(part, texts, file) for part in parts)
+    bare = "".join(parts)
+    done = "".join(_filled(part, texts, bare) for part in parts)
     left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]
     return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"
 

@@ -13,6 +13,7 @@ for there the last one counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from grader.intake.cells import cut
 from grader.intake.ipynb import RawCell
 from grader.registry import Step
 
+_DEFINED = re.compile(r"^(?:def|class) +(\w+)", re.MULTILINE)
 STUB = "def {name}(*args, **options):\n    raise NotImplementedError()\n"
 
 
@@ -39,9 +41,8 @@ class Run:
 
     @property
     def defines(self) -> frozenset[str]:
-        """The functions and classes that the text makes at its left margin."""
-        blocks = cut(self.text).blocks
-        return frozenset(n for block in blocks if block.kind == "definition" for n in block.names)
+        """The functions and classes that the text makes, or was to make, at its left margin."""
+        return frozenset(_DEFINED.findall(self.text))
 
     @property
     def makes(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+END_SECONDS = 0.5
 DIED = "the judge has ended without an answer; the next call starts a new one."
 
 
@@ -33,6 +34,7 @@ class JudgeProcess:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.process: subprocess.Popen[str] | None = None
+        self.leaving: list[subprocess.Popen[str]] = []  # to be waited for, not to be lost
         self.ready = False
         self.lock = threading.Lock()
 
@@ -41,6 +43,7 @@ class JudgeProcess:
         if self.process is not None and self.process.poll() is None:
             return
         self.ready = False
+        self.leaving = [process for process in self.leaving if process.poll() is None]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
         self.process = subprocess.Popen(
             [sys.executable, "-m", "grader.selfstudy.standby", str(self.folder)],
@@ -83,6 +86,9 @@ class JudgeProcess:
                 if pipe is not None:
                     with contextlib.suppress(OSError):
                         pipe.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_SECONDS)
+            self.leaving.append(self.process)
             self.process = None
             self.errors.close()
 

@@ -25,6 +25,8 @@ def home(folder: Path) -> Path:
 def variables(folder: Path) -> dict[str, str]:
     """The environment in which nothing outside that folder is written."""
     own = {name: str(folder / "jupyter" / name.lower()) for name in SETTINGS}
+    for path in own.values():
+        Path(path).mkdir(parents=True, exist_ok=True)
     return {**os.environ, **own, "NOPEEK_HOME": str(folder), "PYTHONPATH": str(ROOT)}
 
 
@@ -73,3 +75,11 @@ def _text(output: nbformat.NotebookNode) -> str:
     with contextlib.suppress(AttributeError, KeyError):
         return str(output.data["text/plain"])
     return str(output.get("text", ""))
+
+
+def joined(*notebooks: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """One notebook of the cells of several."""
+    every = [cell for notebook in notebooks for cell in notebook.cells]
+    for number, cell in enumerate(every):
+        cell.id = f"cell-{number}"
+    return nbformat.v4.new_notebook(cells=every)
