@@ -113,19 +113,22 @@ class Judge:
             return {"problem": f"{error.strerror or error}: {error.filename or self.folder}"}
         return {"html": card.html, "text": card.text, **more}
 
-    def _judged(self, asked: Asked) -> tuple[StepVerdict, tuple[str, ...]]:
+    def _judged(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
+        """The verdict on the step, or on that function alone; and what to note."""
         submission, notes = asked.submission()
-        verdict = self.grader.grade(submission, [asked.one]).steps[0]
-        self.progress.checked(verdict)
+        step = asked.one.narrowed(function) if function else asked.one
+        verdict = self.grader.grade(submission, [step]).steps[0]
+        if not function:
+            self.progress.checked(verdict)
         return verdict, notes
 
     def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """The verdict on the step, or on the function that was named."""
-        verdict, notes = self._judged(asked)
         function = asked.function
         if function and not asked.one.function(function).checks:
             others = ", ".join(f.name for f in asked.one.functions if f.checks)
             return words_card(f"{function} is judged together with {others}."), {}
+        verdict, notes = self._judged(asked, function)
         says = self._next(asked, verdict, function)
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}

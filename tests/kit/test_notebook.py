@@ -222,7 +222,7 @@ def test_judge_ends_with_its_kernel(judge):
 
 def test_judge_that_cannot_start_says_why(judge, monkeypatch):
     monkeypatch.setattr("grader.selfstudy.session.ROOT", judge.folder)
-    with pytest.raises(JudgeError, match="the judge did not start .*No module named"):
+    with pytest.raises(JudgeError, match=r"the judge did not start .*No module named"):
         judge.ask(ASKED)
 
 

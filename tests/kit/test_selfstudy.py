@@ -10,6 +10,7 @@ from grader.selfstudy.changeover import cell_of, file_of
 from grader.selfstudy.executions import Run, latest_step, raw_cells, standing
 from grader.selfstudy.progress import Progress
 from grader.submission import Submission
+from grader.variants import MISTAKES, read
 
 from .conftest import ROOT, STEPS
 
@@ -267,3 +268,17 @@ def test_card_escapes_what_a_student_wrote():
     card = cards.step_card(step, "", ["<b>"], [])
     assert "<script>" not in card.html
     assert "<b></p>" not in card.html
+
+
+# One function alone.
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_function_alone_is_judged_as_among_the_others(step, grade):
+    mistake = read(MISTAKES, step)[0]
+    whole = grade(mistake.submission, only=(step,)).steps[0].checks
+    for function in step.functions:
+        if function.checks:
+            alone = grade(mistake.submission, only=(step.narrowed(function.name),)).steps[0].checks
+            among = tuple(check for check in whole if check.function == function.name)
+            assert alone == among
