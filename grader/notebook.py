@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from grader.selfstudy.session import ROOT, History, JudgeError, JudgeProcess
+from grader.selfstudy.session import ROOT, Exercises, History, JudgeError, JudgeProcess
 from grader.selfstudy.shown import Shown
 
 __all__ = ["check", "hint", "lesson", "load", "save", "status"]
@@ -36,6 +36,7 @@ class _Kernel:
         self.shell = shell
         self.lesson = ""
         self.history = History(shell)
+        self.exercises = Exercises(shell)
         self.judge = JudgeProcess(HOME / "exercises")
         self.judge.start()  # now, so that it is warm when it is asked
 

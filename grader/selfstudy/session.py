@@ -148,3 +148,36 @@ class History:
             self.ids[number] = cell
         parent: dict[str, Any] = getattr(self.shell, "get_parent", dict)() or {}
         self.deleted |= set(parent.get("metadata", {}).get("deletedCells") or ())
+
+
+class Exercises:
+    """The exercise files that a kernel has imported: imported anew once one has changed.
+
+    Python would keep the modules as they were first, so that what another notebook has saved since
+    could not be imported here without starting the kernel anew.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.seen: dict[str, float] = {}
+        shell.events.register("pre_run_cell", lambda info: self.refresh())
+        shell.events.register("post_run_cell", lambda result: self._note())
+
+    def refresh(self) -> None:
+        """Forgets all of them if one has changed: they import each other."""
+        now = self._times()
+        if any(now[name] != time for name, time in self.seen.items() if name in now):
+            for name in now:
+                del sys.modules[name]
+            self.seen.clear()
+
+    def _note(self) -> None:
+        """Notes what has been loaded since, not what has changed since it was."""
+        self.seen = {**self._times(), **self.seen}
+
+    def _times(self) -> dict[str, float]:
+        """When the files of the loaded modules were written."""
+        found = {}
+        for name in [name for name in sys.modules if name.startswith("exercises.")]:
+            with contextlib.suppress(OSError):
+                found[name] = Path(sys.modules[name].__file__ or "").stat().st_mtime
+        return found

@@ -148,6 +148,17 @@ def test_file_that_was_worked_on_is_kept(shown):
     assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "# by hand\n"
 
 
+def test_file_that_was_saved_elsewhere_is_imported_anew(shown):
+    write = "from pathlib import Path\nPath({!r}).write_text({!r})"
+    path = str(shown.home / "exercises" / "step02_scores.py")
+    ask = "from exercises.step02_scores import attention_scores\nattention_scores(2, 3)"
+    one, _, two = shown(
+        ask, write.format(path, "def attention_scores(q, k): return q * k\n"), ask, errors=True
+    )
+    assert "NotImplementedError" in one
+    assert two == "6"
+
+
 def test_load_brings_the_file_as_a_cell(shown):
     path = shown.home / "exercises" / "step02_scores.py"
     path.write_text(SCORES.format(" / q.shape[-1] ** 0.5"), encoding="utf-8")
