@@ -98,9 +98,16 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"
 
 
+def _code(part: str) -> str:
+    """What is code in one cell of a file; below a text, what has been written after it."""
+    header, _, body = part.partition("\n")
+    if "[markdown]" in header:
+        body = re.sub(r"\A(?:#[^\n]*(?:\n|\Z))*", "", body)
+    return body if header.startswith("# %%") else part
+
+
 def cell_of(file: str) -> str:
     """The code of an exercise file as one cell."""
-    text = without_self_study(file)
-    parts = [part for part in re.split(r"^(?=# %%)", text, flags=re.MULTILINE) if part.strip()]
-    code = [re.sub(r"^# %%[^\n]*\n", "", part) for part in parts if "[markdown]" not in part[:20]]
-    return "\n\n\n".join(part.strip("\n") for part in code if part.strip())
+    parts = re.split(r"^(?=# %%)", without_self_study(file), flags=re.MULTILINE)
+    code = [_code(part).strip("\n") for part in parts]
+    return "\n\n\n".join(text for text in code if text.strip())

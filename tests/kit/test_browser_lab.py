@@ -116,6 +116,12 @@ def run_all(page):
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
 
+def run(page, cell):
+    """Runs a cell as it is."""
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+
+
 def rewrite(page, cell, text):
     """Types a cell's text anew and runs it."""
     cell.locator(".cm-content").click()
@@ -124,8 +130,15 @@ def rewrite(page, cell, text):
     page.keyboard.press("Control+Enter")
 
 
+def looked_at(page, name):
+    """A picture of the screen, where somebody wants to look at it: SCREENSHOTS=folder."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png")
+
+
 @pytest.mark.parametrize("settings", [{}, DARK], ids=["light", "dark"])
-def test_lesson_in_a_browser(lab, page, settings):
+def test_lesson_in_a_browser(lab, page, settings, request):
+    name = request.node.callspec.id
     open_notebook(page, lab(settings))
     expect(page.get_by_text("official Jupyter news")).to_have_count(0)
     run_all(page)
@@ -134,12 +147,20 @@ def test_lesson_in_a_browser(lab, page, settings):
     whole = cell_with(page, "check()")
     expect(whole.locator(".nopeek")).to_contain_text("Write the functions", timeout=SECONDS * 1000)
 
-    rewrite(page, cell_with(page, "def attention_scores"), WRONG)
-    check.locator(".cm-content").click()
-    page.keyboard.press("Control+Enter")
+    function = cell_with(page, "def attention_scores")
+    rewrite(page, function, WRONG)
+    run(page, check)
     expect(check.locator(".nopeek")).to_contain_text("not divided by √d_k", timeout=SECONDS * 1000)
     expect(check.locator("td.wrong").first).to_be_visible()
-    if folder := os.environ.get("SCREENSHOTS"):
-        name = "dark" if settings else "light"
-        check.scroll_into_view_if_needed()
-        page.screenshot(path=f"{folder}/lab_{name}.png")
+    looked_at(page, f"wrong_{name}")
+
+    rewrite(page, function, WRONG + " / q.shape[-1] ** 0.5")
+    run(page, check)
+    expect(check.locator(".nopeek")).to_contain_text("passed", timeout=SECONDS * 1000)
+    picture = cell_with(page, "look.scores")
+    run(page, picture)
+    expect(picture.locator("svg[role=img]")).to_be_visible()
+    looked_at(page, f"picture_{name}")
+    run(page, whole)
+    expect(whole.locator(".nopeek")).to_contain_text("All of it holds", timeout=SECONDS * 1000)
+    looked_at(page, f"whole_{name}")

@@ -221,6 +221,21 @@ def test_judge_that_was_killed_is_replaced(judge):
     assert "right so far" in judge.ask(ASKED)["text"]
 
 
+def test_judge_is_asked_anew_after_an_interrupt(judge, monkeypatch):
+    judge.ask(ASKED)
+    before = judge.process.pid
+
+    def interrupted(otherwise):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(judge, "_line", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            judge.ask({**ASKED, "about": "2"})
+    assert judge.ask(ASKED)["text"].startswith(" - 1. Projections")
+    assert judge.process.pid != before
+
+
 def test_judge_ends_with_its_kernel(judge):
     judge.ask(ASKED)
     pid = judge.process.pid

@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader import grading
 from grader.building import stub
 from grader.intake import notebooks
 from grader.records import CheckVerdict, Status, StepVerdict
@@ -9,6 +10,7 @@ from grader.selfstudy import cards
 from grader.selfstudy.changeover import cell_of, file_of
 from grader.selfstudy.executions import Run, latest_step, raw_cells, standing
 from grader.selfstudy.progress import Progress
+from grader.selfstudy.standby import Judge
 from grader.submission import Submission
 from grader.variants import MISTAKES, read
 
@@ -170,6 +172,15 @@ def test_file_comes_back_as_one_cell(steps):
     assert back == file
 
 
+def test_code_below_the_last_text_is_not_lost():
+    file = "# %%\nx = 1\n\n# %% [markdown]\n# The end.\n#\n# Really.\n\ny = 2\n# so\n"
+    assert cell_of(file) == "x = 1\n\n\ny = 2\n# so"
+
+
+def test_file_without_cells_is_all_code():
+    assert cell_of("# mine\nx = 1\n") == "# mine\nx = 1"
+
+
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_file_of_a_solved_notebook_is_judged_right(step, steps, grade):
     solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
@@ -282,3 +293,34 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
             alone = grade(mistake.submission, only=(step.narrowed(function.name),)).steps[0].checks
             among = tuple(check for check in whole if check.function == function.name)
             assert alone == among
+
+
+# One verdict everywhere.
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_path):
+    stub_text = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
+    programs = [stub_text, *(one.source for one in read(MISTAKES, step)[::9])]
+
+    def ask(grader):
+        judge = Judge(grader, tmp_path)
+        request = {"do": "check", "about": "", "lesson": step.id, "deleted": []}
+        return [judge.answer({**request, "runs": [[1, "", cell_of(p), False]]}) for p in programs]
+
+    answers = grading.with_grader(steps, host, "visible", 0, steps.steps, ask)
+    for program, answer in zip(programs, answers):
+        (expected,) = grade(Submission("file", {step.id: program}), only=(step,)).steps
+        assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
+
+
+def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
+    request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
+    request["runs"] = [[1, "", "x = 1\n" * 200_000, False]]
+    answer = grading.with_grader(
+        *(steps, host, "visible", 0, steps.steps),
+        lambda grader: Judge(grader, tmp_path).answer(request),
+    )
+    assert answer == {
+        "problem": "This notebook cannot be judged: its code is longer than 1,000,000 characters."
+    }
