@@ -47,7 +47,7 @@ def ran(client, text: str) -> float:
     reply = client.execute_interactive(text, output_hook=lambda message: None)
     seconds = time.perf_counter() - start
     if reply["content"]["status"] != "ok":
-        raise RuntimeError(f"{text}: {reply['content'].get('evalue')}")
+        raise RuntimeError(f"a cell raised {reply['content'].get('evalue')}")
     return seconds
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     print(f"  {'':<22}{'first':>8}" + "".join(f"{kind:>16}" for kind in kinds))
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        shutil.copytree(ROOT / "exercises", home / "exercises")
+        shutil.copytree(ROOT / "solutions", home / "exercises")
         for step in registry.load().steps:
             right = cell_of((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
             mistake = read(MISTAKES, step)[0]
