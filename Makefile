@@ -12,7 +12,7 @@ RELEASE ?= release
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench sandboxes where_time_goes coordinator classes gpt2
+BENCH ?= bench notebook sandboxes where_time_goes coordinator classes gpt2
 WEIGHTS ?=
 PROMPT ?=
 TOKENS ?=
@@ -22,8 +22,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam gpt2 grade release proof causes build test lint bench setup
-.PHONY: clean
+.PHONY: check watch list hint reset lab exam gpt2 grade release proof causes build test lint bench
+.PHONY: setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -40,6 +40,9 @@ hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)
+
+lab: $(VENV)/.lab   ## JupyterLab on the notebooks
+	@$(RUN) lab $(ARGS)
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
@@ -60,7 +63,7 @@ proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accep
 causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes minutes
 	@$(RUN) proof $(STEP) --causes
 
-build: $(VENV)/.exam   ## stubs and stored values from the solutions
+build: $(VENV)/.build   ## stubs, notebooks and stored values from the solutions
 	@$(RUN) build
 
 test: $(VENV)/.test   ## the tests of the kit
@@ -99,6 +102,15 @@ $(VENV)/.exam: $(VENV)/.light
 $(VENV)/.gpt2: $(VENV)/.exam pyproject.toml
 	@echo "Installing transformers, to read GPT-2 with, once ..."
 	@$(PIP) --editable '.[gpt2]'
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.light
+	@echo "Installing JupyterLab, once ..."
+	@$(PIP) --editable '.[lab]'
+	@touch $@
+
+$(VENV)/.build: $(VENV)/.exam
+	@$(PIP) --editable '.[build]'
 	@touch $@
 
 $(VENV)/.grade: $(VENV)/.exam pyproject.toml

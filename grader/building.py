@@ -21,14 +21,28 @@ CLOSE = 1e-12
 _SOLUTION = re.compile(
     r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
 )
+_SELF_STUDY = re.compile(
+    r"^# %%[^\n]*\bactive-ipynb\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 class BuildError(Exception):
     """A solution or a check that nothing can be built from."""
 
 
+def without_self_study(solution: str) -> str:
+    """The file without the cells that are meant for notebooks only, tagged `active-ipynb`."""
+    text, count = _SELF_STUDY.subn("", solution)
+    return text.rstrip("\n") + "\n" if count else text
+
+
 def stub(solution: str) -> str:
-    """The student's file: everything but what stands between the solution marks."""
+    """The student's file: everything but self-study cells and what the solution marks enclose."""
+    return asked(without_self_study(solution))
+
+
+def asked(solution: str) -> str:
+    """The text with a request in place of what the solution marks enclose."""
     if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
         raise BuildError("a solution mark has no partner")
 
@@ -102,7 +116,7 @@ def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES)
     return True
 
 
-def _keep_aside(path: Path) -> Path | None:
+def keep_aside(path: Path) -> Path | None:
     """Renames a file to the first free `name.py.1.bak`, so that nobody's work is lost."""
     if not path.exists():
         return None
@@ -111,20 +125,20 @@ def _keep_aside(path: Path) -> Path | None:
     return path.rename(free)
 
 
-def _stub_of(step: Step) -> str:
-    """The stub, as it can be made here; a student's bundle has it ready."""
+def stub_of(step: Step) -> str:
+    """The step's stub, which a student's bundle has ready; "" if there is nothing to make it of."""
     ready = PACKAGE / "stubs" / step.filename
     path = ready if ready.is_file() else ROOT / "solutions" / step.filename
-    return stub(path.read_text(encoding="utf-8"))
+    return stub(path.read_text(encoding="utf-8")) if path.is_file() else ""
 
 
 def reset(step: Step) -> Path | None:
     """Puts the stub back; where the old file is now, None if it was the stub or not there."""
     path = EXERCISES / step.filename
-    text = _stub_of(step)
+    text = stub_of(step)
     if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
         return None
-    kept = _keep_aside(path)
+    kept = keep_aside(path)
     path.write_text(text, encoding="utf-8")
     return kept
 
@@ -135,7 +149,7 @@ def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
     if old == text and built.get(path.name) == _hash(text):
         return False
     if old is not None and old != text and built.get(path.name) != _hash(old):
-        _keep_aside(path)
+        keep_aside(path)
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     built[path.name] = _hash(text)
@@ -146,13 +160,18 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path]:
+    """Writes the files that are out of date; record: the file of the hashes as they were built."""
+    built = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    written = [path for path, text in texts.items() if _write_stub(path, text, built)]
+    if written:
+        record.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return written
+
+
 def build_stubs(registry: Registry) -> list[Path]:
     """Writes the stubs that are out of date."""
-    built = json.loads(BUILT.read_text(encoding="utf-8")) if BUILT.exists() else {}
-    written = [path for path, text in stubs(registry).items() if _write_stub(path, text, built)]
-    if written:
-        BUILT.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return written
+    return write_unless_worked_on(stubs(registry), BUILT)
 
 
 def build(registry: Registry) -> list[Path]:

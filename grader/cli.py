@@ -50,6 +50,7 @@ LATER = {
     "proof": "grader.cli_authors",
     "grade": "grader.cli_grade",
     "gpt2": "grader.cli_gpt2",
+    "lab": "grader.cli_lab",
     "export": "grader.cli_reports",
     "release": "grader.cli_release",
 }

@@ -10,7 +10,7 @@ import click
 
 from grader import registry as registry_module
 from grader.hosting import hosts
-from grader.problem import Problem, need_torch, steps_named
+from grader.problem import Problem, need, need_torch, steps_named
 from grader.registry import ROOT, Step
 
 if TYPE_CHECKING:
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @click.command()
 def build() -> None:
-    """Generates the stubs and the visible checks' stored results from the solutions."""
+    """Generates stubs, notebooks and the visible checks' stored results from the solutions."""
     from grader import building
 
     need_torch()
+    need("jupytext", "the notebooks are built with jupytext: run `make build`")
+    from grader.selfstudy import lessons
+
+    registry = registry_module.load()
     try:
-        written = building.build(registry_module.load())
+        written = building.build(registry) + lessons.build_notebooks(registry)
     except (building.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

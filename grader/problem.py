@@ -21,12 +21,17 @@ class Problem(click.ClickException):
         click.echo(f"nopeek: {self.message}", err=True)
 
 
-def need_torch() -> None:
-    """Says how to get the reference of the hidden checks, where it is not installed."""
+def need(module: str, otherwise: str) -> None:
+    """Problem with that sentence, if a module is not installed."""
     from importlib.util import find_spec
 
-    if find_spec("torch") is None:
-        raise Problem("the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
+    if find_spec(module) is None:
+        raise Problem(otherwise)
+
+
+def need_torch() -> None:
+    """Says how to get the reference of the hidden checks, where it is not installed."""
+    need("torch", "the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
 
 
 def need_hidden() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,11 @@ class Step:
         """The function of that name; KeyError if the step has none."""
         return {function.name: function for function in self.functions}[name]
 
+    def narrowed(self, name: str) -> Step:
+        """The same step with the checks of that function alone."""
+        functions = (f if f.name == name else replace(f, checks=()) for f in self.functions)
+        return replace(self, functions=tuple(functions))
+
 
 @dataclass(frozen=True)
 class Part:
@@ -145,7 +150,7 @@ class Registry:
 
     def before(self, step: Step) -> tuple[Step, ...]:
         """The steps that come before this one, which it may import."""
-        return self.steps[: self.steps.index(step)]
+        return self.steps[: [one.id for one in self.steps].index(step.id)]
 
 
 def _function(entry: dict[str, Any]) -> Function:

@@ -84,6 +84,8 @@ def _step(sheet: Sheet, number: int, step: StepVerdict, layout: Layout) -> None:
     sheet.line()
     if step.message and not failed:
         sheet.line(f"{named}: {clean(step.message)}")
+    elif not failed:
+        sheet.line(f"{named}: {_unwritten(step)}", "bold")
     elif len({check.message for check in failed}) == 1 and step.message == failed[0].message:
         sheet.line(f"{named}: this file cannot be judged.", "bold")
         sheet.line()
@@ -102,6 +104,13 @@ def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
     word = "waits" if waiting == 1 else "wait"
     text = f"{len(failed)} of {len(step.checks)} checks failed"
     return text + (f", {waiting} {word} for code not written yet." if waiting else ".")
+
+
+def _unwritten(step: StepVerdict) -> str:
+    """Of a step of which nothing that is written is wrong."""
+    waiting = [check for check in step.checks if check.status is not Status.PASSED]
+    names = ", ".join(dict.fromkeys(check.function for check in waiting))
+    return f"what is written so far is right. Still to write: {names}."
 
 
 def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:

@@ -141,6 +141,15 @@ def project_qkv(x, w_q, w_k, w_v):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: does any token hear of another?
+#
+# Take a text of seven words, change one word's vector, and see which queries, keys and values
+# move. Each picture should be a diagonal: a word's own and nobody else's.
+
+# %% tags=["active-ipynb"]
+# look.projections(project_qkv)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -104,6 +104,24 @@ def attention_scores(q, k):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: who wants whom
+#
+# The vectors are made up for this sentence: an adjective looks for its noun, "to" for a verb.
+# See how much "great" wants "courage", which has not been written yet when "great" asks.
+
+# %% tags=["active-ipynb"]
+# look.scores(attention_scores)
+
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: what √d_k is for
+#
+# Random vectors of more and more entries. Undivided, their dot products spread ever further;
+# your scores should stay near 1, whatever d_k is.
+
+# %% tags=["active-ipynb"]
+# look.spread(attention_scores)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

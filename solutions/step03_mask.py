@@ -231,6 +231,15 @@ def apply_mask(scores, mask):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: the scores before the mask and after it
+#
+# See what becomes of the wish of "great" for "courage". What is left in a row is what its word
+# may choose from: the first word has no choice, the last one has all.
+
+# %% tags=["active-ipynb"]
+# look.masking(apply_mask, causal_mask)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

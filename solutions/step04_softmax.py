@@ -120,6 +120,24 @@ def softmax(scores, axis=-1):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: from scores to shares
+#
+# The masked scores of step 3, through your softmax. Each row adds up to 1, and what was -∞ is
+# exactly 0. "Great" wanted "courage" and has to make do with the words before it.
+
+# %% tags=["active-ipynb"]
+# look.weights(softmax)
+
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: how sharp a choice is
+#
+# One row of scores, without the mask, made smaller and larger. Small scores spread the weight over
+# all words, large ones give it all to one: this is the saturation that √d_k keeps away.
+
+# %% tags=["active-ipynb"]
+# look.sharpness(softmax)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

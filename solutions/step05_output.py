@@ -155,6 +155,24 @@ def attention(q, k, v, mask=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: the weights inside
+#
+# With the identity for values the outputs are the weights themselves: row i is who token i listens
+# to. Compare the two: above the diagonal nothing may be left.
+
+# %% tags=["active-ipynb"]
+# look.attention_weights(attention, causal_mask)
+
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: the leaks, before masking and after
+#
+# One word's key and value are changed at a time. A red cell is an output that moved although its
+# word comes first: it has read the future. With the mask there must be none.
+
+# %% tags=["active-ipynb"]
+# look.leaks(attention, causal_mask)
+
 # %% [markdown]
 # Self-attention: queries, keys and values all come from the same tokens. The causal
 # mask is always on. Padding comes on top of it and never replaces it: a key is seen

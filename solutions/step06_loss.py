@@ -279,6 +279,19 @@ def teacher_forced_loss(tokens, params):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a loss that is too good
+#
+# Two small models are trained on texts in which nobody can guess better than 0.56 nats. They
+# may learn where to look, and one of them may look ahead. See which falls below that line,
+# and what it is worth where the next token is not there to be looked at. (This takes a few
+# seconds.)
+
+# %% tags=["active-ipynb"]
+# from exercises.step05_output import attention
+#
+# look.peeking(attention, log_softmax, cross_entropy)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

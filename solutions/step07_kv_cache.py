@@ -164,6 +164,17 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: what the cache saves
+#
+# What one more token takes on this machine, now, with your cache and with your whole pass of step
+# 5, after more and more tokens. One curve should stay low; the other should bend upwards.
+
+# %% tags=["active-ipynb"]
+# from exercises.step05_output import masked_self_attention
+#
+# look.times(masked_self_attention, attend_with_cache, new_cache)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -124,6 +124,15 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: what temperature does
+#
+# "It takes great courage to …": 2000 numbers u, evenly spread, drawn by your function at several
+# temperatures. See when "purple" comes, and what top-k gives to the three that it keeps.
+
+# %% tags=["active-ipynb"]
+# look.temperatures(sample_token)
+
 # %% [markdown]
 # ## The loop
 #

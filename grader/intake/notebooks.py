@@ -22,12 +22,12 @@ Cells are counted from 1, those with text included.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.intake.cells import Block, Cut, cut, harmless, idle, missing_modules
 from grader.intake.folders import SubmissionError
-from grader.intake.ipynb import raw_cells
+from grader.intake.ipynb import RawCell, raw_cells
 from grader.names import shown
 from grader.registry import Registry, Step
 from grader.submission import MARK, MAX_SOURCE
@@ -70,11 +70,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """What a notebook holds: a source by step id, how many of its functions, and warnings."""
+    """What a notebook holds: a source by step id, how many of its functions, and warnings.
+
+    left_out: the last of the warnings, if calls, plots and the like had to be passed over.
+    """
 
     sources: Mapping[str, str] = field(repr=False)
     written: Mapping[str, int]
     warnings: tuple[str, ...]
+    left_out: str = ""
 
 
 def stub(text: str) -> bool:
@@ -101,11 +105,11 @@ class _Reading:
         if warning not in self.warnings:
             self.warnings.append(warning)
 
-    def cells(self, data: bytes) -> list[Cell]:
+    def cells(self, raws: Iterable[RawCell]) -> list[Cell]:
         """The code cells that may count; SubmissionError if their code is too long."""
         found: list[Cell] = []
         total = 0
-        for raw in raw_cells(data):
+        for raw in raws:
             if raw.test or not (raw.code or self._names(raw.grade_id)):
                 continue
             if raw.text is None:
@@ -197,7 +201,7 @@ class _Reading:
             if self._imports_itself(block, step):
                 return False
             missing = missing_modules(block)
-            if missing:
+            if missing and missing[0] != "grader":  # which a self-study notebook is opened with
                 self.warn(cell, f"the import of {shown(missing[0])!r} is left out.")
             return not missing
         if block.kind == "assignment" and harmless(block, imported):
@@ -228,8 +232,13 @@ def read(data: bytes, name: str, registry: Registry) -> Notebook:
 
     name is the file's, for the warnings.
     """
+    return of_cells(raw_cells(data), name, registry)
+
+
+def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook:
+    """The notebook that consists of these cells; SubmissionError if they are too much."""
     reading = _Reading(name, registry)
-    cells = reading.cells(data)
+    cells = reading.cells(raws)
     owners = {
         function: cell
         for function in reading.functions
@@ -245,12 +254,12 @@ def read(data: bytes, name: str, registry: Registry) -> Notebook:
         )
         for id, step in steps.items()
     }
-    warnings = reading.warnings
+    left_out = ""
     if reading.left_out:
         numbers = ", ".join(map(str, sorted(reading.left_out)))
-        warnings = [
-            *warnings,
+        left_out = (
             f"{reading.name}, cell {numbers}: statements that are neither imports, definitions nor "
-            "constants are left out.",
-        ]
-    return Notebook(sources, written, tuple(warnings))
+            "constants are left out."
+        )
+    warnings = (*reading.warnings, left_out) if left_out else tuple(reading.warnings)
+    return Notebook(sources, written, warnings, left_out)

@@ -1,6 +1,7 @@
 """Who may import whom: the table of the design, as a test."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ LAYERS = [
     {"classroom", "gpt2"},
     {"problem"},
     {"hosting", "bundle"},
-    {"cli_authors", "cli_gpt2", "cli_grade", "cli_release", "cli_reports"},
+    {"selfstudy"},
+    {"notebook", "look"},
+    {"cli_authors", "cli_gpt2", "cli_grade", "cli_lab", "cli_release", "cli_reports"},
     {"cli"},
     {"__main__"},
 ]
@@ -59,6 +62,7 @@ PACKAGES = sorted(
         "maps",
         "properties",
         "sandbox",
+        "selfstudy",
     )
     for path in (ROOT / "grader" / name).glob("*.py")
 )
@@ -95,6 +99,14 @@ def test_torch_is_imported_by_what_is_compared_with_only(path):
     asked = path.relative_to(ROOT / "grader").as_posix()
     assert ("torch" in roots) == (asked in ("reference.py", "gpt2/against.py"))
     assert "transformers" not in roots or asked == "gpt2/against.py"
+
+
+@pytest.mark.parametrize("name", ["notebook", "selfstudy/session"])
+def test_what_a_kernel_imports_is_light(name):
+    """A learner's kernel may have IPython and nothing else that the kit needs."""
+    roots = {module.split(".")[0] for module in imported(ROOT / "grader" / f"{name}.py")}
+    assert roots - {"grader", "IPython"} <= sys.stdlib_module_names
+    assert own(ROOT / "grader" / f"{name}.py") <= {"selfstudy"}
 
 
 @pytest.mark.parametrize("path", SANDBOX, ids=lambda path: path.stem)

@@ -408,3 +408,16 @@ def test_whole_step_files_in_the_cells_of_one_notebook_are_every_step(read):
         later = [other.id for other in STEPS if other.number >= step.number]
         assert [name for name in later if f"from exercises.{name}" in source] == []
     assert not [text for text in notebook.warnings if "counts" in text]
+
+
+def test_import_of_the_kit_is_left_out_without_a_word(read):
+    notebook = read("from grader.notebook import check", SCORES.format("'right'"))
+    assert "grader" not in notebook.sources[STEP]
+    assert notebook.warnings == ()
+    assert answer(notebook) == "right"
+
+
+def test_what_is_left_out_is_told_once(read):
+    notebook = read("print(1)", SCORES.format("'right'"), "print(2)")
+    assert notebook.warnings == (notebook.left_out,)
+    assert "cell 1, 3: statements" in notebook.left_out

@@ -147,6 +147,13 @@ def test_step_never_takes_more_rows_than_there_are(room, plain):
     assert all(text.isascii() for text, _ in rows) or not plain
 
 
+def test_step_that_is_half_written_is_right_so_far():
+    passed = replace(failed(status=Status.PASSED), message="")
+    waits = replace(failed(1, status=Status.NOT_ATTEMPTED), function="project_qkv")
+    text = text_of(step_of(passed, waits))
+    assert "what is written so far is right. Still to write: project_qkv." in text
+
+
 def test_layouts_show_less_and_less():
     verdict = step_of(failed(evidence=BIG, printed="printed\n" * 50), *map(failed, range(1, 9)))
     lengths = [len(composed(5, verdict, room, 80, plain=False)) for room in (90, 60, 45, 35, 25)]

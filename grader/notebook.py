@@ -1,0 +1,124 @@
+"""For the cells of a notebook: `from grader.notebook import check, hint, status, save, load`.
+
+What stands in the notebook is judged as `make check` judges a file, in a process of its own:
+whatever a cell does to its kernel, it is the text of the cells that counts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from grader.selfstudy.session import ROOT, Exercises, History, JudgeError, JudgeProcess
+from grader.selfstudy.shown import Shown
+
+__all__ = ["check", "hint", "lesson", "load", "save", "status"]
+
+# Where `exercises/` lies, if it is not in the kit.
+HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
+NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
+
+
+class Problem(Exception):
+    """One clear sentence instead of a result."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What Jupyter shows in place of a traceback."""
+        return [f"nopeek: {self}"]
+
+
+class _Kernel:
+    """The history of a kernel, and its judge."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.lesson = ""
+        self.history = History(shell)
+        self.exercises = Exercises(shell)
+        self.judge = JudgeProcess(HOME / "exercises")
+        self.judge.start()  # now, so that it is warm when it is asked
+
+    def ask(self, do: str, about: object) -> dict[str, Any]:
+        """The judge's answer; Problem if there is none."""
+        history = self.history
+        request: dict[str, Any] = {"do": do, "about": _named(about, do), "lesson": self.lesson}
+        request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
+        try:
+            return self.judge.ask(request)
+        except JudgeError as error:
+            raise Problem(str(error)) from None
+
+
+def _shell() -> Any:
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
+
+
+def _kernel(call: str) -> _Kernel:
+    if _here is None:
+        raise Problem(f"{call}() {NO_KERNEL}")
+    return _here
+
+
+def _named(about: object, call: str) -> str:
+    """The name of a function or step, however it was given."""
+    if about is None:
+        return ""
+    name = about if isinstance(about, (str, int)) else getattr(about, "__name__", None)
+    if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
+        raise Problem(
+            f'{call}() takes a function, its name or a step: {call}("linear"), {call}(3).'
+        )
+    return str(name)
+
+
+def _answered(do: str, about: object) -> Shown:
+    answer = _kernel(do).ask(do, about)
+    return Shown(answer.pop("html"), answer.pop("text"), **answer)
+
+
+def lesson(step: str | int) -> None:
+    """Says which step this notebook is about; its first cell does."""
+    _kernel("lesson").lesson = _named(step, "lesson")
+
+
+def check(about: object = None) -> Shown:
+    """Judges what stands in the notebook.
+
+    about: a function or its name, for that alone; a step, `3` or `"step03"`; by default the
+    notebook's own step.
+    """
+    return _answered("check", about)
+
+
+def hint(step: object = None) -> Shown:
+    """The next hint for the step, one level at a time."""
+    return _answered("hint", step)
+
+
+def status() -> Shown:
+    """All steps, and how far each is."""
+    return _answered("status", None)
+
+
+def save(step: object = None) -> Shown:
+    """Writes the functions of the notebook to `exercises/`; a file of yours is kept beside it."""
+    return _answered("save", step)
+
+
+def load(step: object = None) -> Shown:
+    """Fetches the functions in `exercises/` into a new cell below."""
+    shown = _answered("load", step)
+    _kernel("load").shell.set_next_input(shown.data["cell"])
+    return shown
+
+
+if str(HOME) not in sys.path:
+    sys.path.insert(0, str(HOME))
+_found = _shell()
+_here = _Kernel(_found) if _found is not None else None

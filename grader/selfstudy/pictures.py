@@ -1,0 +1,197 @@
+"""Pictures as inline SVG: heat maps, maps of influence, curves. Pure functions of numbers.
+
+They take their text colour from the page that they stand in, so they work on light and on dark, and
+nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+CELL = 34  # the side of a cell
+LETTER = 7.2  # the width of a letter of a label
+GREY, BLUE, RED = "#8a94a0", "#2f6fde", "#d1443a"
+FORBIDDEN = "−∞"
+WIDTH, HEIGHT, LEFT, BELOW = 460, 230, 52, 40
+FONT = 'font-family="system-ui, sans-serif" font-size="12" fill="currentColor"'
+DASHES = ("none", "7 4", "2 3")
+Matrix = Sequence[Sequence[float]]
+Marks = Sequence[Sequence[bool]]
+Place = Callable[[float, float], tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named line through points."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+def number(value: float) -> str:
+    """A number in at most five characters or so; what is exactly 0 is `0`."""
+    if math.isinf(value):
+        return "∞" if value > 0 else FORBIDDEN
+    text = f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
+    return "0" if value == 0 else text.replace("-", "−")
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
+
+
+def _svg(width: float, height: float, label: str, parts: Iterable[str]) -> str:
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    body = "".join(parts)
+    style = 'style="max-width:100%;height:auto;vertical-align:top"'
+    return f'<svg {size} role="img" aria-label="{escape(label)}" {style} {FONT}>{body}</svg>'
+
+
+def _labels(rows: Sequence[str], columns: Sequence[str]) -> tuple[list[str], float, float]:
+    """The labels at the left and, slanted, above; and where the cells begin."""
+    left = max((len(row) for row in rows), default=0) * LETTER + 10
+    top = max((len(column) for column in columns), default=0) * LETTER * 0.72 + 16
+    found = [_text(left - 6, top + (i + 0.62) * CELL, row, "end") for i, row in enumerate(rows)]
+    for j, column in enumerate(columns):
+        x, y = left + (j + 0.45) * CELL, top - 6
+        turn = f' transform="rotate(-45 {x:.0f} {y:.0f})"'
+        found.append(_text(x, y, column, "start", turn))
+    return found, left, top
+
+
+@dataclass
+class _Cells:
+    """The cells of a matrix whose first one begins at (left, top)."""
+
+    left: float
+    top: float
+    boxes: list[str] = field(default_factory=list)
+    signs: list[str] = field(default_factory=list)
+
+    def add(self, i: int, j: int, fill: str, opacity: float, title: str, sign: str = "") -> None:
+        """One cell: how full, what it says when it is pointed at, and what stands in it."""
+        x, y = self.left + j * CELL, self.top + i * CELL
+        color = f' fill="{fill}"' if fill != BLUE else ""
+        place = f'x="{x + 1:.0f}" y="{y + 1:.0f}" width="{CELL - 2}" height="{CELL - 2}"'
+        full = f'fill-opacity="{opacity:.2f}"{color}'
+        self.boxes.append(f"<rect {place} {full}><title>{escape(title)}</title></rect>")
+        if sign:
+            middle = f'x="{x + CELL / 2:.0f}" y="{y + CELL * 0.62:.0f}"'
+            self.signs.append(f"<text {middle}>{escape(sign)}</text>")
+        if sign == FORBIDDEN:
+            line = f"M {x + 2:.0f} {y + CELL - 2:.0f} L {x + CELL - 2:.0f} {y + 2:.0f}"
+            self.boxes.append(f'<path d="{line}" stroke="{RED}"/>')
+
+    @property
+    def drawn(self) -> str:
+        """All of them."""
+        return (
+            f'<g fill="{BLUE}" stroke="{GREY}" stroke-opacity="0.5">{"".join(self.boxes)}</g>'
+            '<g text-anchor="middle" font-size="10" pointer-events="none">'
+            f"{''.join(self.signs)}</g>"
+        )
+
+
+def _width(left: float, columns: Sequence[str]) -> float:
+    slant = len(columns[-1]) * LETTER * 0.72 if columns else 0
+    return left + len(columns) * CELL + max(4, slant - CELL * 0.4)
+
+
+def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Matrix) -> str:
+    """A matrix with labels: the larger a number, the fuller its cell; −∞ is crossed out."""
+    labels, left, top = _labels(rows, columns)
+    finite = [value for row in values for value in row if math.isfinite(value)]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
+    cells = _Cells(left, top)
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            full = (value - low) / (high - low) if math.isfinite(value) and high > low else 0.0
+            told = f"{rows[i]} → {columns[j]}: {number(value)}"
+            cells.add(i, j, BLUE, 0.75 * full, told, number(value))
+    parts = [*labels, cells.drawn]
+    return _svg(_width(left, columns), top + len(rows) * CELL + 2, title, parts)
+
+
+def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Marks) -> str:
+    """Which row moved when a column changed; `!` where it moved and must not."""
+    names, left, top = _labels(labels, labels)
+    cells = _Cells(left, top)
+    for i, row in enumerate(moved):
+        for j, moves in enumerate(row):
+            leak = moves and not allowed[i][j]
+            sign = "!" if leak else "●" if moves else ""
+            fill, opacity = (RED, 0.85) if leak else (BLUE, 0.6 if moves else 0.0)
+            did = "moves" if moves else "does not move"
+            told = f"{labels[i]} {did} when {labels[j]} changes{': a leak' if leak else ''}"
+            cells.add(i, j, fill, opacity, told, sign)
+    parts = [*names, cells.drawn]
+    return _svg(_width(left, labels), top + len(labels) * CELL + 2, title, parts)
+
+
+def _ticks(most: float) -> list[float]:
+    """Round numbers from 0 to about `most`, four to eight of them."""
+    step = float(10.0 ** math.floor(math.log10(most / 4))) if most > 0 else 1.0
+    step = next((step * times for times in (1, 2, 5) if most / (step * times) <= 7), step * 10)
+    return [i * step for i in range(int(most / step + 1e-9) + 1)]
+
+
+def curves(
+    title: str, across: str, up: str, lines: Sequence[Curve], levels: Sequence[tuple[str, float]]
+) -> str:
+    """Lines from 0 up, each with a dash of its own; levels: named horizontal lines."""
+    points = [value for line in lines for value in line.y if math.isfinite(value)]
+    most = max([*points, *(level for _, level in levels), 1e-12]) * 1.05
+    last = max((x for line in lines for x in line.x), default=1.0)
+    wide, high = WIDTH - LEFT - 12, HEIGHT - BELOW - 12
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return LEFT + x / last * wide, 12 + (1 - y / most) * high
+
+    parts = [*_axes(across, up, last, most, place), *_levels(levels, place, last)]
+    for count, line in enumerate(lines):
+        pairs = [place(x, y) for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y)]
+        path = " L ".join(f"{x:.1f} {y:.1f}" for x, y in pairs)
+        look = f'stroke="{(BLUE, RED, GREY)[count % 3]}" stroke-dasharray="{DASHES[count % 3]}"'
+        parts.append(f'<path d="M {path}" fill="none" stroke-width="2.5" {look}/>')
+        y = HEIGHT + 14 + 18 * count
+        parts.append(f'<path d="M {LEFT} {y - 4} h 34" stroke-width="2.5" {look}/>')
+        parts.append(_text(LEFT + 42, y, line.name, "start"))
+    return _svg(WIDTH, HEIGHT + 6 + 18 * len(lines), title, parts)
+
+
+def _axes(across: str, up: str, last: float, most: float, place: Place) -> list[str]:
+    (left, bottom), (right, top) = place(0, 0), place(last, most)
+    frame = f"M {left:.0f} {top:.0f} V {bottom:.0f} H {right:.0f}"
+    parts = [f'<path d="{frame}" fill="none" stroke="{GREY}"/>']
+    for tick in _ticks(most):
+        parts.append(_text(left - 6, place(0, tick)[1] + 4, f"{tick:g}", "end"))
+    for tick in _ticks(last):
+        parts.append(_text(place(tick, 0)[0], bottom + 16, f"{tick:g}"))
+    turn = f' transform="rotate(-90 12 {(top + bottom) / 2:.0f})"'
+    parts.append(_text(12, (top + bottom) / 2, up, more=turn))
+    return [*parts, _text((left + right) / 2, bottom + 33, across)]
+
+
+def _levels(levels: Sequence[tuple[str, float]], place: Place, last: float) -> list[str]:
+    parts = []
+    for name, level in levels:
+        (left, y), (right, _) = place(0, level), place(last, level)
+        line = f"M {left:.0f} {y:.0f} H {right:.0f}"
+        parts.append(f'<path d="{line}" stroke="{GREY}" stroke-dasharray="1 3"/>')
+        parts.append(_text(right, y - 4, name, "end", ' font-size="11"'))
+    return parts
+
+
+def side_by_side(pictures: Sequence[tuple[str, str]], words: Sequence[str]) -> str:
+    """Pictures, each with a title, and sentences below."""
+    figures = "".join(
+        f'<figure style="margin:0"><figcaption>{escape(title)}</figcaption>{svg}</figure>'
+        for title, svg in pictures
+    )
+    told = "".join(f'<p style="margin:.3em 0 0">{escape(text)}</p>' for text in words)
+    row = "display:flex;flex-wrap:wrap;gap:1rem 2rem"
+    return f'<div style="{row}">{figures}</div>{told}'

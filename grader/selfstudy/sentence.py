@@ -1,0 +1,38 @@
+"""The sentence that the pictures are about, and numbers made up for it.
+
+Nobody has trained these vectors. They are written so that each word looks for one other, as a
+trained model's might: an adjective for its noun, a verb for who does it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+TOKENS = ["It", "takes", "great", "courage", "to", "let", "go"]
+KINDS = ("who", "verb", "quality", "thing", "to")
+# What each word is, and what it looks for.
+IS = ("who", "verb", "quality", "thing", "to", "verb", "verb")
+WANTS = ("who", "who", "thing", "quality", "verb", "to", "verb")
+WANTED, SELF = 6.0, 2.0
+
+QUERIES = np.array(
+    [
+        [WANTED * (kind == wants) + SELF * (kind == is_) for kind in KINDS]
+        for wants, is_ in zip(WANTS, IS, strict=True)
+    ]
+)
+KEYS = np.array([[float(kind == is_) for kind in KINDS] for is_ in IS])
+# The scores that come of them, to two decimals, for the lessons before and after that one.
+SCORES = np.array(
+    [
+        [3.58, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00],
+        [2.68, 0.89, 0.00, 0.00, 0.00, 0.89, 0.89],
+        [0.00, 0.00, 0.89, 2.68, 0.00, 0.00, 0.00],
+        [0.00, 0.00, 2.68, 0.89, 0.00, 0.00, 0.00],
+        [0.00, 2.68, 0.00, 0.00, 0.89, 2.68, 2.68],
+        [0.00, 0.89, 0.00, 0.00, 2.68, 0.89, 0.89],
+        [0.00, 3.58, 0.00, 0.00, 0.00, 3.58, 3.58],
+    ]
+)
+NEXT = ("let", "ask", "say", "stay", "wait", "purple")
+LOGITS = np.array([2.0, 1.3, 0.9, 0.5, 0.0, -2.5])

@@ -1,0 +1,20 @@
+"""What a cell displays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Shown:
+    """HTML where that can be shown, text elsewhere. data: what else was found."""
+
+    def __init__(self, html: str, text: str, **data: Any) -> None:
+        self.html = html
+        self.text = text
+        self.data = data
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text

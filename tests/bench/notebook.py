@@ -1,0 +1,93 @@
+"""How long `check()` takes in a notebook, from running the cell to its answer, in a real kernel.
+
+Beside it the processor time of the kernel and its judge together, which is what a check takes where
+nothing else is running.
+"""
+
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from jupyter_client.manager import start_new_kernel
+from timing import family_cpu
+
+from grader import registry
+from grader.registry import ROOT
+from grader.selfstudy.changeover import cell_of
+from grader.variants import MISTAKES, read
+
+ROUNDS = 9
+AIM = 0.15
+BEGIN = "from grader.notebook import check, lesson"
+SETTINGS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+
+
+@contextmanager
+def kernel(home: Path):
+    """A client of a new kernel, which writes nothing outside that folder, and its process."""
+    own = {name: str(home / name) for name in SETTINGS}
+    for path in own.values():
+        Path(path).mkdir(parents=True, exist_ok=True)
+    variables = {**os.environ, **own, "NOPEEK_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    manager, client = start_new_kernel(env=variables)
+    try:
+        yield client, manager.provisioner.process.pid
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def ran(client, text: str) -> float:
+    """Seconds until a cell is done; RuntimeError if it raised."""
+    start = time.perf_counter()
+    reply = client.execute_interactive(text, output_hook=lambda message: None)
+    seconds = time.perf_counter() - start
+    if reply["content"]["status"] != "ok":
+        raise RuntimeError(f"a cell raised {reply['content'].get('evalue')}")
+    return seconds
+
+
+def taken(client, pid: int, text: str, check: str) -> tuple[float, float]:
+    """The median time of a check of that text, and its mean processor time, in milliseconds."""
+    ran(client, text)
+    ran(client, check)
+    before = family_cpu(pid)
+    median = statistics.median(ran(client, check) for _ in range(ROUNDS))
+    return median * 1e3, (family_cpu(pid) - before) / ROUNDS * 1e3
+
+
+def main() -> None:
+    """Prints medians for each step: right, with a known mistake, and that function alone."""
+    medians = []
+    kinds = ("right", "mistake", "its function")
+    print(f"check() in a notebook, medians of {ROUNDS} and (processor time), milliseconds")
+    print(f"  {'':<22}{'first':>8}" + "".join(f"{kind:>16}" for kind in kinds))
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        shutil.copytree(ROOT / "solutions", home / "exercises")
+        for step in registry.load().steps:
+            right = cell_of((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+            mistake = read(MISTAKES, step)[0]
+            wrong = cell_of(mistake.source)
+            with kernel(home) as (client, pid):
+                ran(client, f"{BEGIN}\nlesson({step.id!r})\n{right}")
+                first = ran(client, "check()") * 1e3
+                ways = (
+                    (right, "check()"),
+                    (wrong, "check()"),
+                    (wrong, f"check({mistake.replaces!r})"),
+                )
+                times = [taken(client, pid, *way) for way in ways]
+            medians += [wall for wall, _ in times]
+            cells = "".join(f"{f'{wall:.0f} ({cpu:.0f})':>16}" for wall, cpu in times)
+            print(f"  {step.id:<22}{first:>8.0f}{cells}", flush=True)
+    middle = statistics.median(medians)
+    print(f"  median of all {middle:.0f}, slowest {max(medians):.0f} (the aim: {AIM * 1e3:.0f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The command that opens JupyterLab, as far as it can be tested without a browser."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from grader import cli_lab, problem
+from grader.cli import cli
+
+
+@pytest.fixture
+def called(monkeypatch, tmp_path):
+    """Runs `lab` with these options; what JupyterLab would have been started with."""
+    calls = []
+    monkeypatch.setattr(cli_lab.subprocess, "call", lambda *a, **k: calls.append((a[0], k)) or 0)
+    monkeypatch.setattr(cli_lab, "own_folder", lambda: tmp_path)
+
+    def called(*options):
+        done = CliRunner().invoke(cli, ["lab", *options])
+        return done, calls[-1] if calls else None
+
+    return called
+
+
+def test_lab_writes_and_reads_nothing_of_the_users_own(called, tmp_path):
+    _, (_, how) = called()
+    named = {name: value for name, value in how["env"].items() if name.startswith("JUPYTER")}
+    assert len(named) == 5
+    assert all(value.startswith(str(tmp_path)) for value in named.values())
+    assert how["env"]["IPYTHONDIR"].startswith(str(tmp_path))
+
+
+def test_lab_hands_on_its_options(called):
+    done, (command, _) = called("--no-browser", "--port", "9999", "--", "--allow-root")
+    assert done.exit_code == 0
+    assert command[1:3] == ["-m", "jupyterlab"]
+    assert command[-3:] == ["--port=9999", "--no-browser", "--allow-root"]
+
+
+def test_lab_asks_for_no_news(called, tmp_path):
+    _, (command, _) = called()
+    assert "--LabApp.news_url=None" in command
+    (file,) = (tmp_path / "settings").rglob("*.jupyterlab-settings")
+    assert json.loads(file.read_text(encoding="utf-8"))["fetchNews"] == "false"
+
+
+def test_lab_keeps_settings_that_were_changed(called, tmp_path):
+    called()
+    (file,) = (tmp_path / "settings").rglob("*.jupyterlab-settings")
+    file.write_text('{"fetchNews": "true"}', encoding="utf-8")
+    called()
+    assert file.read_text(encoding="utf-8") == '{"fetchNews": "true"}'
+
+
+def test_lab_without_jupyterlab_says_how_to_get_it(called, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done, call = called()
+    assert done.exit_code == 2
+    assert call is None
+    assert "JupyterLab is not installed: run `make lab`" in done.output
+
+
+def test_lab_without_notebooks_says_so(called, monkeypatch, tmp_path):
+    monkeypatch.setattr(cli_lab, "NOTEBOOKS", tmp_path / "none")
+    done, _ = called()
+    assert done.exit_code == 2
+    assert "there are no notebooks here: run `make build`" in done.output
+
+
+def test_need_is_silent_where_a_module_is_there():
+    problem.need("json", "never said")
