@@ -96,7 +96,9 @@ def _argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> N
             found = after.get(key) if isinstance(after, dict) else None
             _argument_unchanged(function, f"{name}[{key!r}]", item, found)
     elif isinstance(value, (list, tuple)):
-        found = after if isinstance(after, (list, tuple)) and len(after) == len(value) else value[:0]
+        found = (
+            after if isinstance(after, (list, tuple)) and len(after) == len(value) else value[:0]
+        )
         for number, item in enumerate(value):
             found_item = found[number] if len(found) else None
             _argument_unchanged(function, f"{name}[{number}]", item, found_item)

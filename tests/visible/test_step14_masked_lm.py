@@ -93,9 +93,9 @@ def texts(draw, batch, length, vocabulary, rate=0.15):
     if rate in (0.0, 1.0):
         chosen = np.full(tokens.shape, rate == 1.0)
     border = round(100 * rate)
-    # Hundredths can be read; none of them lies on a border.
+    # Hundredths can be read; none of them lies on a border. At a rate of 0 all are small.
     below, above = draw.tokens(max(1, border), *tokens.shape), draw.tokens(100, *tokens.shape)
-    select = np.where(chosen, below, border + 1 + above % max(1, 99 - border))
+    select = np.where(chosen, below, border + 1 + above % max(1, 99 - border if border else 14))
     arguments = {
         "tokens": tokens,
         "select": select / 100,
