@@ -133,11 +133,11 @@ def texts_of_small_integers(draw, batch, length, vocabulary, dtype):
 
 
 def scored(draw, batch, length, vocabulary):
-    """Random logits, and targets of which about half are chosen; a chosen one is token 0."""
+    """Random logits, and in every text as many chosen targets; the last one of them is token 0."""
     targets = draw.tokens(vocabulary, *batch, length)
     targets[..., -1] = 0
-    turn = draw.uniform(*targets.shape).argsort(axis=-1)
-    targets[(turn % 2 == 1) & (np.arange(length) < length - 1)] = NOT_CHOSEN
+    places = draw.uniform(*batch, length - 1).argsort(axis=-1)
+    targets[..., :-1][places < length // 2] = NOT_CHOSEN
     return {"logits": draw.normal(*batch, length, vocabulary) * 2, "targets": targets}
 
 
@@ -187,7 +187,7 @@ def masking(student):
 
 
 def test_corruption_agree(student, given):
-    """Of the chosen tokens those are hidden, replaced or left as they are whose turn it is."""
+    """Chosen tokens are hidden, replaced or kept as `replace` says; they are the targets."""
     agrees(student.mask_tokens, given.cases(texts, PLAIN))
 
 
