@@ -42,8 +42,10 @@ class _Later(click.Group):
 
 
 LATER = {
+    "costs": "grader.cli_pictures",
     "grade": "grader.cli_grade",
     "export": "grader.cli_reports",
+    "leakmap": "grader.cli_pictures",
     "release": "grader.cli_reports",
 }
 

@@ -13,6 +13,8 @@ from grader.registry import PACKAGE, ROOT
 SHOWS = frozenset(
     {"cli", "cli_grade", "cli_reports", "problem", "terminal", "page", "grids", "plain", "exports"}
     | {"files", "screen", "sheet", "matrices", "textmap"}
+    | {"cli_pictures", "stacks", "stackmap", "leaks", "loaded", "pictures"}
+    | {"costs", "counting", "curves", "growth", "growthplot"}
     | {"watch", "hints", "building", "recording", "proof", "figures", "naming"}
     | {"classroom", "version", "__main__", "__init__"}
 )

@@ -8,22 +8,24 @@ import pytest
 from .conftest import ROOT
 
 LAYERS = [
-    {"records", "plain", "names", "files"},
-    {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"},
+    {"records", "plain", "names", "files", "curves"},
+    {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"}
+    | {"growth"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
-    {"properties", "crashes"},
+    {"properties", "crashes", "stacks"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "exports"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
+    {"loaded", "leaks", "costs", "stackmap", "growthplot", "pictures"},
     {"classroom"},
     {"problem"},
-    {"cli_grade", "cli_reports"},
+    {"cli_grade", "cli_reports", "cli_pictures"},
     {"cli"},
     {"__main__"},
 ]
 RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap"]
-RENDERERS += ["classroom/overview", "classroom/summary"]
+RENDERERS += ["classroom/overview", "classroom/summary", "stackmap", "growthplot", "pictures"]
 
 
 def imported(path: Path) -> set[str]:
@@ -85,7 +87,7 @@ def test_sandbox_knows_nothing_of_checks(path):
     assert own(path) <= {"registry", "sandbox"}
 
 
-@pytest.mark.parametrize("name", ["worker", "attempts"])
+@pytest.mark.parametrize("name", ["worker", "attempts", "counting"])
 def test_program_of_a_worker_stands_alone(name):
     path = ROOT / "grader" / f"{name}.py"
     assert own(path) == set()
@@ -104,7 +106,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
-    allowed |= {"screen", "matrices", "sheet", "textmap"}
+    allowed |= {"screen", "matrices", "sheet", "textmap", "stacks", "growth", "curves"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 
