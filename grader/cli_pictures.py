@@ -1,4 +1,4 @@
-"""The commands that draw: `leakmap`, what one layer without a mask does to all that follow."""
+"""The commands that show why: `leakmap`, what one layer without a mask does; `costs`, the cache."""
 
 from __future__ import annotations
 
@@ -88,7 +88,10 @@ def _layer(unmasked: str, layers: int) -> int | None:
 def leakmap(
     submission: Path | None, layers: int, unmasked: str | None, tokens: str, html_file: Path | None
 ) -> None:
-    """Draws who sees whom in a stack of blocks of which one has no mask: measured, not drawn."""
+    """Draws what one layer without a mask lets through.
+
+    A token is replaced, and it is seen which positions move in the output of every layer.
+    """
     words = tokens.split()
     if not 2 <= len(words) <= MOST_TOKENS:
         raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} words, got {len(words)}")
@@ -115,14 +118,17 @@ def leakmap(
 @_whose
 @click.option(
     "--longest",
-    type=click.IntRange(64, 4096),
+    type=click.IntRange(64, 2048),
     default=512,
     show_default=True,
     help="Up to how many tokens; powers of two are measured.",
 )
 @_page
 def costs(submission: Path | None, longest: int, html_file: Path | None) -> None:
-    """Counts and times what the next token costs as the text grows, with and without the cache."""
+    """Counts what the next token costs, without a cache and with it.
+
+    Multiplications are counted and time is measured, in texts of growing length.
+    """
     registry = registry_module.load()
     found = _chosen(submission, registry)
     with _host(registry) as host:

@@ -65,4 +65,4 @@ def ticks(curves: Curves) -> Sequence[tuple[float, str]]:
 
 
 def _power(power: int) -> str:
-    return f"{10**power:,}" if power >= 0 else f"1e{power}"
+    return f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"

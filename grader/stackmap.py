@@ -9,7 +9,7 @@ from grader.sheet import Sheet, clean
 from grader.stacks import Stack, seen
 from grader.textmap import MAP_SIGNS, MAP_WORDS
 
-WORDS = MAP_WORDS | {"leak": "moved, and stands before it"}
+WORDS = MAP_WORDS | {"leak": "moved, and stands before that token"}
 LABEL = 12
 GAP = "   "
 
