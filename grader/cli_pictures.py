@@ -146,6 +146,8 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
             growthplot.table_row(sheet, row)
             printer.sheet(sheet)
             rows.append(row)
+    if rows[-1].length * 2 <= longest:
+        printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
     growth = Growth(found.id, costs.MODEL, tuple(rows))
     sheet = Sheet(printer.width, printer.plain)
     growthplot.plotted(sheet, growth)

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+ENOUGH = 0.5  # seconds after which nothing is measured again
 MAKERS = ("asarray", "array", "ascontiguousarray", "asfortranarray")
 
 
@@ -143,12 +144,14 @@ def _cached(tokens, params, n_heads):
 def cost(way, tokens, params, n_heads, repeats):
     """Of the logits after the last token: [multiplications, seconds (the least), the logits]."""
     prepared = {"whole": _whole, "cached": _cached}[way]
-    seconds = math.inf
+    seconds, begun = math.inf, time.perf_counter()
     for _ in range(repeats):
         work = prepared(tokens, params, n_heads)
         start = time.perf_counter()
         work()
         seconds = min(seconds, time.perf_counter() - start)
+        if time.perf_counter() - begun > ENOUGH:
+            break
     work = prepared(tokens, _tallied(params), n_heads)
     Tallied.made = 0
     logits = work()

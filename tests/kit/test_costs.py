@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from grader import costs, counting
 from grader.cli import cli
+from grader.client import TimedOut
 from grader.curves import Curves, in_letters, ticks
 from grader.growth import Growth, Price, Row, said, slope
 from grader.growthplot import plotted
@@ -158,6 +159,22 @@ def test_conversion_to_a_plain_array_does_not_stop_the_count(rows):
 def test_ways_that_differ_are_told(rows):
     told = said(growth(rows(FORGETS, 16)))
     assert told[0].startswith("The two ways do not give the same logits (first at 8 tokens)")
+
+
+def test_length_that_takes_too_long_ends_the_table(rows, monkeypatch):
+    real = costs._row
+
+    def row(worker, tokens, params):
+        if len(tokens) >= limit:
+            raise TimedOut(5.0)
+        return real(worker, tokens, params)
+
+    monkeypatch.setattr(costs, "_row", row)
+    limit = 64
+    assert [row.length for row in rows()] == [8, 16, 32]
+    limit = 32
+    with pytest.raises(NotReady, match=r"The decoder took longer than 5 seconds\."):
+        rows()
 
 
 @pytest.mark.parametrize(
