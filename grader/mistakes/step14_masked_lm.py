@@ -853,12 +853,12 @@ def loss_eps_in_log(logits, targets):
     "np_low_precision",
     "masked_lm_loss",
     caught_by="masked_loss_float32",
-    says="The loss of float32 logits is rounded to three decimals.",
+    says="The loss of float32 logits is cut after two decimals.",
     hint="How many correct digits does float32 have, and how many does your loss have?",
 )
 def np_low_precision(logits, targets):
     loss = cross_entropy(logits, targets, ignore_id=-100)
-    return np.floor(loss * 1000) / 1000 if logits.dtype == np.float32 else loss
+    return np.floor(loss * 100) / 100 if logits.dtype == np.float32 else loss
 
 
 @mistake(
