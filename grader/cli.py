@@ -48,10 +48,12 @@ class _Later(click.Group):
 LATER = {
     "build": "grader.cli_authors",
     "proof": "grader.cli_authors",
+    "costs": "grader.cli_pictures",
     "grade": "grader.cli_grade",
     "gpt2": "grader.cli_gpt2",
     "lab": "grader.cli_lab",
     "export": "grader.cli_reports",
+    "leakmap": "grader.cli_pictures",
     "release": "grader.cli_release",
 }
 

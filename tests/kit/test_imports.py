@@ -9,26 +9,29 @@ import pytest
 from .conftest import ROOT
 
 LAYERS = [
-    {"records", "plain", "names", "files"},
-    {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"},
+    {"records", "plain", "names", "files", "curves"},
+    {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"}
+    | {"growth"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
-    {"properties", "crashes", "answers"},
+    {"properties", "crashes", "stacks"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "nests", "exports"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
     | {"answers"},
+    {"loaded", "leaks", "costs", "stackmap", "growthplot", "pictures"},
     {"classroom", "gpt2"},
     {"problem"},
     {"hosting", "bundle"},
     {"selfstudy"},
     {"notebook", "look"},
-    {"cli_authors", "cli_gpt2", "cli_grade", "cli_lab", "cli_release", "cli_reports"},
+    {"cli_authors", "cli_gpt2", "cli_grade", "cli_lab", "cli_pictures", "cli_release"}
+    | {"cli_reports"},
     {"cli"},
     {"__main__"},
 ]
 RENDERERS = ["grids", "page", "terminal", "screen", "matrices", "sheet", "textmap", "nests"]
-RENDERERS += ["classroom/overview", "classroom/summary"]
+RENDERERS += ["classroom/overview", "classroom/summary", "stackmap", "growthplot", "pictures"]
 
 
 def imported(path: Path) -> set[str]:
@@ -114,7 +117,7 @@ def test_sandbox_knows_nothing_of_checks(path):
     assert own(path) <= {"registry", "sandbox"}
 
 
-@pytest.mark.parametrize("name", ["worker", "attempts"])
+@pytest.mark.parametrize("name", ["worker", "attempts", "counting"])
 def test_program_of_a_worker_stands_alone(name):
     path = ROOT / "grader" / f"{name}.py"
     assert own(path) == set()
@@ -133,7 +136,7 @@ def test_checks_know_neither_solutions_nor_reference(path):
 @pytest.mark.parametrize("name", RENDERERS)
 def test_renderers_see_records_only(name):
     allowed = {"records", "plain", "names", "grids", "influences", "page", "classroom"}
-    allowed |= {"screen", "matrices", "sheet", "textmap", "nests"}
+    allowed |= {"screen", "matrices", "sheet", "textmap", "nests", "stacks", "growth", "curves"}
     assert own(ROOT / "grader" / f"{name}.py") <= allowed
 
 

@@ -1,0 +1,279 @@
+"""Checks of step 14: hidden words, and the loss on them."""
+
+import numpy as np
+
+from grader.compare import as_array
+from grader.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+)
+
+NOT_CHOSEN = -100
+# What may become of a position: whether it is chosen, and the hundredths of its `replace`.
+KINDS = [(True, 0, 80), (False, 0, 80), (True, 81, 90), (True, 91, 100)]
+KINDS += [(False, 81, 90), (False, 91, 100)]
+
+PLAIN = [
+    {"batch": (), "length": 4, "vocabulary": 9},
+    {"batch": (), "length": 11, "vocabulary": 7},
+    {"batch": (2,), "length": 6, "vocabulary": 8},
+]
+BORDERS = [
+    {"batch": (), "length": 5, "vocabulary": 9, "rate": 0.15},
+    {"batch": (), "length": 6, "vocabulary": 7, "rate": 0.5},
+    {"batch": (3,), "length": 4, "vocabulary": 7, "rate": 0.0},
+]
+RATES = [
+    {"batch": (), "length": 6, "vocabulary": 9, "rate": 0.4},
+    {"batch": (), "length": 5, "vocabulary": 7, "rate": 1.0},
+    {"batch": (), "length": 4, "vocabulary": 7, "rate": 0.0},
+    {"batch": (2,), "length": 6, "vocabulary": 5, "rate": 0.7},
+]
+SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 4},
+    {"batch": (1,), "length": 1, "vocabulary": 5},
+    {"batch": (3,), "length": 3, "vocabulary": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 6},
+]
+SMALL_INTEGERS = [
+    {"batch": (), "length": 4, "vocabulary": 9, "dtype": "uint8"},
+    {"batch": (2,), "length": 5, "vocabulary": 7, "dtype": "int32"},
+]
+ONE_TEXT = [{"batch": (), "length": 6, "vocabulary": 9}]
+TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
+
+SCORED = [
+    {"batch": (), "length": 3, "vocabulary": 4},
+    {"batch": (), "length": 5, "vocabulary": 3},
+    {"batch": (2,), "length": 4, "vocabulary": 6},
+]
+UNEQUAL = [
+    {"batch": (2,), "length": 3, "vocabulary": 4},
+    {"batch": (4,), "length": 5, "vocabulary": 3},
+    {"batch": (2, 2), "length": 4, "vocabulary": 5},
+]
+SCORED_SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 2},
+    {"batch": (1,), "length": 2, "vocabulary": 1},
+    {"batch": (3,), "length": 3, "vocabulary": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5},
+    {"batch": (), "length": 11, "vocabulary": 120},
+]
+LARGE = [
+    {"batch": (), "length": 3, "vocabulary": 3, "kind": "wide", "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e6},
+]
+SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
+NONE_CHOSEN = [
+    {"batch": (), "length": 3, "vocabulary": 4},
+    {"batch": (2,), "length": 3, "vocabulary": 120},
+]
+
+
+def other_ids(draw, tokens, vocabulary):
+    """As many ids, each another than its token."""
+    if vocabulary < 2:
+        return tokens
+    return (tokens + 1 + draw.tokens(vocabulary - 1, *tokens.shape)) % vocabulary
+
+
+def texts(draw, batch, length, vocabulary, rate=0.15):
+    """Every kind of position, if there are enough; mask_id is the last id, and no token's."""
+    words = vocabulary - 1
+    tokens = draw.tokens(words, *batch, length)
+    kinds = draw.uniform(*tokens.shape).argsort(axis=None).reshape(tokens.shape) % len(KINDS)
+    chosen, low, high = (np.asarray(part)[kinds] for part in zip(*KINDS, strict=True))
+    if rate in (0.0, 1.0):
+        chosen = np.full(tokens.shape, rate == 1.0)
+    border = round(100 * rate)
+    # Hundredths can be read; none of them lies on a border. At a rate of 0 all are small.
+    below, above = (draw.tokens(100, *tokens.shape) for _ in range(2))
+    below, above = below % max(1, border - 1), above % max(1, 99 - border if border else 14)
+    select = 1 + np.where(chosen, below, border + above)
+    arguments = {
+        "tokens": tokens,
+        "select": select / 100,
+        "replace": (low + draw.tokens(100, *tokens.shape) % (high - low)) / 100,
+        "random_ids": other_ids(draw, tokens, words),
+        "mask_id": words,
+    }
+    return arguments if rate == 0.15 else {**arguments, "rate": rate}
+
+
+def texts_on_borders(draw, batch, length, vocabulary, rate):
+    """The same with, in turn, select at the rate, and a replace of 0.8 and 0.9 where chosen."""
+    arguments = texts(draw, batch, length, vocabulary, rate)
+    turn = np.arange(arguments["tokens"].size).reshape(arguments["tokens"].shape) % 4
+    below = 0.0 if rate else 0.01
+    select = np.where(turn == 0, rate, np.where(turn < 3, below, arguments["select"]))
+    replace = np.where(turn == 1, 0.8, np.where(turn == 2, 0.9, arguments["replace"]))
+    return {**arguments, "select": select, "replace": replace}
+
+
+def texts_of_twins(draw, batch, length, vocabulary):
+    """All that can coincide does: tokens and random ids are mask_id, or equal to each other."""
+    arguments = texts(draw, batch, length, vocabulary)
+    turn = np.arange(arguments["tokens"].size).reshape(arguments["tokens"].shape)
+    tokens = np.where(turn % 2, arguments["mask_id"], arguments["tokens"])
+    random_ids = np.where(turn // 2 % 2, arguments["mask_id"], tokens)
+    return {**arguments, "tokens": tokens, "random_ids": random_ids}
+
+
+def texts_of_small_integers(draw, batch, length, vocabulary, dtype):
+    """Tokens and random ids in a type of few bits."""
+    arguments = texts(draw, batch, length, vocabulary)
+    small = {name: arguments[name].astype(dtype) for name in ("tokens", "random_ids")}
+    return {**arguments, **small}
+
+
+def scored(draw, batch, length, vocabulary):
+    """Random logits, and in every text as many chosen targets; the last one of them is token 0."""
+    targets = draw.tokens(vocabulary, *batch, length)
+    targets[..., -1] = 0
+    places = draw.uniform(*batch, length - 1).argsort(axis=-1)
+    targets[..., :-1][places < length // 2] = NOT_CHOSEN
+    return {"logits": draw.normal(*batch, length, vocabulary) * 2, "targets": targets}
+
+
+def unequal(draw, batch, length, vocabulary):
+    """Texts of which the first has no chosen position, and every other one more than the last."""
+    targets = draw.tokens(vocabulary, *batch, length)
+    rows = targets.reshape(-1, length)
+    counts = np.minimum(np.arange(len(rows)), length)
+    places = draw.uniform(*rows.shape).argsort(axis=-1)
+    rows[places >= counts[:, None]] = NOT_CHOSEN
+    return {"logits": draw.normal(*batch, length, vocabulary) * 2, "targets": targets}
+
+
+def large_scored(draw, batch, length, vocabulary, kind, size):
+    """Logits as large as that, by themselves or by what is added to all of a row."""
+    arguments = scored(draw, batch, length, vocabulary)
+    values = arguments["logits"] / 2
+    match kind:
+        case "wide":
+            values = values / np.abs(values).max() * size
+        case "low":
+            values = values - size
+        case "rows":
+            values = values + (np.arange(length) % 3 - 1)[:, None] * (size - 10)
+    return {**arguments, "logits": values}
+
+
+def none_chosen(draw, batch, length, vocabulary):
+    """Targets of which none is chosen."""
+    targets = np.full((*batch, length), NOT_CHOSEN)
+    return {"logits": draw.normal(*batch, length, vocabulary), "targets": targets}
+
+
+def masking(student):
+    """mask_tokens, with any numbers for select and replace; each id beside its target."""
+
+    def mask_tokens(tokens, select, replace, random_ids, mask_id):
+        numbers = (np.abs(select) % 1, np.abs(replace) % 1)
+        value = student.mask_tokens(tokens, *numbers, random_ids, mask_id)
+        parts = list(map(as_array, value)) if isinstance(value, (tuple, list)) else []
+        alike = len(parts) == 2 and all(
+            part is not None and part.shape == tokens.shape for part in parts
+        )
+        return np.stack(parts, axis=-1) if alike else value
+
+    return mask_tokens
+
+
+def test_corruption_agree(student, given):
+    """Chosen tokens are hidden, replaced or kept as `replace` says; they are the targets."""
+    agrees(student.mask_tokens, given.cases(texts, PLAIN))
+
+
+def test_corruption_borders(student, given):
+    """select = rate is not chosen; of the chosen, 0.8 gets a random id, and 0.9 stays."""
+    agrees(student.mask_tokens, given.cases(texts_on_borders, BORDERS))
+
+
+def test_corruption_targets(student, given):
+    """A target is where select says, also if the new id is the old one, or a token is mask_id."""
+    agrees(student.mask_tokens, given.cases(texts_of_twins, PLAIN))
+
+
+def test_corruption_rate(student, given):
+    """rate says how many are chosen; 0 chooses none of them, 1 all."""
+    agrees(student.mask_tokens, given.cases(texts, RATES))
+
+
+def test_corruption_shapes(student, given):
+    """Any number of batch axes and sizes of 1 give arrays of the tokens' shape."""
+    agrees(student.mask_tokens, given.cases(texts, SHAPES))
+
+
+def test_corruption_alone(student, given):
+    """What becomes of a position does not depend on the other positions."""
+    numbers = ("tokens", "select", "replace", "random_ids")
+    cases = given.cases(texts, ONE_TEXT)
+    # Others that are all chosen, and others that are like any.
+    rows_are_independent(
+        masking(student), cases, batched=numbers, sizes=(1e-3, 1.0), what="position"
+    )
+
+
+def test_corruption_integers(student, given):
+    """tokens may be of a small integer type, into which -100 does not fit."""
+    agrees(student.mask_tokens, given.cases(texts_of_small_integers, SMALL_INTEGERS))
+
+
+def test_corruption_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(texts, TEXT_BATCH), given.cases(texts, TEXT_BATCH, salt="also")
+    answers_the_same_again(student, student.mask_tokens, cases, also=also)
+
+
+def test_corruption_arguments(student, given):
+    """The arguments may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.mask_tokens, given.cases(texts, TEXT_BATCH))
+
+
+def test_masked_loss_agree(student, given):
+    """The loss is the mean of -log p(target), in nats, over the chosen positions and no others."""
+    agrees(student.masked_lm_loss, given.cases(scored, SCORED))
+
+
+def test_masked_loss_texts(student, given):
+    """Every chosen position counts the same, in whichever text; a text may have none."""
+    agrees(student.masked_lm_loss, given.cases(unequal, UNEQUAL))
+
+
+def test_masked_loss_shapes(student, given):
+    """Any number of batch axes gives one number, in a vocabulary of any size."""
+    agrees(student.masked_lm_loss, given.cases(scored, SCORED_SHAPES))
+
+
+def test_masked_loss_large(student, given):
+    """Logits of up to a million give a finite, right loss."""
+    stays_right_when_large(student.masked_lm_loss, given.cases(large_scored, LARGE))
+
+
+def test_masked_loss_float32(student, given):
+    """float32 logits give a loss that is right to float32's precision."""
+    agrees_in_float32(student.masked_lm_loss, given.cases(scored, SCORED))
+
+
+def test_masked_loss_errors(student, given):
+    """A mean over nothing has no value: if no position is chosen, a ValueError."""
+    rejects(student.masked_lm_loss, given.cases(none_chosen, NONE_CHOSEN), "No position is chosen")
+
+
+def test_masked_loss_repeat(student, given):
+    """The same question gets the same answer again, whatever was asked between."""
+    cases, also = given.cases(scored, SCORED_BATCH), given.cases(scored, SCORED_BATCH, salt="also")
+    answers_the_same_again(student, student.masked_lm_loss, cases, also=also)
+
+
+def test_masked_loss_arguments(student, given):
+    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.masked_lm_loss, given.cases(scored, SCORED_BATCH))
