@@ -121,8 +121,9 @@ def _make_tokenizer(path: Path, vocabulary: int) -> int:
     )
     tokenizer.train_from_iterator([TEXT], trainer)
     tokenizer.save(str(path))
-    end: int = tokenizer.token_to_id(END)
-    return end
+    end = tokenizer.token_to_id(END)
+    assert end is not None  # it is among the special tokens
+    return int(end)
 
 
 def _settings(config: Config) -> dict[str, object]:

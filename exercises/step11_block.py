@@ -1,0 +1,283 @@
+# %% [markdown]
+# # Step 11 — Block
+#
+# A decoder is a stack of blocks that all look alike. Each has two halves. Attention
+# moves information between positions. A feed-forward network then works on every
+# position by itself. Before each half stands a norm, and after it a sum:
+#
+#     x ───┬──────────────────(+)───┬──────────────────────(+)───> out
+#          │                   ↑    │                       ↑
+#          └─ ln_1 ─ attention ┘    └─ ln_2 ─ feed_forward ─┘
+#                        ↑
+#                      mask
+#
+#     x = x + attention(ln_1(x))
+#     x = x + feed_forward(ln_2(x))
+#
+# ## The stream
+#
+# Follow the upper line. From left to right nothing happens to x except that something
+# is added to it, twice. This line is called the residual stream. Every half reads a
+# copy of it, works something out, and adds that. What it does not mention stays as it
+# was. If both halves return zeros, the block returns x.
+#
+# That is why such blocks can be stacked a hundred deep. A layer without the shortcut
+# has to rebuild everything that later layers will need. A layer with it has to find
+# only what is still missing, and the gradient has a way back to the first layer that
+# passes through no layer at all.
+#
+# ## Why the norm comes first
+#
+# In 2017 the norm stood behind the sum, x = norm(x + half(x)): post-norm. The stream
+# itself then goes through every norm and is rescaled each time, so the way back through
+# 2 · n_layers norms is no longer free. At the start of training the gradients are
+# large near the last layers, and the learning rate must begin very small. GPT-2 moved
+# the norm to the input of each half: pre-norm. Every half still reads numbers of a
+# known size, while nothing on the stream is ever rescaled. The price: the stream grows
+# from block to block, so a decoder needs one more norm after the last one (step 12).
+
+# %% [markdown]
+# ## Only attention lets positions meet
+#
+# Which position reads which, in each part of a block (row reads column)?
+#
+#     norm, feed-forward, sums      attention, causal mask      attention, no mask
+#          1 0 0                          1 0 0                       1 1 1
+#          0 1 0                          1 1 0                       1 1 1
+#          0 0 1                          1 1 1                       1 1 1
+#
+# Everything but attention stays on the diagonal. Put as many parts behind each other as
+# you like: as long as each is a triangle or a diagonal, what comes out is a triangle.
+# So the mask inside attention is all that keeps the future out of a block, and it is
+# enough, as long as no other part connects positions.
+#
+# ## How a norm brings the future back
+#
+# The norm works on one position: mean and variance are those of its own features. Here
+# are the three tokens of step 5, and the norm along the right axis and along time,
+# without gain, bias and eps:
+#
+#     x         over the features    over time       over time, before
+#                                                    the third token
+#     [1, 0]    [ 1, -1]             [ 0.71, -1.41]  [ 1, -1]
+#     [0, 1]    [-1,  1]             [-1.41,  0.71]  [-1,  1]
+#     [1, 1]    [ 0,  0]             [ 0.71,  0.71]
+#
+# The middle column is fixed by each row alone. In the third column, token 0 has become
+# 0.71 because of token 2: before that one arrived it was 1. The mask is in place, and
+# the future has come in next to it. Training with such a norm looks better than it is,
+# and generation, which has no future to read, falls apart. The same holds for one mean
+# of a whole text, and, from text to text, for a batch norm.
+#
+# ## By hand
+#
+# The same tokens, one head, and an attention whose scores are all equal and which hands
+# on what it reads (w_q = w_k = 0, w_v = w_o = 1). So each position gets the average of
+# the normalised positions up to its own:
+#
+#     x         ln_1(x)      attention    x + attention
+#     [1, 0]    [ 1, -1]     [1, -1]      [2, -1]
+#     [0, 1]    [-1,  1]     [0,  0]      [0,  1]
+#     [1, 1]    [ 0,  0]     [0,  0]      [1,  1]
+#
+# The feed-forward network has one hidden unit. It looks at feature 0 and writes ten
+# times what it finds to feature 1 (w_in = [[1], [0]], w_out = [[0, 10]], no biases):
+#
+#     x         ln_2(x)      hidden    gelu      x + feed_forward
+#     [2, -1]   [ 1, -1]      1         0.841    [2,  7.41]
+#     [0,  1]   [-1,  1]     -1        -0.159    [0, -0.59]
+#     [1,  1]   [ 0,  0]      0         0        [1,  1]
+#
+# Token 2 has equal features. Its variance is 0, and without eps its norm would be 0/0.
+#
+# **Common traps.** Adding to the normalised copy, not to the stream: h = ln_1(x) and
+# then h + attention(h). Letting both halves read the block's input: the second must
+# read what the first has added to. Continuing the second sum from the block's input.
+# Using ln_1 twice. Writing `x += ...`, which changes the array of whoever called.
+#
+# **Sources.** Radford et al. 2019, section 2.3 (the norm at the input of each half);
+# Xiong et al. 2020 (pre-norm and post-norm compared); He et al. 2016 (shortcuts);
+# Ba et al. 2016 (layer norm); Vaswani et al. 2017, sections 3.1 and 3.3.
+
+# %%
+import numpy as np
+
+from exercises.step01_projections import linear
+from exercises.step09_heads import multi_head_attention
+
+# %% [markdown]
+# ## Layer norm
+#
+# Three things are easy to get wrong without any error:
+#
+# - The axis. It is the last one, and mean and variance must keep it, so that they line
+#   up with their rows.
+# - The variance. It is the mean of the squares: their sum is divided by d_model. Some
+#   libraries divide by d_model - 1 unless they are told otherwise.
+# - eps. It is added to the variance, under the root. After the root it is another
+#   function: the two differ by some millionths where the variance is about 1, and by a
+#   lot where it is about eps.
+#
+# Take the mean off before you square. The mean of the squares minus the square of the
+# mean is the same on paper. But for features around a million both are around 10¹²,
+# where a float64 has four decimals left, and the difference can even come out negative.
+#
+# Gain and bias are learned, one number of each for every feature. They come last.
+
+
+# %%
+def layer_norm(x, gain, bias, eps=1e-5):
+    """Each position's features with mean 0 and variance 1, then scaled and moved.
+
+    x (..., T, d_model), gain (d_model,), bias (d_model,) -> (..., T, d_model)
+
+        y = (x - mean) / √(variance + eps) · gain + bias
+
+    Mean and variance are those of one position's features, the last axis; the variance
+    divides by d_model. The result stays right where features are as large as a million.
+
+    Source: Ba et al. 2016.
+
+    >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> layer_norm(x, np.ones(2), np.zeros(2)).round(3).tolist()
+    [[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]]
+    >>> layer_norm(x, np.array([3.0, 3.0]), np.array([0.0, 1.0]), eps=0.3125).tolist()
+    [[2.0, -1.0], [-2.0, 3.0], [0.0, 1.0]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## GELU
+#
+# Two linear maps in a row are one linear map. Something that is not linear has to stand
+# between them. GELU multiplies x by the share of a standard normal distribution that
+# lies below x: almost 1 for large x, which pass, almost 0 for very negative ones, which
+# are stopped, and in between a smooth transition that dips a little below 0.
+#
+#     x        -3        -1       0     1       3
+#     gelu     -0.004    -0.159   0     0.841   2.996
+#     relu      0         0       0     1       3
+#
+# There are two forms: the exact one, with the error function, and the tanh form, which
+# GPT-2 uses. They are less than 0.0005 apart, and still two functions: a model that was
+# trained with one must be run with that one. Here it is the tanh form.
+#
+# Use np.tanh. Written out with exponentials, the tanh of a large number is ∞/∞. And let
+# NumPy compute √(2/π): the eight digits that one finds in many programs are enough for
+# float32, but not for float64.
+
+
+# %%
+def gelu(x):
+    """x times the normal distribution function of x, in the tanh form that GPT-2 uses.
+
+    x, an array of any shape -> the same shape
+
+        gelu(x) = x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))
+
+    The result stays finite and right for numbers of up to a million, of either sign.
+
+    Source: Hendrycks and Gimpel 2016, section 2.
+
+    >>> gelu(np.array([-3.0, -1.0, 0.0, 1.0, 3.0])).round(3).tolist()
+    [-0.004, -0.159, 0.0, 0.841, 2.996]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Feed-forward
+#
+# A map to d_ff features, usually four times as many as d_model; gelu; a map back. Every
+# position goes through the same weights, and none of them sees another. Each hidden
+# unit asks one question of a position (a column of w_in), and its answer decides how
+# much of one vector (a row of w_out) is added to the stream.
+#
+# The sum is not part of this function: it belongs to the block. Nothing comes after the
+# second map, because whatever is added to the stream must be free to be negative.
+
+
+# %%
+def feed_forward(x, params):
+    """Two linear maps with gelu between them, at every position alike.
+
+    x (..., T, d_model) -> (..., T, d_model)
+    params: w_in (d_model, d_ff), b_in (d_ff,), w_out (d_ff, d_model), b_out (d_model,)
+
+        y = gelu(x w_in + b_in) w_out + b_out
+
+    The hidden values may be as large as `gelu` allows.
+
+    Source: Vaswani et al. 2017, section 3.3, there with relu; Radford et al. 2018.
+
+    >>> params = {
+    ...     "w_in": np.array([[1.0], [0.0]]), "b_in": np.zeros(1),
+    ...     "w_out": np.array([[0.0, 10.0]]), "b_out": np.array([0.5, 0.0]),
+    ... }
+    >>> feed_forward(np.array([[1.0, -1.0], [-1.0, 1.0]]), params).round(2).tolist()
+    [[0.5, 8.41], [0.5, -1.59]]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The block
+#
+# Two lines, and each has three places: what is added to, what is read, and with whose
+# gain and bias it was normalised. The mask goes to the attention as it is. The block
+# does not make one of its own, for it does not know what is padding. A position that
+# may attend to nothing gets from the attention what step 9 returns for it.
+
+
+# %%
+def decoder_block(x, params, n_heads, mask):
+    """One layer of the decoder, pre-norm: each half is added to what it read.
+
+    x (..., T, d_model) -> (..., T, d_model)
+    params: ln_1 and ln_2 (each a dict of gain and bias), attention (a dict as in step 9)
+    and feed_forward (a dict as for that function)
+    mask: bool, True = may attend, broadcastable to (..., T, T); it holds for every head
+
+        x = x + attention(ln_1(x))
+        x = x + feed_forward(ln_2(x))
+
+    Both norms use the eps that `layer_norm` has by itself. The x that was passed in is not
+    changed. It may hold numbers of up to a million, and so may the scores.
+
+    Source: Radford et al. 2019, section 2.3; Xiong et al. 2020.
+
+    The example from the text above:
+
+    >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> norm = {"gain": np.ones(2), "bias": np.zeros(2)}
+    >>> attention = {name: np.zeros((2, 2)) for name in ("w_q", "w_k")}
+    >>> attention |= {name: np.eye(2) for name in ("w_v", "w_o")}
+    >>> attention |= {name: np.zeros(2) for name in ("b_q", "b_k", "b_v", "b_o")}
+    >>> network = {
+    ...     "w_in": np.array([[1.0], [0.0]]), "b_in": np.zeros(1),
+    ...     "w_out": np.array([[0.0, 10.0]]), "b_out": np.zeros(2),
+    ... }
+    >>> params = {"ln_1": norm, "ln_2": norm, "attention": attention, "feed_forward": network}
+    >>> y = decoder_block(x, params, 1, np.tri(3, dtype=bool))
+    >>> bool(np.allclose(y, [[2, 7.41], [0, -0.59], [1, 1]], atol=0.01))
+    True
+
+    Its first two rows need only the first two tokens:
+
+    >>> bool(np.allclose(decoder_block(x[:2], params, 1, np.tri(2, dtype=bool)), y[:2]))
+    True
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## What you have now, and what comes next
+#
+# You have the part that decoders are made of. Its input and its output have the same
+# shape, so the output of one block can be the input of the next. Step 12 stacks them,
+# hands the same mask to each, and puts an embedding in front and logits at the end.
