@@ -27,6 +27,7 @@ LEFT_OUT = frozenset(
     {"mistakes", "classroom", "exports", "autograder", "bundle", "gpt2", "cli_gpt2"}
     | {"reference", "recording", "proof", "figures", "naming"}
     | {"cli_authors", "cli_grade", "cli_reports", "cli_release", "overview"}
+    | {"selfstudy/lessons"}
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini"})
 
@@ -77,7 +78,8 @@ def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     for path in sorted(PACKAGE.rglob("*")):
         inside = path.relative_to(PACKAGE)
-        left_out = inside.parts[0].split(".")[0] in LEFT_OUT
+        names = {inside.parts[0].split(".")[0], inside.with_suffix("").as_posix()}
+        left_out = bool(names & LEFT_OUT)
         if path.suffix in KEPT and not left_out and _wanted(path.stem, steps):
             yield f"grader/{inside.as_posix()}", path.read_bytes()
     yield "grader/registry.toml", _registry(steps).encode()

@@ -136,8 +136,8 @@ def prompt(draw, batch, t, n_new, spare=2, **sizes):
     """
     params = decoder(draw, t_max=t + n_new + spare, **sizes)
     params["position"] *= 2
-    for block in params["blocks"]:
-        block["attention"]["w_o"] *= 4
+    for each in params["blocks"]:
+        each["attention"]["w_o"] *= 4
     tokens = draw.tokens(sizes["vocabulary"], *batch, t)
     return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
 
