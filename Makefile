@@ -23,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
 .PHONY: check watch list hint reset lab exam gpt2 grade release proof causes build test lint bench
-.PHONY: setup clean
+.PHONY: leakmap costs setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -43,6 +43,12 @@ reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 
 lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 	@$(RUN) lab $(ARGS)
+
+leakmap: $(VENV)/.light   ## what one layer without a mask lets through
+	@$(RUN) leakmap $(if $(SUBMISSION),--submission $(SUBMISSION))
+
+costs: $(VENV)/.light   ## what the next token costs, with a cache and without
+	@$(RUN) costs $(if $(SUBMISSION),--submission $(SUBMISSION))
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
