@@ -11,14 +11,14 @@ OUT ?= graded
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench sandboxes where_time_goes coordinator classes
+BENCH ?= bench sandboxes where_time_goes coordinator classes autograding
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset exam grade proof causes build test lint bench setup clean
+.PHONY: check watch list hint reset exam grade nbgrader proof causes build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -43,13 +43,16 @@ grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folde
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" --out "$(OUT)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
 
+nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader
+	@echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores"
+
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)
 
 causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes minutes
 	@$(RUN) proof $(STEP) --causes
 
-build: $(VENV)/.exam   ## stubs and stored values from the solutions
+build: $(VENV)/.nbgrader   ## stubs, notebooks and stored values from the solutions
 	@$(RUN) build
 
 test: $(VENV)/.test   ## the tests of the kit
@@ -89,11 +92,15 @@ $(VENV)/.grade: $(VENV)/.exam pyproject.toml
 	@$(PIP) --editable '.[grade]'
 	@touch $@
 
+$(VENV)/.nbgrader: $(VENV)/.grade pyproject.toml
+	@$(PIP) --editable '.[nbgrader]'
+	@touch $@
+
 $(VENV)/.cluster: $(VENV)/.grade
 	@$(PIP) --editable '.[cluster]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.cluster
+$(VENV)/.test: $(VENV)/.cluster $(VENV)/.nbgrader
 	@$(PIP) --editable '.[test]'
 	@touch $@
 

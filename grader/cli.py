@@ -354,18 +354,27 @@ def reset(step: str) -> None:
 
 @cli.command()
 def build() -> None:
-    """Generates the stubs and the visible checks' stored results from the solutions."""
+    """Generates stubs, nbgrader's notebooks and the visible checks' results from the solutions."""
     from grader import building
 
     need_torch()
     try:
-        written = building.build(registry_module.load())
+        written = building.build(registry_module.load()) + _notebooks(registry_module.load())
     except (building.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:
         click.echo(f"wrote {path.relative_to(ROOT)}")
     if not written:
         click.echo("everything is up to date")
+
+
+def _notebooks(registry: Registry) -> list[Path]:
+    """Writes the notebooks that are out of date."""
+    try:
+        from grader.assignments import build_assignments
+    except ImportError as error:
+        raise Problem(f"building notebooks needs {error.name}: run `make build`") from None
+    return build_assignments(registry)
 
 
 @cli.command()

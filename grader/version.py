@@ -14,7 +14,7 @@ SHOWS = frozenset(
     {"cli", "cli_grade", "cli_reports", "problem", "terminal", "page", "grids", "plain", "exports"}
     | {"files", "screen", "sheet", "matrices", "textmap"}
     | {"watch", "hints", "building", "recording", "proof", "figures", "naming"}
-    | {"classroom", "version", "__main__", "__init__"}
+    | {"assignments", "course", "classroom", "version", "__main__", "__init__"}
 )
 LIBRARIES = ("numpy", "torch")
 

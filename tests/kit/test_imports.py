@@ -13,11 +13,13 @@ LAYERS = [
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"properties", "crashes"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
+    | {"assignments"}
     | {"terminal", "page", "grids", "exports"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"},
     {"classroom"},
     {"problem"},
+    {"course"},
     {"cli_grade", "cli_reports"},
     {"cli"},
     {"__main__"},
@@ -47,7 +49,16 @@ def own(path: Path) -> set[str]:
 MODULES = sorted(path for path in (ROOT / "grader").glob("*.py") if path.stem != "__init__")
 PACKAGES = sorted(
     path
-    for name in ("classroom", "exports", "intake", "laws", "maps", "properties", "sandbox")
+    for name in (
+        "classroom",
+        "course",
+        "exports",
+        "intake",
+        "laws",
+        "maps",
+        "properties",
+        "sandbox",
+    )
     for path in (ROOT / "grader" / name).glob("*.py")
 )
 SANDBOX = sorted((ROOT / "grader" / "sandbox").glob("*.py"))
