@@ -103,6 +103,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.course = self.parent.coursedir
+        self.names: Mapping[str, str] = {}
         self.submission = Submission("", {})
         self.exam = judge.Exam("hidden", 0, "", (), "")
         if not any(isinstance(one, _OneSentence) for one in self.log.filters):
@@ -134,12 +135,12 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return self.exam
 
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
-        """The notebook in that file; written anew if it is a submitted one."""
+        """The notebook in that file; written anew unless that has been done."""
         names = resources["nbgrader"]
-        handed_in = self.course.format_path(
-            self.course.submitted_directory, names["student"], names["assignment"]
+        done = self.course.format_path(
+            self.course.autograded_directory, names["student"], names["assignment"]
         )
-        if Path(filename).parent != Path(handed_in):
+        if Path(filename).parent == Path(done) and self.names == names:
             read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
             return read
         try:
@@ -159,6 +160,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             place = Some(folder, {path.name: path.name})
             cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
             self.submission = submission(names["student"], place, load())
+        self.names = dict(names)
         return rebuilt(cells, known, self._lessons(names), self._warn)
 
     def _warn(self, text: str) -> None:
@@ -182,6 +184,8 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Writes what the judge finds below the test cells. Nothing is run here."""
         handed_in = self.parent.submission
+        if self.parent.names != resources["nbgrader"]:
+            raise NotGradable("nbgrader asks for another submission than it has read.")
         report = self._report(handed_in)
         warnings = handed_in.warnings
         for cell in nb.cells:

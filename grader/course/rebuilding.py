@@ -16,8 +16,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from grader.assignments import METADATA
 from grader.intake.ipynb import RawCell
 
-_ACTIVE = re.compile(r"\b(javascript|vbscript|data)\s*:", re.IGNORECASE)
-
 
 @dataclass(frozen=True)
 class Known:
@@ -31,9 +29,12 @@ class Known:
 
 
 def tame(text: str) -> str:
-    """Text of a student's that is shown as Markdown to whoever grades: no element, no script."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;")
-    return _ACTIVE.sub(lambda match: f"{match[1]}&#58;", text)
+    """Text of a student's, to be shown as Markdown to whoever grades: as it was typed.
+
+    Elements, links and formulas could run scripts in the page of an instructor.
+    """
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=2))
+    return f"{fence}\n{text}\n{fence}"
 
 
 def _cell(code: bool, text: str, id: str, known: Known | None) -> Any:
@@ -51,6 +52,20 @@ def _kept(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
     if not code and text not in lessons:
         text = tame(text)
     return _cell(code, text, f"cell-{raw.number}", known)
+
+
+def _restored(mine: Known) -> Any:
+    return _cell(mine.code, mine.text, mine.grade_id[:64], mine)
+
+
+def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[str]) -> None:
+    """Puts what is missing below the cell that it was released below, if that is there."""
+    above = ""
+    for grade_id, mine in known.items():
+        if grade_id in missing:
+            ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in made]
+            made.insert(ids.index(above) + 1 if above in ids else len(made), _restored(mine))
+        above = grade_id
 
 
 def rebuilt(
@@ -71,12 +86,14 @@ def rebuilt(
             mine = None
         if mine is None or not mine.locked:
             made.append(_kept(raw, mine, lessons))
-        else:
-            if (raw.text, raw.code) != (mine.text, mine.code):
-                warn(f"cell {raw.number}, {mine.grade_id}, was changed; it is as released again")
-            made.append(_cell(mine.code, mine.text, mine.grade_id[:64], mine))
-    for mine in known.values():
-        if mine.locked and mine.grade_id not in last:
-            warn(f"{mine.grade_id} was missing; it is there again")
-            made.append(_cell(mine.code, mine.text, mine.grade_id[:64], mine))
+            continue
+        if (raw.text, raw.code) != (mine.text, mine.code):
+            warn(f"cell {raw.number}, {mine.grade_id}, was changed; it is as released again")
+        made.append(_restored(mine))
+    missing = [
+        mine.grade_id for mine in known.values() if mine.locked and mine.grade_id not in last
+    ]
+    for grade_id in missing:
+        warn(f"{grade_id} was missing; it is there again")
+    _put_back(made, known, missing)
     return new_notebook(cells=made, metadata=METADATA)

@@ -7,13 +7,13 @@ holds what a student may be told, and no number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nbformat.v4 import new_output
 
 from grader.exports.told import told
-from grader.page import SIGNS, failing, template
+from grader.page import failing, shared_message, template
 from grader.records import CheckVerdict, Report, StepVerdict
 
 PREFIX = "check_"
@@ -44,17 +44,23 @@ def found_in(report: Report, function: str) -> Found | None:
     return None
 
 
-def _said(check: CheckVerdict) -> str:
-    return told(check) if failing(check) else ""
+def _causes(checks: Sequence[CheckVerdict]) -> list[str]:
+    """What is told of causes, each once."""
+    named = [replace(check, message="") for check in checks if failing(check)]
+    return [text for text in dict.fromkeys(map(told, named)) if text]
 
 
 def _html(found: Found, warnings: Sequence[str]) -> str:
-    texts = [_said(check) for check in found.checks]
-    several = len(texts) > 1 and len(set(texts)) == 1
-    rows = [(check, "" if several else text) for check, text in zip(found.checks, texts)]
-    shared = texts[0] if several else ""
-    data = {"found": found, "rows": rows, "shared": shared, "warnings": warnings}
-    return template("cell.html").render(data, SIGNS=SIGNS).strip()
+    shared = shared_message(list(found.checks))
+    data = {
+        "found": found,
+        "rows": [(check, check.message if failing(check) else "") for check in found.checks],
+        "shared": shared,
+        "about_all": "" if found.step.message == shared else found.step.message,
+        "causes": _causes(found.checks),
+        "warnings": warnings,
+    }
+    return template("cell.html").render(data).strip()
 
 
 def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:

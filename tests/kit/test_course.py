@@ -1,0 +1,223 @@
+"""A course on nbgrader, the whole cycle: everyone's points, and what is in the pages."""
+
+import json
+import re
+
+import pytest
+
+from grader import registry
+from grader.submission import Submission
+from grader.variants import FAIR, MISTAKES, read
+
+from .conftest import ROOT
+from .courses import Course, cell_of, filled_in, in_one_cell, joined, needed, solution, words
+from .test_hostile import first_digits, secrets_noted
+
+pytestmark = needed
+SEED = 0x5EED_0F_A_C0_0125E
+STEPS = ("step02_scores", "step03_mask", "step07_kv_cache")
+REGISTRY = registry.load()
+
+
+def variants(step, folder, count):
+    """Some variants, spread over all of them."""
+    every = read(folder, REGISTRY.find(step))
+    return every[:: max(1, len(every) // count)][:count]
+
+
+def works(step):
+    """What each student has written for a step; None leaves the notebook as it was released."""
+    found = {"right": solution(step), "untouched": None}
+    for kind, folder, count in (("fair", FAIR, 3), ("mistake", MISTAKES, 6)):
+        for number, variant in enumerate(variants(step, folder, count)):
+            found[f"{kind}{number}"] = variant.source
+    return found
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = Course(tmp_path_factory.mktemp("nbgrader"), SEED)
+    course.said = {}
+    for step in STEPS:
+        for student, source in works(step).items():
+            notebook = course.released(step)
+            if source is not None:
+                write = filled_in if student == "right" else in_one_cell
+                notebook = write(notebook, source)
+            course.hand_in(student, step, notebook)
+        course.said[step] = course.must("autograde", step)
+        course.must("generate_feedback", step)
+    return course
+
+
+@pytest.fixture(scope="module")
+def scores(course):
+    return course.scores()
+
+
+def expected(grade, step, source):
+    """The report of the judge on the same source."""
+    return grade(Submission("x", {step: source}), "hidden", (REGISTRY.find(step),), seed=SEED)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_points_are_those_of_the_judge(course, scores, grade, step):
+    got, wanted = {}, {}
+    for student, source in works(step).items():
+        report = expected(grade, step, source or (ROOT / "exercises" / f"{step}.py").read_text())
+        got[student] = scores[step, student]
+        wanted[student] = report.score
+        cells = course.graded(student, step)
+        for function in REGISTRY.find(step).functions:
+            checks = [c for c in report.steps[0].checks if c.function == function.name]
+            if checks:
+                (output,) = cells[f"check_{function.name}"]["outputs"]
+                points = float(joined(output["data"]["text/plain"]))
+                got[student, function.name] = points
+                wanted[student, function.name] = sum(check.points for check in checks)
+    assert got == wanted
+    assert wanted["right"] == REGISTRY.find(step).max_points
+    assert wanted["untouched"] == 0
+
+
+def test_some_students_have_part_of_the_points(scores):
+    parts = [
+        points
+        for (step, student), points in scores.items()
+        if student.startswith("mistake") and 0 < points < REGISTRY.find(step).max_points
+    ]
+    assert len(parts) >= 5
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_log_names_what_happened(course, step):
+    most = REGISTRY.find(step).max_points
+    assert f"right: {step} passed, {most:g} of {most:g} points" in course.said[step]
+    assert f"untouched: {step} not_attempted, 0 of {most:g} points" in course.said[step]
+    assert "nopeek grades under bubblewrap" in course.said[step]
+
+
+def test_feedback_names_the_mistake(course):
+    text = words(course.feedback("mistake0", "step02_scores"))
+    report_line = "attention_scores"
+    assert report_line in text
+    assert "needs work, 0 of" in text
+    assert "Hint: " in text
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_feedback_tells_nothing_hidden(course, grade, step):
+    digits = set()
+    with secrets_noted(digits):
+        expected(grade, step, solution(step))
+    assert len(digits) > 20
+    lines = {
+        line.strip()
+        for body in re.findall(
+            r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution(step), re.DOTALL
+        )
+        for line in body.splitlines()
+        if len(line.strip()) > 12
+    }
+    for student, source in works(step).items():
+        text = words(course.feedback(student, step))
+        assert first_digits(text) & digits == set()
+        assert str(SEED) not in text
+        assert str(ROOT) not in text
+        assert [line for line in lines if line in text and line not in (source or "")] == []
+
+
+def test_nothing_but_the_page_is_in_the_feedback_folder(course):
+    found = {path.name for path in (course.folder / "feedback" / "right").rglob("*.*")}
+    assert found == {f"{step}.html" for step in STEPS}
+
+
+def test_student_who_hands_in_again_is_graded_again(course):
+    step = "step02_scores"
+    course.hand_in("again", step, course.released(step))
+    course.must("autograde", step, "--student", "again")
+    assert course.scores()[step, "again"] == 0
+    course.hand_in("again", step, filled_in(course.released(step), solution(step)))
+    course.must("autograde", step, "--student", "again", "--force")
+    assert course.scores()[step, "again"] == 7
+
+
+def test_no_execute_changes_nothing(course):
+    step = "step02_scores"
+    notebook = course.released(step)
+    cell_of(notebook, "check_attention_scores")["outputs"] = [
+        {"output_type": "execute_result", "data": {"text/plain": "7.0"}, "metadata": {}}
+        | {"execution_count": 1}
+    ]
+    course.hand_in("sly", step, notebook)
+    course.must("autograde", step, "--student", "sly", "--no-execute")
+    assert course.scores()[step, "sly"] == 0
+
+
+def test_instructors_points_are_kept_in_proportion(tmp_path):
+    step = "step03_mask"
+    course = Course(tmp_path, SEED, "process")
+    path = course.folder / "source" / step / f"{step}.ipynb"
+    notebook = json.loads(path.read_text())
+    cell_of(notebook, "check_causal_mask")["metadata"]["nbgrader"]["points"] = 100
+    path.write_text(json.dumps(notebook))
+    for student, source in (("right", solution(step)), ("wrong", works(step)["mistake0"])):
+        course.hand_in(student, step, in_one_cell(course.released(step), source))
+    course.must("autograde", step)
+    worth = {f.name: sum(c.points for c in f.checks) for f in REGISTRY.find(step).functions}
+    others = sum(worth.values()) - worth["causal_mask"]
+    assert course.scores()[step, "right"] == 100 + others
+    assert 0 <= course.scores()[step, "wrong"] < 100 + others
+
+
+def test_test_cell_of_another_kind_earns_nothing(tmp_path):
+    step = "step02_scores"
+    course = Course(tmp_path, SEED, "process")
+    path = course.folder / "source" / step / f"{step}.ipynb"
+    notebook = json.loads(path.read_text())
+    own = json.loads(json.dumps(cell_of(notebook, "check_attention_scores")))
+    own["metadata"]["nbgrader"].update(grade_id="my_own", points=3)
+    own.update(source="assert True", id="own")
+    notebook["cells"].append(own)
+    path.write_text(json.dumps(notebook))
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    said = course.must("autograde", step)
+    assert "my_own is no test cell of the kit: it earns nothing" in said
+    assert course.scores()[step, "right"] == 7
+
+
+def test_seed_is_drawn_once_and_kept(tmp_path):
+    step = "step02_scores"
+    course = Course(tmp_path, None, "process")
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    course.must("autograde", step)
+    kept = course.folder / ".nopeek-seed"
+    seed = kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    course.must("autograde", step, "--force")
+    assert kept.read_text() == seed
+    assert course.scores()[step, "right"] == 7
+
+
+@pytest.mark.parametrize(
+    ("isolation", "seed", "reason"),
+    [
+        ("bubblewrap", "x", "holds no number: remove it, and a seed is drawn anew"),
+        ("bubblewrap", None, "bubblewrap"),
+    ],
+    ids=["no seed", "no sandbox"],
+)
+def test_class_is_refused_as_a_whole(tmp_path, isolation, seed, reason):
+    step = "step02_scores"
+    course = Course(tmp_path, None, isolation)
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    if seed:
+        (course.folder / ".nopeek-seed").write_text(seed)
+    else:
+        course.variables["PATH"] = str(tmp_path)  # where no bwrap is
+    status, said = course.run("autograde", step)
+    assert status == 1
+    assert "nopeek grades nothing: " in said
+    assert reason in said
+    assert "Traceback" not in said
+    assert not (course.folder / "autograded").exists()
