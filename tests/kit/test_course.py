@@ -206,3 +206,34 @@ def test_class_is_refused_as_a_whole(tmp_path, isolation, seed, reason):
     assert reason in said
     assert "Traceback" not in said
     assert not (course.folder / "autograded").exists()
+
+
+def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
+    """Release, fetch, submit, collect, autograde, feedback: each with nbgrader's own command."""
+    step = "step02_scores"
+    course = Course(tmp_path, SEED, "process")
+    exchange, desk = tmp_path / "exchange", tmp_path / "desk"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    desk.mkdir()
+    (desk / "nbgrader_config.py").write_text(
+        f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"
+        "c.CourseDirectory.course_id = 'nopeek'\n"
+    )
+    course.must("generate_assignment", step)
+    course.must("release_assignment", step)
+    course.must("fetch_assignment", step, cwd=desk)
+    path = desk / step / f"{step}.ipynb"
+    notebook = json.loads(path.read_text())
+    assert "swapaxes" not in json.dumps(notebook)
+    path.write_text(json.dumps(filled_in(notebook, solution(step))))
+    course.must("submit", step, cwd=desk)
+    course.must("collect", step)
+    (student,) = [folder.name for folder in (course.folder / "submitted").iterdir()]
+    course.must("autograde", step)
+    course.must("generate_feedback", step)
+    course.must("release_feedback", step)
+    course.must("fetch_feedback", step, cwd=desk)
+    assert course.scores()[step, student] == 7
+    (page,) = (desk / step / "feedback").rglob("*.html")
+    assert "passed, 2 of 2" in page.read_text(encoding="utf-8")

@@ -154,7 +154,6 @@ IN_THE_FILE = {
     "points raised": changed(points=1000),
     "points taken away": changed(points=0),
     "points no number": changed(points="many"),
-    "metadata swapped": swapped,
     "bonus": bonus,
     "solution worth something": worth_something,
     "metadata stripped": stripped,
@@ -275,6 +274,9 @@ def course(tmp_path_factory):
         course.hand_in(name, STEP, change(copy.deepcopy(right)))
     for name, (text, _) in NOT_GRADABLE.items():
         course.hand_in(name, STEP, text)
+    swap = filled_in(released, WRONG)
+    swapped(swap)
+    course.hand_in("swapped", STEP, swap)
     link = course.hand_in("link", STEP, "")
     link.unlink()
     link.symlink_to(course.folder / "source" / STEP / f"{STEP}.ipynb")
@@ -318,6 +320,12 @@ def test_link_to_the_solutions_is_not_followed(course):
     assert "it is not a regular file" in said
 
 
+def test_answer_made_a_test_cell_is_no_answer(course):
+    assert course.points[STEP, "swapped"] == 0
+    (said,) = said_of(course, "swapped")
+    assert "it has no function of any step" in said
+
+
 @pytest.mark.parametrize("name", ["aaa-honest", "mmm-honest", "zzz-honest"])
 def test_honest_work_keeps_its_points(course, name):
     assert course.points[STEP, name] == WORTH
@@ -339,7 +347,7 @@ def test_what_cannot_be_graded_fails_with_one_sentence(course, name, reason):
 def test_failures_are_told_and_without_a_traceback(course):
     assert course.status == 1
     assert "Traceback" not in course.said
-    assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 1
+    assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 2
 
 
 def test_nothing_of_a_students_file_is_kept_but_text(course):
