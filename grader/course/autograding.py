@@ -103,6 +103,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.course = self.parent.coursedir
+        self.released: dict[tuple[str, str], tuple[dict[str, Known], set[str]]] = {}
         self.names: Mapping[str, str] = {}
         self.submission = Submission("", {})
         self.exam = judge.Exam("hidden", 0, "", (), "")
@@ -153,15 +154,23 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def _submitted(self, path: Path, names: Mapping[str, str]) -> Any:
         """What a student has handed in, without what they may not change."""
-        with Gradebook(names["db_url"]) as gradebook:
-            known = _known(gradebook, names["notebook"], names["assignment"])
+        known, lessons = self._released(names)
         self._exam_on(known)
         with Folder.open(path.parent) as folder:
             place = Some(folder, {path.name: path.name})
             cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
             self.submission = submission(names["student"], place, load())
         self.names = dict(names)
-        return rebuilt(cells, known, self._lessons(names), self._warn)
+        return rebuilt(cells, known, lessons, self._warn)
+
+    def _released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
+        """The cells of a notebook that nbgrader knows, and its lessons; looked up once."""
+        key = names["assignment"], names["notebook"]
+        if key not in self.released:
+            with Gradebook(names["db_url"]) as gradebook:
+                known = _known(gradebook, names["notebook"], names["assignment"])
+            self.released[key] = known, self._lessons(names)
+        return self.released[key]
 
     def _warn(self, text: str) -> None:
         self.log.warning("%s: %s", one_line(self.submission.id, 80), text)
