@@ -12,7 +12,7 @@ RELEASE ?= release
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench notebook sandboxes where_time_goes coordinator classes gpt2
+BENCH ?= bench notebook sandboxes where_time_goes coordinator classes autograding gpt2
 WEIGHTS ?=
 PROMPT ?=
 TOKENS ?=
@@ -22,8 +22,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset lab exam gpt2 grade release proof causes build test lint bench
-.PHONY: leakmap costs setup clean
+.PHONY: check watch list hint reset lab exam gpt2 leakmap costs grade nbgrader release proof causes
+.PHONY: build test lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -62,6 +62,9 @@ grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folde
 
 release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps
 	@$(RUN) release $(STEP) --out "$(RELEASE)"
+
+nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader
+	@echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores"
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)
@@ -123,11 +126,15 @@ $(VENV)/.grade: $(VENV)/.exam pyproject.toml
 	@$(PIP) --editable '.[grade]'
 	@touch $@
 
+$(VENV)/.nbgrader: $(VENV)/.grade pyproject.toml
+	@$(PIP) --editable '.[nbgrader]'
+	@touch $@
+
 $(VENV)/.cluster: $(VENV)/.grade
 	@$(PIP) --editable '.[cluster]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.cluster
+$(VENV)/.test: $(VENV)/.cluster $(VENV)/.nbgrader
 	@$(PIP) --editable '.[test]'
 	@touch $@
 

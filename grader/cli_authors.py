@@ -24,11 +24,13 @@ def build() -> None:
 
     need_torch()
     need("jupytext", "the notebooks are built with jupytext: run `make build`")
-    from grader.selfstudy import lessons
+    from grader.assignments import build_assignments
+    from grader.selfstudy.lessons import build_notebooks
 
     registry = registry_module.load()
     try:
-        written = building.build(registry) + lessons.build_notebooks(registry)
+        written = building.build(registry) + build_notebooks(registry)
+        written += build_assignments(registry)
     except (building.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

@@ -16,7 +16,7 @@ SHOWS = frozenset(
     | {"textmap", "watch", "hints", "building", "recording", "proof", "figures", "naming"}
     | {"cli_pictures", "stacks", "stackmap", "leaks", "loaded", "pictures"}
     | {"costs", "counting", "curves", "growth", "growthplot"}
-    | {"cli_lab", "look", "notebook", "selfstudy"}
+    | {"assignments", "course", "cli_lab", "look", "notebook", "selfstudy"}
     | {"bundle", "cli_gpt2", "gpt2", "classroom", "version", "__main__", "__init__"}
 )
 LIBRARIES = ("numpy", "torch")

@@ -27,7 +27,7 @@ LEFT_OUT = frozenset(
     {"mistakes", "classroom", "exports", "autograder", "bundle", "gpt2", "cli_gpt2"}
     | {"reference", "recording", "proof", "figures", "naming"}
     | {"cli_authors", "cli_grade", "cli_reports", "cli_release", "overview"}
-    | {"selfstudy/lessons"}
+    | {"selfstudy/lessons", "assignments"}
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini"})
 

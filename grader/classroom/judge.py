@@ -271,6 +271,12 @@ _stopped = threading.Event()
 _lock = threading.Lock()
 
 
+def start(exam: Exam) -> None:
+    """Has a judge ready for an exam; JudgeRefuses, with the reason, if none can judge here."""
+    with _judge_for(exam):
+        pass
+
+
 def graded(exam: Exam, submission: Submission) -> Outcome:
     """What a judge of this process makes of a submission; a judge that is lost is replaced, once.
 

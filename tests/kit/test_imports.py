@@ -15,7 +15,7 @@ LAYERS = [
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
     {"properties", "crashes", "stacks"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
-    | {"terminal", "page", "grids", "nests", "exports"}
+    | {"terminal", "page", "grids", "nests", "exports", "assignments"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
     | {"answers"},
@@ -23,7 +23,7 @@ LAYERS = [
     {"classroom", "gpt2"},
     {"problem"},
     {"hosting", "bundle"},
-    {"selfstudy"},
+    {"selfstudy", "course"},
     {"notebook", "look"},
     {"cli_authors", "cli_gpt2", "cli_grade", "cli_lab", "cli_pictures", "cli_release"}
     | {"cli_reports"},
@@ -58,6 +58,7 @@ PACKAGES = sorted(
     for name in (
         "bundle",
         "classroom",
+        "course",
         "exports",
         "gpt2",
         "intake",

@@ -1,0 +1,232 @@
+"""Autograding without running anything: an exporter and a preprocessor for nbgrader.
+
+`nbgrader autograde` reads each submitted notebook twice: to sanitize it, and to run and score what
+came of that. The exporter reads the submitted file in nbgrader's place, as `grade` does, and hands
+on a notebook that is written anew. The preprocessor stands where nbgrader would start a kernel: it
+has the sources judged and writes verdicts below the test cells, from which nbgrader takes its
+scores.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import NbGraderException
+from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import is_grade, is_solution
+from traitlets import Enum, Integer
+
+from grader.classroom import judge
+from grader.course import setting
+from grader.course.rebuilding import Known, rebuilt
+from grader.course.verdicts import PREFIX, found_in, no_verdict, output
+from grader.intake.folders import Folder, Some
+from grader.intake.handins import submission
+from grader.intake.ipynb import MAX_NOTEBOOK, raw_cells
+from grader.plain import one_line
+from grader.problem import Problem
+from grader.records import Report
+from grader.registry import KitError, load
+from grader.sandbox import SandboxError
+from grader.submission import Submission, SubmissionError, refusal
+
+REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
+
+
+class NotGradable(Exception):
+    """One submission cannot be graded; the text says why, and whose it is."""
+
+
+class _OneSentence(logging.Filter):
+    """Where nbgrader logs a traceback of ours: its last line, which says it all."""
+
+    MARK = f"{__name__}.NotGradable: "
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if self.MARK in text:
+            record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
+        return True
+
+
+def _known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Known]:
+    """The cells of a notebook that nbgrader knows, in order."""
+    found = gradebook.find_notebook(notebook, assignment)
+    solutions = {cell.name for cell in found.solution_cells}
+    worth = {cell.name: cell.max_score for cell in (*found.grade_cells, *found.task_cells)}
+    graded = {cell.name for cell in found.grade_cells}
+    known = {}
+    for cell in found.source_cells:
+        metadata = {
+            "schema_version": 3,
+            "grade_id": cell.name,
+            "grade": cell.name in graded,
+            "solution": cell.name in solutions,
+            "task": cell.name in worth and cell.name not in graded,
+            "locked": cell.locked,
+            "cell_type": cell.cell_type,
+            "checksum": cell.checksum,
+        }
+        if cell.name in worth:
+            metadata["points"] = worth[cell.name]
+        is_code = cell.cell_type == "code"
+        known[cell.name] = Known(cell.name, is_code, cell.locked, cell.source, metadata)
+    return known
+
+
+def _functions(known: Mapping[str, Known]) -> list[str]:
+    """What the test cells test."""
+    names = [name for name, cell in known.items() if cell.nbgrader["grade"] and cell.locked]
+    return [name.removeprefix(PREFIX) for name in names]
+
+
+class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
+    """Reads submitted notebooks for nbgrader. Everything else it reads as nbgrader would."""
+
+    isolation = Enum(
+        ("auto", "bubblewrap", "process+", "process"),
+        default_value="auto",
+        help="What submissions run in; auto is bubblewrap, and nothing where that does not hold.",
+    ).tag(config=True)
+    seed = Integer(
+        None,
+        allow_none=True,
+        help="Of the hidden checks' inputs. Drawn once for the course, and kept, if not given.",
+    ).tag(config=True)
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.course = self.parent.coursedir
+        self.released: dict[tuple[str, str], tuple[dict[str, Known], set[str]]] = {}
+        self.names: Mapping[str, str] = {}
+        self.submission = Submission("", {})
+        self.exam = judge.Exam("hidden", 0, "", (), "")
+        if not any(isinstance(one, _OneSentence) for one in self.log.filters):
+            self.log.addFilter(_OneSentence())
+        try:
+            self._get_ready()
+        except REFUSALS as error:
+            self.log.error("nopeek grades nothing: %s", error)
+            raise NbGraderException(str(error)) from None
+
+    def _get_ready(self) -> None:
+        """Probes the isolation and starts a judge, so that a class is refused as a whole."""
+        if self.seed is None:
+            self.seed = setting.seed_of(Path(self.course.root))
+        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
+            try:
+                notebooks = gradebook.find_assignment(self.course.assignment_id).notebooks
+                names = [notebook.name for notebook in notebooks]
+            except MissingEntry:
+                names = []  # nbgrader itself will say so
+            for name in names:
+                known = _known(gradebook, name, self.course.assignment_id)
+                judge.start(self._exam_on(known))
+        self.log.info("nopeek grades under %s", self.exam.isolation)
+
+    def _exam_on(self, known: Mapping[str, Known]) -> judge.Exam:
+        steps = setting.steps_with(_functions(known), load())
+        self.exam = setting.exam(self.isolation, self.seed, steps)
+        return self.exam
+
+    def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
+        """The notebook in that file; written anew unless that has been done."""
+        names = resources["nbgrader"]
+        done = self.course.format_path(
+            self.course.autograded_directory, names["student"], names["assignment"]
+        )
+        if Path(filename).parent == Path(done) and self.names == names:
+            read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
+            return read
+        try:
+            notebook = self._submitted(Path(filename), names)
+        except SubmissionError as error:
+            reason = refusal(Path(filename).name, error) if ".ipynb" not in str(error) else error
+            raise NotGradable(f"{one_line(names['student'], 80)}: {reason}") from None
+        made: tuple[Any, Any] = self.from_notebook_node(notebook, resources=resources, **more)
+        return made
+
+    def _submitted(self, path: Path, names: Mapping[str, str]) -> Any:
+        """What a student has handed in, without what they may not change."""
+        known, lessons = self._released(names)
+        self._exam_on(known)
+        with Folder.open(path.parent) as folder:
+            place = Some(folder, {path.name: path.name})
+            cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
+            self.submission = submission(names["student"], place, load())
+        self.names = dict(names)
+        return rebuilt(cells, known, lessons, self._warn)
+
+    def _released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
+        """The cells of a notebook that nbgrader knows, and its lessons; looked up once."""
+        key = names["assignment"], names["notebook"]
+        if key not in self.released:
+            with Gradebook(names["db_url"]) as gradebook:
+                known = _known(gradebook, names["notebook"], names["assignment"])
+            self.released[key] = known, self._lessons(names)
+        return self.released[key]
+
+    def _warn(self, text: str) -> None:
+        self.log.warning("%s: %s", one_line(self.submission.id, 80), text)
+
+    def _lessons(self, names: Mapping[str, str]) -> set[str]:
+        """The texts of the course's own notebook, as far as it is there."""
+        folder = self.course.format_path(self.course.source_directory, ".", names["assignment"])
+        path = Path(folder) / f"{names['notebook']}.ipynb"
+        if not path.is_file():
+            return set()
+        return {cell.source for cell in nbformat.read(path, as_version=4).cells}
+
+
+_closing = setting.Closing()
+
+
+class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
+    """Takes the place of `nbgrader.preprocessors.Execute`."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Writes what the judge finds below the test cells. Nothing is run here."""
+        handed_in = self.parent.submission
+        if self.parent.names != resources["nbgrader"]:
+            raise NotGradable("nbgrader asks for another submission than it has read.")
+        report = self._report(handed_in)
+        warnings = handed_in.warnings
+        for cell in nb.cells:
+            if is_grade(cell) and not is_solution(cell):
+                cell.outputs = [self._output(report, cell.metadata.nbgrader, warnings)]
+                warnings = ()  # once is enough
+        self._tell(report, handed_in)
+        return nb, resources
+
+    def _report(self, handed_in: Submission) -> Report:
+        """What the judge makes of it; NotGradable with the reason if that is nothing."""
+        try:
+            outcome = judge.graded(self.parent.exam, handed_in)
+        except judge.JudgeRefuses as error:
+            raise NotGradable(f"{one_line(handed_in.id, 80)}: {error}.") from None
+        _closing.later()
+        if outcome.report is None:
+            raise NotGradable(f"{one_line(handed_in.id, 80)}: {outcome.reason}")
+        return outcome.report
+
+    def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
+        name = cell["grade_id"]
+        found = found_in(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+        if found is None:
+            self.log.warning("%s is no test cell of the kit: it earns nothing", name)
+            return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
+        return output(found, float(cell["points"]), warnings)
+
+    def _tell(self, report: Report, handed_in: Submission) -> None:
+        who = one_line(handed_in.id, 80)
+        for warning in handed_in.warnings:
+            self.log.warning("%s: %s", who, warning)
+        for step in report.steps:
+            points = f"{step.points:g} of {step.max_points:g} points"
+            self.log.info("%s: %s %s, %s", who, step.step, step.status.value, points)

@@ -1,0 +1,77 @@
+"""What the judge found about one function, as the output of its test cell.
+
+nbgrader reads the score from it as plain text; people read the rest as HTML. Of hidden checks it
+holds what a student may be told, and no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nbformat.v4 import new_output
+
+from grader.exports.told import told
+from grader.page import failing, shared_message, template
+from grader.records import CheckVerdict, Report, StepVerdict
+
+PREFIX = "check_"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The verdicts on one function, and the step that it belongs to."""
+
+    function: str
+    step: StepVerdict
+    checks: tuple[CheckVerdict, ...]
+
+    def points(self, most: float) -> float:
+        """What it earns, where nbgrader has it worth so many points; never less or more."""
+        worth = sum(check.max_points for check in self.checks)
+        earned = sum(check.points for check in self.checks)
+        share = earned if most == worth else earned * most / worth
+        return float(min(max(share, 0.0), most))
+
+
+def found_in(report: Report, function: str) -> Found | None:
+    """The verdicts on a function; None if the report has none."""
+    for step in report.steps:
+        checks = tuple(check for check in step.checks if check.function == function)
+        if checks:
+            return Found(function, step, checks)
+    return None
+
+
+def _causes(checks: Sequence[CheckVerdict]) -> list[str]:
+    """What is told of causes, each once."""
+    named = [replace(check, message="") for check in checks if failing(check)]
+    return [text for text in dict.fromkeys(map(told, named)) if text]
+
+
+def _html(found: Found, warnings: Sequence[str]) -> str:
+    shared = shared_message(list(found.checks))
+    data = {
+        "found": found,
+        "rows": [(check, check.message if failing(check) else "") for check in found.checks],
+        "shared": shared,
+        "about_all": "" if found.step.message == shared else found.step.message,
+        "causes": _causes(found.checks),
+        "warnings": warnings,
+    }
+    return template("cell.html").render(data).strip()
+
+
+def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
+    """The result of a test cell that is worth so many points.
+
+    warnings: what had to be passed over to read the notebook.
+    """
+    data = {"text/plain": repr(found.points(most)), "text/html": _html(found, warnings)}
+    return new_output("execute_result", data=data, execution_count=None)
+
+
+def no_verdict(reason: str) -> Any:
+    """The result of a test cell that earns nothing, since there is no verdict."""
+    return new_output("error", ename="NoVerdict", evalue=reason, traceback=[f"NoVerdict: {reason}"])

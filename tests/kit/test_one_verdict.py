@@ -1,0 +1,106 @@
+"""One verdict everywhere: each way to be judged gives a submission the same points per step.
+
+A way takes the seed, a step, and notebooks by student; it returns the points by student. WAYS holds
+those of the hidden suite, SHOWN those of the visible one; another way is another entry.
+"""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from grader import registry
+from grader.variants import FAIR, MISTAKES, read
+
+from .conftest import ROOT
+from .courses import NBGRADER, Course, in_one_cell, needed, solution
+
+pytestmark = needed
+SEED = 20_417
+STEPS = ("step01_projections", "step06_loss")
+REGISTRY = registry.load()
+
+
+def notebooks(step):
+    """What students hand in, as notebooks: right and wrong work."""
+    source = json.loads((NBGRADER / "source" / step / f"{step}.ipynb").read_text(encoding="utf-8"))
+    stub = (ROOT / "exercises" / f"{step}.py").read_text(encoding="utf-8")
+    texts = {"right": solution(step), "stub": stub, "broken": "def ("}
+    wrong = read(MISTAKES, REGISTRY.find(step))
+    texts |= {f"wrong{number}": wrong[number * 9].source for number in range(4)}
+    texts["fair"] = read(FAIR, REGISTRY.find(step))[3].source
+    return {name: in_one_cell(source, text) for name, text in texts.items()}
+
+
+def kit(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *map(str, arguments)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def spread(folder, written):
+    """The notebooks as a class folder."""
+    folder.mkdir()
+    for name, notebook in written.items():
+        (folder / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    return folder
+
+
+def terminal(folder, step, written, suite="hidden"):
+    """What the overview in the terminal says, one submission at a time."""
+    seed = ["--seed", SEED] if suite == "hidden" else []
+    points = {}
+    for path in spread(folder / "alone", written).iterdir():
+        said = kit("check", step, "--submission", path, "--suite", suite, *seed).stdout
+        points[path.stem] = float(re.search(r"([\d.]+)/[\d.]+", said)[1])
+    return points
+
+
+def whole_class(folder, step, written, suite="hidden"):
+    """What `grade` writes into grades.csv."""
+    out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
+    options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
+    kit("grade", spread(folder / "class", written), *options)
+    with (out / "grades.csv").open(newline="") as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def nbgrader(folder, step, written):
+    """What nbgrader exports."""
+    course = Course(folder, SEED, "process")
+    course.must("generate_assignment", step)
+    for name, notebook in written.items():
+        course.hand_in(name, step, notebook)
+    course.must("autograde", step)
+    return {student: points for (_, student), points in course.scores().items()}
+
+
+WAYS = {"terminal": terminal, "class": whole_class, "nbgrader": nbgrader}
+SHOWN = {
+    "terminal": lambda *given: terminal(*given, "visible"),
+    "class": lambda *given: whole_class(*given, "visible"),
+}
+
+
+@pytest.mark.parametrize("ways", [WAYS, SHOWN], ids=["hidden", "visible"])
+@pytest.mark.parametrize("step", STEPS)
+def test_every_way_gives_the_same_points(tmp_path, step, ways):
+    written = notebooks(step)
+    found = {}
+    for name, way in ways.items():
+        (tmp_path / name).mkdir()
+        found[name] = way(tmp_path / name, step, written)
+    first = found["terminal"]
+    assert first.keys() == written.keys()
+    assert found == dict.fromkeys(ways, first)
+    assert first["right"] == first["fair"] == REGISTRY.find(step).max_points
+    assert first["stub"] == first["broken"] == 0
+    assert any(0 < points < first["right"] for points in first.values())
