@@ -28,6 +28,7 @@ LEFT_OUT = frozenset(
     | {"reference", "recording", "proof", "figures", "naming"}
     | {"cli_authors", "cli_grade", "cli_reports", "cli_release", "overview"}
     | {"selfstudy/lessons", "assignments"}
+    | {f"course/{name}" for name in ("autograding", "rebuilding", "setting", "verdicts")}
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini"})
 
