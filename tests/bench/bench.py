@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 import diagnosing
+import functions
 import numpy as np
 import saving
 
@@ -23,7 +24,7 @@ CALLS = 2000
 FINISHED = ["check", "--submission", "solutions"]
 IMPORTS = "import numpy, pytest, click"
 WHOLE = {
-    "make check, eight finished steps": ["make", "--silent", "check", "SUBMISSION=solutions"],
+    "make check, all steps finished": ["make", "--silent", "check", "SUBMISSION=solutions"],
     "python -m grader check, the same": [sys.executable, "-m", "grader", *FINISHED],
     "import torch": [sys.executable, "-c", "import torch"],
     "import of what the judge imports": [sys.executable, "-c", IMPORTS],
@@ -97,6 +98,7 @@ def calls() -> None:
 SUBJECTS = {
     "commands": commands,
     "calls": calls,
+    "functions": functions.main,
     "diagnosing": diagnosing.main,
     "saving": saving.main,
 }

@@ -1,0 +1,63 @@
+"""What the checks of one function cost, on right code: Part II beside Part I, in one run."""
+
+import statistics
+import time
+from collections import defaultdict
+
+from grader import registry, sandbox
+from grader.grading import Grader, with_grader
+from grader.registry import ROOT, Function, Step
+from grader.submission import read_folder
+
+ROUNDS = 7
+
+
+def _seconds(grader: Grader, step: Step, function: Function) -> float:
+    """Its visible checks on the solutions, once; the worker is there already."""
+    solutions = read_folder(ROOT / "solutions", grader.registry)
+    with grader.bench.on(grader._attempt(solutions, step, grader.right)):
+        grader.bench.run(function.checks[:1])
+        start = time.perf_counter()
+        verdicts = grader.bench.run(function.checks)
+        spent = time.perf_counter() - start
+    assert all(verdict.points == verdict.max_points for verdict in verdicts)
+    return spent
+
+
+def medians() -> dict[tuple[Step, str], float]:
+    """For every function that has checks; all functions in turn, round after round."""
+    registered = registry.load()
+
+    def work(grader: Grader) -> dict[tuple[Step, str], float]:
+        times = defaultdict(list)
+        for _ in range(ROUNDS):
+            for step in registered.steps:
+                for function in step.functions:
+                    if function.checks:
+                        times[step, function.name].append(_seconds(grader, step, function))
+        return {name: statistics.median(spent) for name, spent in times.items()}
+
+    with sandbox.host(sandbox.Process(), registered.limits) as host:
+        found: dict[tuple[Step, str], float] = with_grader(
+            registered, host, "visible", 0, registered.steps, work, thorough=False
+        )
+    return found
+
+
+def main() -> None:
+    """Prints them, and the two parts beside each other."""
+    found = medians()
+    print(f"the visible checks of one function, medians of {ROUNDS}              ms")
+    for (step, name), spent in found.items():
+        print(f"  {step.number:>2}  {name:<48} {spent * 1e3:8.1f}")
+    parts = {
+        number: [spent for (step, _), spent in found.items() if step.part == number]
+        for number in (1, 2)
+    }
+    for name, middle in (("median", statistics.median), ("mean", statistics.mean)):
+        one, two = (middle(parts[number]) * 1e3 for number in (1, 2))
+        print(f"{name} of Part I {one:.1f} ms, of Part II {two:.1f} ms: {two / one:.2f} times")
+
+
+if __name__ == "__main__":
+    main()
