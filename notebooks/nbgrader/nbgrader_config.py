@@ -26,6 +26,8 @@ c.Nopeek.isolation = "auto"
 # c.Nopeek.seed = 7
 
 c.Autograde.exporter_class = "grader.course.autograding.Nopeek"
+# What the exporter hands on is written anew already, so nothing is left to overwrite.
+c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
     "grader.course.autograding.Verdicts",
     "nbgrader.preprocessors.LimitOutput",

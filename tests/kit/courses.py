@@ -159,10 +159,11 @@ def filled_in(notebook, source):
 
 
 def in_one_cell(notebook, source):
-    """The notebook with a whole step in the cell of its first function."""
+    """The notebook with a whole step in the cell of its first function, and no other answer."""
     notebook = copy.deepcopy(notebook)
-    first = next(c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("solution"))
-    first["source"] = source
+    answers = [c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("solution")]
+    for number, cell in enumerate(answers):
+        cell["source"] = "" if number else source
     return notebook
 
 

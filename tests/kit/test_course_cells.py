@@ -12,7 +12,6 @@ from .courses import (
     cell_of,
     code,
     filled_in,
-    in_one_cell,
     joined,
     needed,
     solution,
@@ -134,8 +133,9 @@ def test_earlier_steps_are_the_notebooks_beside_it(desk):
 
 
 def test_each_test_cell_speaks_of_its_function_only(desk):
-    wrong = "def causal_mask(t_q, t_k=None):\n    return 0\n"
-    found = desk.executed(in_one_cell(source("step03_mask"), wrong), "step03_mask")
+    notebook = source("step03_mask")
+    cell_of(notebook, "causal_mask")["source"] = "def causal_mask(t_q, t_k=None):\n    return 0\n"
+    found = desk.executed(notebook, "step03_mask")
     assert "causal_mask: " in output(found, "check_causal_mask")["evalue"]
     assert output(found, "check_padding_mask")["output_type"] == "stream"
 

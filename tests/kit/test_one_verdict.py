@@ -28,7 +28,8 @@ def notebooks(step):
     """What students hand in, as notebooks: right and wrong work."""
     source = json.loads((NBGRADER / "source" / step / f"{step}.ipynb").read_text(encoding="utf-8"))
     stub = (ROOT / "exercises" / f"{step}.py").read_text(encoding="utf-8")
-    texts = {"right": solution(step), "stub": stub, "broken": "def ("}
+    broken = f"def {REGISTRY.find(step).functions[0].name}(x)\n    return x\n"  # no colon
+    texts = {"right": solution(step), "stub": stub, "broken": broken}
     wrong = read(MISTAKES, REGISTRY.find(step))
     texts |= {f"wrong{number}": wrong[number * 9].source for number in range(4)}
     texts["fair"] = read(FAIR, REGISTRY.find(step))[3].source
