@@ -560,6 +560,73 @@ def mask_in_every_other_block_decoder(tokens, params, n_heads, padding=None):
     return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
 
 
+# The same blocks without any mask at all, that of padding included.
+
+
+@mistake(
+    "mask_none",
+    "decoder_logits",
+    caught_by="decoder_no_future",
+    says="There is no mask at all, neither for later tokens nor for padding.",
+    hint="What may position 0 see?",
+)
+def mask_nothing_decoder(tokens, params, n_heads, padding=None):
+    return headed(stacked(embedded(tokens, params), params["blocks"], n_heads, None), params)
+
+
+@mistake(
+    "mask_only_one_layer",
+    "decoder_logits",
+    caught_by="decoder_no_future",
+    says="Only the first block gets a mask; each block above it lets later tokens in.",
+    hint="With three blocks, which mask does each of them get?",
+)
+def mask_nothing_above_first_decoder(tokens, params, n_heads, padding=None):
+    x, mask = embedded(tokens, params), combined(tokens, padding)
+    masks = [mask, *[None] * (len(params["blocks"]) - 1)]
+    return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
+
+
+@mistake(
+    "mask_only_one_layer",
+    "decoder_logits",
+    caught_by="decoder_no_future",
+    says="Only the last block gets a mask; what it reads has already seen later tokens.",
+    hint="What has a token read by the time it reaches the last block?",
+)
+def mask_nothing_below_last_decoder(tokens, params, n_heads, padding=None):
+    x, mask = embedded(tokens, params), combined(tokens, padding)
+    masks = [*[None] * (len(params["blocks"]) - 1), mask]
+    return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
+
+
+@mistake(
+    "mask_not_in_last_block",
+    "decoder_logits",
+    caught_by="decoder_no_future",
+    says="All blocks get the mask but the last one, which gets none, if there are several.",
+    hint="With three blocks, which mask does each of them get?",
+)
+def mask_nothing_in_last_decoder(tokens, params, n_heads, padding=None):
+    x, mask = embedded(tokens, params), combined(tokens, padding)
+    masks = [mask, *[mask] * (len(params["blocks"]) - 2), None][: len(params["blocks"])]
+    return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
+
+
+@mistake(
+    "mask_not_in_first_block",
+    "decoder_logits",
+    caught_by="decoder_no_future",
+    says="All blocks get the mask but the first one, which gets none, if there are several.",
+    hint="What has a token read by the time it reaches the second block?",
+)
+def mask_nothing_in_first_decoder(tokens, params, n_heads, padding=None):
+    x, mask = embedded(tokens, params), combined(tokens, padding)
+    count = len(params["blocks"])
+    masks = [mask] if count == 1 else [None, *[mask] * (count - 1)]
+    return headed(stacked_under(x, params["blocks"], n_heads, masks), params)
+
+
 @mistake(
     "mask_fixed_size",
     "decoder_logits",
