@@ -213,7 +213,7 @@ def ln_ddof1_of_numpy(x, gain, bias, eps=1e-5):
     "layer_norm",
     caught_by="norm_agree",
     says="The spread is NumPy's std with ddof=1, and eps is added to it after the root.",
-    hint="By which number does the docstring divide the sum of squares, and what stands under the root?",
+    hint="By which number does the docstring divide the squares, and what stands under the root?",
 )
 def ln_ddof1_std(x, gain, bias, eps=1e-5):
     centred = x - x.mean(axis=-1, keepdims=True)

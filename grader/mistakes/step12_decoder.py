@@ -1066,7 +1066,7 @@ def dec_shifted_by_global_max(tokens, params, n_heads, padding=None):
     "np_token_arithmetic",
     "decoder_logits",
     caught_by="decoder_integers",
-    says="An index is computed from the tokens in their own integer type, in which it may wrap around.",
+    says="An index is computed from the tokens in their own integer type, and may wrap around.",
     hint="What is 89 times 4 in np.uint8?",
 )
 def np_token_arithmetic_decoder(tokens, params, n_heads, padding=None):
