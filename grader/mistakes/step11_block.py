@@ -199,7 +199,7 @@ def ln_ddof1(x, gain, bias, eps=1e-5):
     "ln_ddof1",
     "layer_norm",
     caught_by="norm_agree",
-    says="The variance is NumPy's with ddof=1: divided by one less than the number of features.",
+    says="The variance is divided by one less than the number of features, as with NumPy's ddof=1.",
     hint="By which number does the docstring divide the sum of squares?",
 )
 def ln_ddof1_of_numpy(x, gain, bias, eps=1e-5):

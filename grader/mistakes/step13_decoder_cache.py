@@ -1586,6 +1586,20 @@ def kv_limit_left_to_slices_decoder(tokens_new, cache, params, n_heads):
 
 
 @mistake(
+    "pos_not_checked",
+    "decoder_step",
+    caught_by="step_errors",
+    also={"new_decoder_cache": "Memory"},
+    says="The length is not checked, and a single position left is stretched over a whole chunk.",
+    hint="What does NumPy do with 1 row plus 3 rows, and what with 2 rows plus 3?",
+)
+def pos_not_checked_cached(tokens_new, cache, params, n_heads):
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    return head(through(x, cache, params, n_heads), params), cache
+
+
+@mistake(
     "gen_position_overflow",
     "decoder_step",
     caught_by="step_errors",
@@ -1915,7 +1929,6 @@ def gen_always_greedy_writing(prompt, n_new, params, n_heads, temperature=0.0, t
 )
 def gen_topk_ignored_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
-    refuse_bad_settings(temperature, top_k)
     return continued(prompt, n_new, chooser(temperature, None, u), params, n_heads)
 
 
@@ -2212,6 +2225,20 @@ def gen_u_always_required_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     refuse_bad_lengths(prompt, n_new, params, 1.0, u)
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
+
+
+@mistake(
+    "gen_u_always_required",
+    "decoder_generate",
+    caught_by="writing_agree",
+    says="u is demanded at temperature zero too, if any token is asked for.",
+    hint="At which temperatures does a random number make a difference?",
+)
+def gen_u_required_for_tokens_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, float(n_new), u)
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
 
 

@@ -1,9 +1,13 @@
 """Every known mistake is rejected by the check that names it; every fair variant is accepted."""
 
+import ast
+import builtins
+
 import pytest
 
 from grader.messages import unusable
 from grader.proof import prove
+from grader.registry import ROOT
 from grader.variants import FAIR, MISTAKES, read
 
 from .conftest import SEED, STEPS
@@ -26,6 +30,30 @@ def test_hidden_checks_reject_mistakes_and_accept_fair_variants(steps, host, ste
         if check.message == unusable(check.function)
     ]
     assert stumbled == []
+
+
+def names(tree):
+    """The names that a module's code reads, and those that it gives to something."""
+    read_ones, given = set(), set(dir(builtins))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                read_ones.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.alias(asname=str(name)):
+                given.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(name=name):
+                given.add(name)
+    return read_ones, given
+
+
+@pytest.mark.parametrize("folder", [MISTAKES, FAIR], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_variants_use_no_name_that_nobody_defines(step, folder):
+    """A NameError is rejected by every check, so nothing else would tell."""
+    solution, variants = ROOT / "solutions" / step.filename, folder / step.filename
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (solution, variants))
+    read_ones, given = names(ast.parse(text))
+    assert read_ones - given == set()
 
 
 def test_there_are_enough_of_both():

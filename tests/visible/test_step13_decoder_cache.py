@@ -65,7 +65,9 @@ TOO_LONG = [
     {**SMALL, "batch": (), "chunks": (3,), "spare": -1},
     {**SMALL, "batch": (), "chunks": (3, 1), "spare": -1},
     {**OTHER, "batch": (2,), "chunks": (1, 3, 4), "spare": -3},
-    {**SMALL, "batch": (), "chunks": (2, 3), "left": 1},  # which NumPy would stretch over all three
+    # A single position left, which NumPy would stretch over all tokens of the chunk.
+    {**SMALL, "batch": (), "chunks": (2, 3), "left": 1},
+    {**OTHER, "batch": (), "chunks": (3,), "left": 1},
 ]
 BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
 TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
@@ -86,6 +88,7 @@ SAMPLED = [
     {**WRITTEN[1], "batch": (2,), "temperature": 4.0, "top_k": None},
     {**WRITTEN[2], "batch": (4,), "temperature": 4.0, "top_k": 5},
 ]
+GREEDY = [{**WRITTEN[0], "temperature": 0.0, "top_k": None}]
 TEXT_SHAPES = [
     {**TINY, "batch": (), "t": 1, "n_new": 1, "vocabulary": 1, "d_ff": 1},
     {**SMALL, "batch": (1,), "t": 1, "n_new": 2, "d_head": 1},
@@ -250,6 +253,7 @@ def test_step_arguments(student, given):
 def test_writing_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of decoder_logits."""
     agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
+    agrees(student.decoder_generate, given.cases(prompt_and_u, GREEDY))
 
 
 def test_writing_no_future(student, given):
