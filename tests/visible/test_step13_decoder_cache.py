@@ -88,7 +88,6 @@ SAMPLED = [
     {**WRITTEN[1], "batch": (2,), "temperature": 4.0, "top_k": None},
     {**WRITTEN[2], "batch": (4,), "temperature": 4.0, "top_k": 5},
 ]
-GREEDY = [{**WRITTEN[0], "temperature": 0.0, "top_k": None}]
 TEXT_SHAPES = [
     {**TINY, "batch": (), "t": 1, "n_new": 1, "vocabulary": 1, "d_ff": 1},
     {**SMALL, "batch": (1,), "t": 1, "n_new": 2, "d_head": 1},
@@ -147,7 +146,7 @@ def prompt(draw, batch, t, n_new, spare=2, **sizes):
     return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
 
 
-def prompt_and_u(draw, batch, n_new, temperature, top_k, **sizes):
+def prompt_and_u(draw, batch, n_new, temperature=0.0, top_k=None, **sizes):
     """The same, with a random number for each new token."""
     arguments = prompt(draw, batch=batch, n_new=n_new, **sizes)
     options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
@@ -253,7 +252,7 @@ def test_step_arguments(student, given):
 def test_writing_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of decoder_logits."""
     agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
-    agrees(student.decoder_generate, given.cases(prompt_and_u, GREEDY))
+    agrees(student.decoder_generate, given.cases(prompt_and_u, WRITTEN[:1]))
 
 
 def test_writing_no_future(student, given):
