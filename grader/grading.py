@@ -197,10 +197,16 @@ class Grader:
         sources = {
             name: (source, f"exercises/{name}.py") for name, source in submission.sources.items()
         }
+        own: dict[str, tuple[str, str]] = {}
+        functions: dict[str, tuple[str, ...]] = {}
         for earlier in self.registry.before(step):
             if earlier.id in right:
+                if earlier.id in sources:
+                    own[earlier.id] = sources[earlier.id]
+                    functions[earlier.id] = tuple(one.name for one in earlier.functions)
                 sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
-        return Attempt(step, Program(step.id, sources), submission.sources[step.id])
+        program = Program(step.id, sources, own, functions)
+        return Attempt(step, program, submission.sources[step.id])
 
     def _on_own_steps(
         self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
