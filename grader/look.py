@@ -19,6 +19,8 @@ from grader.selfstudy.attention_looks import (
     times,
     weights,
 )
+from grader.selfstudy.decoder_looks import cut, decoder_times, heads, layers, norms, translation
+from grader.selfstudy.gap_looks import both_sides, hidden
 
 __all__ = [
     "projections",
@@ -32,4 +34,12 @@ __all__ = [
     "peeking",
     "times",
     "temperatures",
+    "cut",
+    "heads",
+    "translation",
+    "norms",
+    "layers",
+    "decoder_times",
+    "hidden",
+    "both_sides",
 ]

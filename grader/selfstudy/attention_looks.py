@@ -26,10 +26,11 @@ from grader.selfstudy.drawn import (
 from grader.selfstudy.pictures import Curve, curves, heat_map
 from grader.selfstudy.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
 from grader.selfstudy.shown import Shown
-from grader.selfstudy.timing import LONGEST, against_length
+from grader.selfstudy.timing import against_length, longest
 
 T = len(TOKENS)
 WIDTHS = (1, 4, 16, 36, 64, 100, 144, 196, 256)
+TIMED = (1, 32, 64, 128, 192, 256)
 MANY = 2000  # tokens that are drawn
 
 
@@ -152,13 +153,13 @@ def times(
     masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
 ) -> Shown:
     """What one more token takes after more and more tokens, with the cache and without."""
-    x, w = normal(LONGEST, 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
+    x, w = normal(longest(TIMED), 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
 
     def append(start: int, end: int, cache: Any) -> Any:
         cache = new_cache() if cache is None else cache
         return pair(attend_with_cache(x[start:end], cache, *w), "attend_with_cache")[1]
 
-    return against_length(append, lambda end: masked_self_attention(x[:end], *w))
+    return against_length(TIMED, append, lambda end: masked_self_attention(x[:end], *w))
 
 
 @drawn

@@ -6,7 +6,7 @@ While a function is a stub, or its results cannot be drawn, a sentence says so.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -80,11 +80,9 @@ def normal(*shape: int) -> Floats:
     return np.random.RandomState(len(shape) + sum(shape)).standard_normal(shape)
 
 
-def heat(
-    title: str, values: Floats, rows: Sequence[str] = TOKENS, columns: Sequence[str] = TOKENS
-) -> Picture:
-    """A matrix with labels."""
-    return title, heat_map(title, rows, columns, values.tolist())
+def heat(title: str, values: Floats) -> Picture:
+    """A matrix of the sentence with itself."""
+    return title, heat_map(title, TOKENS, TOKENS, values.tolist())
 
 
 def table(rows: Sequence[str], values: Floats) -> str:
@@ -100,6 +98,20 @@ def shown(pictures: Sequence[Picture], *words: str, text: str = "", **data: Any)
     """Pictures with sentences below; text: what there is to see, where no picture can be shown."""
     plain = "\n".join(part for part in (*(title for title, _ in pictures), text, *words) if part)
     return Shown(side_by_side(pictures, words), plain, **data)
+
+
+def heats(
+    found: Mapping[str, Floats],
+    *words: str,
+    rows: Sequence[str] = TOKENS,
+    columns: Sequence[str] = TOKENS,
+) -> Shown:
+    """Matrices with titles and labels side by side."""
+    pictures = [
+        (title, heat_map(title, rows, columns, values.tolist())) for title, values in found.items()
+    ]
+    texts = [f"{title}\n{table(rows, values)}" for title, values in found.items()]
+    return Shown(side_by_side(pictures, words), "\n".join([*texts, *words]))
 
 
 def influence(
@@ -125,8 +137,10 @@ def _signs(
 
 def mapped(found: Sequence[Map], *words: str) -> Shown:
     """Maps of influence side by side."""
-    texts = "\n".join(f"{title}\n{signs}" for title, _, signs in found)
-    return Shown(side_by_side([(title, svg) for title, svg, _ in found], words), texts)
+    texts = [f"{title}\n{signs}" for title, _, signs in found]
+    texts += [text.replace("●", "#") for text in words]
+    html = side_by_side([(title, svg) for title, svg, _ in found], words)
+    return Shown(html, "\n".join(texts))
 
 
 def below(*parts: Shown) -> Shown:
