@@ -33,7 +33,7 @@ class Word:
     @property
     def width(self) -> float:
         """How wide its box is."""
-        return max(map(len, (self.now, self.target, self.kind))) * LETTER + 14
+        return max(len(self.now), len(self.target), len(self.kind) * 0.8) * LETTER + 14
 
 
 def strip(title: str, lines: Sequence[Sequence[Word]]) -> str:
