@@ -146,7 +146,8 @@ class Library:
 
     def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
         """The known mistakes of these functions, whichever step they belong to."""
-        steps = [*self.registry.before(step), step]
+        # All functions of the step, also where it was narrowed to one of them.
+        steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
         return [
             [v for v in read(MISTAKES, owner) if list(v.places) == [name]]
@@ -180,7 +181,7 @@ class Library:
         self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
     ) -> list[dict[str, Any]]:
         """What the replay must know of causes: what stands where, and which calls matter."""
-        own = {f.name for f in step.functions}
+        own = {f.name for f in self.registry.find(step.id).functions}
         used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
         return [
