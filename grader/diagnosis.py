@@ -107,6 +107,10 @@ class Cause:
         return Diagnosis(ids, hint, f"At least two things differ. {says}")
 
 
+def _alone(variant: Variant) -> Cause:
+    return Cause((variant,))
+
+
 class Library:
     """The known mistakes of a step and the steps before it, beside right solutions."""
 
@@ -130,7 +134,11 @@ class Library:
             *(c for c in named if used & set(c.places)),
         ]
         parts = self._parts(step, used)
-        yield [Cause((variant,)) for part in parts for variant in part]
+        near = [variant for part in parts for variant in part if variant.step == step.id]
+        far = [variant for part in parts for variant in part if variant.step != step.id]
+        # Apart: of a step that uses many others there are so many that time may run out.
+        yield list(map(_alone, near))
+        yield list(map(_alone, far))
         plain = [[variant for variant in part if self._plain(variant)] for part in parts]
         pairs = (
             Cause((one, other))
@@ -140,9 +148,9 @@ class Library:
         yield list(itertools.islice(pairs, MAX_PAIRS))
 
     def _plain(self, variant: Variant) -> bool:
-        """Whether the values are wrong on plain cases: two rarer things at once are rarer still."""
+        """Whether one function is wrong on plain cases: two rarer things at once are rarer still."""
         function = self.registry.find(variant.step).function(variant.replaces)
-        return variant.caught_by == function.checks[0].id
+        return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
 
     def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
         """The known mistakes of these functions, whichever step they belong to."""
@@ -150,7 +158,7 @@ class Library:
         steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
         return [
-            [v for v in read(MISTAKES, owner) if list(v.places) == [name]]
+            [v for v in read(MISTAKES, owner) if v.replaces == name]
             for name, owner in owners.items()
         ]
 
