@@ -148,7 +148,7 @@ class Library:
         yield list(itertools.islice(pairs, MAX_PAIRS))
 
     def _plain(self, variant: Variant) -> bool:
-        """Whether one function is wrong on plain cases: two rarer things at once are rarer still."""
+        """Whether one function is wrong on plain cases: two rarer things at once are rarer yet."""
         function = self.registry.find(variant.step).function(variant.replaces)
         return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
 
