@@ -96,6 +96,10 @@ from exercises.step09_heads import merge_heads, split_heads
 # the same. Here the input and the target have the same length T, whereas `shift_tokens`
 # of step 6 made T - 1 pairs.
 #
+# In writing there are no true tokens yet. The decoder starts from the start token
+# alone; what it chooses is read at the next place. So the places are those of the
+# table above, with its own words in the middle row in place of the true ones.
+#
 # Without the shift, position t reads the very token that it is to predict. The causal
 # mask is no help, for it allows a position to see itself. The loss falls to 0, and the
 # model has learned to copy.
@@ -128,6 +132,9 @@ def shift_right(tokens, start_id):
 # %% [markdown]
 # The weights are named as in step 9, but they are other weights: a decoder layer has
 # one set for its self-attention and one for its cross-attention.
+#
+# The mask again has to get a head axis, where it has batch axes: a batch of (B, T, S)
+# would meet heads of (B, n_heads, T, S) with its texts lying on the heads.
 
 
 # %%

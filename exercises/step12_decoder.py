@@ -119,7 +119,8 @@
 # position computes its rows like any other, and in the next block it would be looked at
 # again. It hides no queries: rows of logits at padded positions are there, and the loss
 # skips them. A text may begin with padding. Then its first query may attend to nothing,
-# and its attention adds b_o and no more.
+# and its attention adds b_o and no more. Positions count padding too: the first real
+# token behind three padded ones gets row 3 of `position`.
 #
 # **Common traps.** Giving the mask to one block only, or to all but one. Replacing the
 # causal mask by the padding where there is padding. Adding the positions before every

@@ -93,7 +93,7 @@
 # ## What it saves, in numbers
 #
 # GPT-2 small: 12 layers, d_model 768, d_ff 3072, a vocabulary of 50257, T_max 1024.
-# Multiply-adds for one token that has t tokens before it, itself included:
+# Multiply-adds for one token that sees t tokens, itself included:
 #
 #     projections and feed-forward    12 · 12 · 768²       =  84.9 million
 #     scores, and mixing the values   12 · 2 · 768 · t     =  18.9 million at t = 1024
@@ -237,7 +237,7 @@ def decoder_step(tokens_new, cache, params, n_heads):
 def decoder_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     """Continue the prompt by n_new tokens with the decoder, through the cache.
 
-    prompt (..., T), T ≥ 1 -> (..., T + n_new), a new array that starts with the prompt
+    prompt (..., T), T ≥ 1 -> (..., T + n_new), which starts with the prompt
     params: as in `decoder_logits`; temperature, top_k: as in `sample_token`
     u (..., n_new): uniform numbers, one per new token; not looked at if temperature is 0
 

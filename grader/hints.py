@@ -8,14 +8,21 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.records import StepVerdict
+from grader.records import Status, StepVerdict
 from grader.registry import Step
 
 
 def ladder(step: Step, verdict: StepVerdict) -> list[str]:
     """All hints for this state of the step, each once."""
     mine = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
-    return list(dict.fromkeys([*mine, *step.hints]))
+    return list(dict.fromkeys([*mine, *_levels(step, verdict)]))
+
+
+def _levels(step: Step, verdict: StepVerdict) -> tuple[str, ...]:
+    """The hints of the first check that did not pass, or the step's where it has none."""
+    known = {check.id: check.hints for check in step.checks}
+    failed = (check.check for check in verdict.checks if check.status is not Status.PASSED)
+    return known.get(next(failed, ""), ()) or step.hints
 
 
 def _name(hint: str) -> str:

@@ -24,12 +24,16 @@ class KitError(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """A check's name, what it judges, what it is worth and which check must pass for it to pay."""
+    """A check's name, what it judges, what it is worth and which check must pass for it to pay.
+
+    hints are given instead of the step's where this check is the first that fails.
+    """
 
     id: str
     function: str
     points: float
     needs: str | None
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,13 +157,15 @@ class Registry:
         return self.steps[: [one.id for one in self.steps].index(step.id)]
 
 
-def _function(entry: dict[str, Any]) -> Function:
-    first = next(iter(entry["checks"]), None)
-    checks = tuple(
-        Check(name, entry["name"], float(points), None if name == first else first)
-        for name, points in entry["checks"].items()
-    )
-    return Function(entry["name"], tuple(entry["takes"]), tuple(entry["returns"]), checks)
+def _function(entry: dict[str, Any], hints: dict[str, list[str]]) -> Function:
+    """hints: for a check, or for all checks of a function, by its name."""
+    function, first = entry["name"], next(iter(entry["checks"]), None)
+    checks = []
+    for name, points in entry["checks"].items():
+        needs = None if name == first else first
+        told = hints.get(name, hints.get(function, ()))
+        checks.append(Check(name, function, float(points), needs, tuple(told)))
+    return Function(function, tuple(entry["takes"]), tuple(entry["returns"]), tuple(checks))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -178,7 +184,7 @@ def load(path: Path = PACKAGE / "registry.toml") -> Registry:
             int(entry["part"]),
             entry["source"],
             tuple(entry["hints"]),
-            tuple(_function(function) for function in entry["function"]),
+            tuple(_function(one, entry.get("hints_for", {})) for one in entry["function"]),
         )
         for entry in data["step"]
     )

@@ -112,8 +112,8 @@ from exercises.step09_heads import multi_head_attention
 #
 # - The axis. It is the last one, and mean and variance must keep it, so that they line
 #   up with their rows.
-# - The variance. It is the mean of the squares: their sum is divided by d_model. Some
-#   libraries divide by d_model - 1 unless they are told otherwise.
+# - The variance. It is the mean of the squared distances from the mean: their sum is
+#   divided by d_model. Some libraries divide by d_model - 1 unless told otherwise.
 # - eps. It is added to the variance, under the root. After the root it is another
 #   function: the two differ by some millionths where the variance is about 1, and by a
 #   lot where it is about eps.
@@ -168,8 +168,8 @@ def layer_norm(x, gain, bias, eps=1e-5):
 # trained with one must be run with that one. Here it is the tanh form.
 #
 # Use np.tanh. Written out with exponentials, the tanh of a large number is ∞/∞. And let
-# NumPy compute √(2/π): the eight digits that one finds in many programs are enough for
-# float32, but not for float64.
+# NumPy compute √(2/π). Written-out digits, such as the eight that one finds in many
+# programs, are enough for float32, but not for float64.
 
 
 # %%

@@ -673,6 +673,30 @@ def proj_bias_dropped(x, memory, params, n_heads, memory_mask=None):
 
 
 @mistake(
+    "proj_bias_dropped",
+    "cross_attention",
+    caught_by="cross_agree",
+    says="The queries are projected without their bias, b_q.",
+    hint="Does your function read every parameter that it is given?",
+)
+def proj_bias_of_q_dropped(x, memory, params, n_heads, memory_mask=None):
+    without = params | {"b_q": np.zeros_like(params["b_q"])}
+    return right(x, memory, without, n_heads, memory_mask)
+
+
+@mistake(
+    "proj_bias_dropped",
+    "cross_attention",
+    caught_by="cross_agree",
+    says="The values are projected without their bias, b_v.",
+    hint="Does your function read every parameter that it is given?",
+)
+def proj_bias_of_v_dropped(x, memory, params, n_heads, memory_mask=None):
+    without = params | {"b_v": np.zeros_like(params["b_v"])}
+    return right(x, memory, without, n_heads, memory_mask)
+
+
+@mistake(
     "proj_kv_swapped",
     "cross_attention",
     caught_by="cross_agree",
@@ -818,6 +842,18 @@ def wo_missing(x, memory, params, n_heads, memory_mask=None):
 )
 def wo_no_bias(x, memory, params, n_heads, memory_mask=None):
     return right(x, memory, params, n_heads, memory_mask) - params["b_o"]
+
+
+@mistake(
+    "wo_transposed_or_no_bias",
+    "cross_attention",
+    caught_by="cross_agree",
+    says="w_o is transposed before it is used.",
+    hint="What are the two axes of w_o, and which of them meets the heads' features?",
+)
+def wo_transposed(x, memory, params, n_heads, memory_mask=None):
+    transposed = params | {"w_o": params["w_o"].T}
+    return right(x, memory, transposed, n_heads, memory_mask)
 
 
 # cross_attention: length, batch, sizes, numbers

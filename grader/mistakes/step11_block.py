@@ -196,6 +196,31 @@ def ln_ddof1(x, gain, bias, eps=1e-5):
 
 
 @mistake(
+    "ln_ddof1",
+    "layer_norm",
+    caught_by="norm_agree",
+    says="The variance is NumPy's with ddof=1: divided by one less than the number of features.",
+    hint="By which number does the docstring divide the sum of squares?",
+)
+def ln_ddof1_of_numpy(x, gain, bias, eps=1e-5):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = x.var(axis=-1, keepdims=True, ddof=1)
+    return centred / np.sqrt(variance + eps) * gain + bias
+
+
+@mistake(
+    "ln_ddof1",
+    "layer_norm",
+    caught_by="norm_agree",
+    says="The spread is NumPy's std with ddof=1, and eps is added to it after the root.",
+    hint="By which number does the docstring divide the squares, and what stands under the root?",
+)
+def ln_ddof1_std(x, gain, bias, eps=1e-5):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / (x.std(axis=-1, keepdims=True, ddof=1) + eps) * gain + bias
+
+
+@mistake(
     "ln_sum_of_squares",
     "layer_norm",
     caught_by="norm_agree",
@@ -620,6 +645,17 @@ def gelu_one_missing(x):
 
 
 @mistake(
+    "gelu_tanh_outside",
+    "gelu",
+    caught_by="gelu_agree",
+    says="x/2 is multiplied by the 1 alone, and the tanh is added to that: a bracket is missing.",
+    hint="Compare the brackets in your line with those of the docstring.",
+)
+def gelu_tanh_outside(x):
+    return 0.5 * x * 1 + np.tanh(inner(x))
+
+
+@mistake(
     "gelu_wrong_constant",
     "gelu",
     caught_by="gelu_agree",
@@ -694,6 +730,28 @@ def gelu_no_root(x):
 )
 def gelu_fraction_inverted(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(np.pi / 2) * (x + 0.044715 * x**3)))
+
+
+@mistake(
+    "gelu_wrong_constant",
+    "gelu",
+    caught_by="gelu_agree",
+    says="The root is taken of 2 alone: the constant is √2/π, not √(2/π).",
+    hint="Compare the brackets in your line with those of the docstring.",
+)
+def gelu_root_of_two_only(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2) / np.pi * (x + 0.044715 * x**3)))
+
+
+@mistake(
+    "gelu_wrong_constant",
+    "gelu",
+    caught_by="gelu_agree",
+    says="The factor √(2/π) inside the tanh is left out.",
+    hint="Compare what you take the tanh of with the docstring, term by term.",
+)
+def gelu_no_factor(x):
+    return 0.5 * x * (1 + np.tanh(x + 0.044715 * x**3))
 
 
 @mistake(

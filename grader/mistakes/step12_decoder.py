@@ -96,6 +96,20 @@ def pos_off_by_one_decoder(tokens, params, n_heads, padding=None):
 
 
 @mistake(
+    "pos_by_token",
+    "decoder_logits",
+    caught_by="decoder_agree",
+    says="The table of positions is looked up with the tokens, as if it were a second embedding.",
+    hint="Which row of the table of positions belongs to the first token, whatever token it is?",
+)
+def pos_by_token_decoder(tokens, params, n_heads, padding=None):
+    embedded(tokens, params)
+    x = params["embedding"][tokens] + params["position"][tokens]
+    x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
+    return headed(x, params)
+
+
+@mistake(
     "pos_from_end",
     "decoder_logits",
     caught_by="decoder_prefix",
@@ -1049,6 +1063,22 @@ def dec_shifted_by_global_max(tokens, params, n_heads, padding=None):
 
 
 @mistake(
+    "np_token_arithmetic",
+    "decoder_logits",
+    caught_by="decoder_integers",
+    says="An index is computed from the tokens in their own integer type, and may wrap around.",
+    hint="What is 89 times 4 in np.uint8?",
+)
+def np_token_arithmetic_decoder(tokens, params, n_heads, padding=None):
+    embedded(tokens, params)
+    d_model = params["embedding"].shape[1]
+    places = (tokens * tokens.dtype.type(d_model))[..., None] + np.arange(d_model)
+    x = params["embedding"].ravel()[places] + params["position"][: tokens.shape[-1]]
+    x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
+    return headed(x, params)
+
+
+@mistake(
     "np_squeeze_kills_axis",
     "decoder_logits",
     caught_by="decoder_shapes",
@@ -1290,3 +1320,19 @@ def np_input_mutated_norm_decoder(tokens, params, n_heads, padding=None):
     x = layer_norm(x, 1.0, 0.0) + params["ln_f"]["bias"] / params["ln_f"]["gain"]
     params["embedding"] *= params["ln_f"]["gain"]
     return linear(x, params["embedding"].T)
+
+
+@mistake(
+    "np_input_mutated",
+    "decoder_logits",
+    caught_by="decoder_arguments",
+    says="Where there is no batch, the embeddings are added into the table of positions itself.",
+    hint="Is a slice of the table a copy, or a window onto it?",
+)
+def np_input_mutated_position_decoder(tokens, params, n_heads, padding=None):
+    x = embedded(tokens, params)
+    if tokens.ndim == 1:
+        x = params["position"][: tokens.shape[-1]]
+        x += params["embedding"][tokens]
+    x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
+    return headed(x, params)

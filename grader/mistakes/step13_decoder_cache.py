@@ -765,6 +765,44 @@ def block_norm_shared_decoder(tokens_new, cache, params, n_heads):
 
 
 @mistake(
+    "block_norm_shared_or_skipped",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="Attention reads the stream as it is: ln_1 is left out, for queries, keys and values.",
+    hint="Which parameters of a block does your function never read?",
+)
+def block_norm_1_skipped_decoder(tokens_new, cache, params, n_heads):
+    refuse_too_long(cache.length + tokens_new.shape[-1], params)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    for number, block in enumerate(params["blocks"]):
+        y, cache.layers[number] = attended(x, block["attention"], n_heads, cache.layers[number])
+        x = half_block(x + y, block)
+    return head(x, params), cache
+
+
+@mistake(
+    "block_norm_shared_or_skipped",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="The feed-forward network reads the stream as it is: ln_2 is left out.",
+    hint="Which parameters of a block does your function never read?",
+)
+def block_norm_2_skipped_decoder(tokens_new, cache, params, n_heads):
+    refuse_too_long(cache.length + tokens_new.shape[-1], params)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    for number, block in enumerate(params["blocks"]):
+        kept = cache.layers[number]
+        y, kept = attended(normed(x, block["ln_1"]), block["attention"], n_heads, kept)
+        x, cache.layers[number] = x + y, kept
+        x = x + feed_forward(x, block["feed_forward"])
+    return head(x, params), cache
+
+
+@mistake(
     "block_no_residual",
     "decoder_step",
     caught_by="step_agree",
@@ -780,6 +818,63 @@ def block_no_residual_decoder(tokens_new, cache, params, n_heads):
         normal, kept = normed(x, block["ln_1"]), cache.layers[number]
         x, cache.layers[number] = attended(normal, block["attention"], n_heads, kept)
         x = half_block(x, block)
+    return head(x, params), cache
+
+
+@mistake(
+    "block_residual_from_norm",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="Attention is added to what ln_1 made of the stream, and not to the stream itself.",
+    hint="Which array is normalised, and which one is added to?",
+)
+def block_residual_from_norm_decoder(tokens_new, cache, params, n_heads):
+    refuse_too_long(cache.length + tokens_new.shape[-1], params)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    for number, block in enumerate(params["blocks"]):
+        normal, kept = normed(x, block["ln_1"]), cache.layers[number]
+        y, cache.layers[number] = attended(normal, block["attention"], n_heads, kept)
+        x = half_block(normal + y, block)
+    return head(x, params), cache
+
+
+@mistake(
+    "block_second_residual_from_input",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="The second sum of a block starts from its input again, so what attention added is lost.",
+    hint="To what is the feed-forward network's result added?",
+)
+def block_second_residual_decoder(tokens_new, cache, params, n_heads):
+    refuse_too_long(cache.length + tokens_new.shape[-1], params)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    for number, block in enumerate(params["blocks"]):
+        normal, kept = normed(x, block["ln_1"]), cache.layers[number]
+        y, cache.layers[number] = attended(normal, block["attention"], n_heads, kept)
+        x = x + feed_forward(normed(x + y, block["ln_2"]), block["feed_forward"])
+    return head(x, params), cache
+
+
+@mistake(
+    "block_no_residual",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="The feed-forward network's output replaces the stream instead of being added to it.",
+    hint="What is left of a token's own embedding after one layer?",
+)
+def block_no_second_residual_decoder(tokens_new, cache, params, n_heads):
+    refuse_too_long(cache.length + tokens_new.shape[-1], params)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    for number, block in enumerate(params["blocks"]):
+        normal, kept = normed(x, block["ln_1"]), cache.layers[number]
+        y, cache.layers[number] = attended(normal, block["attention"], n_heads, kept)
+        x = feed_forward(normed(x + y, block["ln_2"]), block["feed_forward"])
     return head(x, params), cache
 
 

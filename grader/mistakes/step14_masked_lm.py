@@ -69,6 +69,65 @@ def mlm_split_applied_to_all(tokens, select, replace, random_ids, mask_id, rate=
 
 
 @mistake(
+    "mlm_hidden_chosen_or_not",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Tokens become mask_id wherever `replace` is below 0.8, chosen or not.",
+    hint="What becomes of a token that was not chosen, whatever its `replace` is?",
+)
+def mlm_hidden_chosen_or_not(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen, hidden = select < rate, replace < 0.8
+    replaced = chosen & ~hidden & (replace < 0.9)
+    return filled_in(tokens, hidden, replaced, random_ids, mask_id), target_ids(tokens, chosen)
+
+
+@mistake(
+    "mlm_replaced_chosen_or_not",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Tokens get a random id wherever `replace` says so, chosen or not.",
+    hint="What becomes of a token that was not chosen, whatever its `replace` is?",
+)
+def mlm_replaced_chosen_or_not(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen = select < rate
+    hidden, replaced = chosen & (replace < 0.8), (replace >= 0.8) & (replace < 0.9)
+    return filled_in(tokens, hidden, replaced, random_ids, mask_id), target_ids(tokens, chosen)
+
+
+@mistake(
+    "mlm_mask_id_fixed",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Hidden tokens become 103, BERT's own id of [MASK], whatever mask_id is.",
+    hint="Which of your arguments does your code never read?",
+)
+def mlm_mask_id_of_bert(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    return corruption(tokens, select, replace, random_ids, 103, rate)
+
+
+@mistake(
+    "mlm_mask_id_fixed",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Hidden tokens become 0, whatever mask_id is.",
+    hint="Which of your arguments does your code never read?",
+)
+def mlm_mask_id_is_zero(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    return corruption(tokens, select, replace, random_ids, 0, rate)
+
+
+@mistake(
+    "mlm_mask_id_fixed",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Hidden tokens become -1, whatever mask_id is.",
+    hint="Which of your arguments does your code never read?",
+)
+def mlm_mask_id_is_minus_one(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    return corruption(tokens, select, replace, random_ids, -1, rate)
+
+
+@mistake(
     "mlm_all_chosen_hidden",
     "mask_tokens",
     caught_by="corruption_agree",
@@ -734,6 +793,20 @@ def mlm_scored_elsewhere(logits, targets):
 def loss_missing_log(logits, targets):
     chosen = chosen_positions(targets)
     return float(-np.exp(-losses(logits, targets)[chosen]).mean())
+
+
+@mistake(
+    "loss_softmax_over_time",
+    "masked_lm_loss",
+    caught_by="masked_loss_agree",
+    says="The softmax runs along time: a token competes with itself at other positions.",
+    hint="Over what does the docstring sum the probabilities: the vocabulary, or the positions?",
+)
+def loss_softmax_over_time(logits, targets):
+    chosen = chosen_positions(targets)
+    log_probs = np.swapaxes(log_softmax(np.swapaxes(logits, -1, -2)), -1, -2)
+    ids = np.where(chosen, targets, 0)[..., None]
+    return float(-np.take_along_axis(log_probs, ids, axis=-1)[..., 0][chosen].mean())
 
 
 @mistake(

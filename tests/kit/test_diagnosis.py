@@ -216,7 +216,8 @@ def test_hints_do_not_hold_the_code_of_the_solution(step):
     bodies = [part.split("### END SOLUTION")[0] for part in text.split("### BEGIN SOLUTION")[1:]]
     lines = {line.strip().removeprefix("return ") for body in bodies for line in body.split("\n")}
     code = [line for line in lines if len(line) > 12 and not line.startswith("#")]
-    told = [*step.hints, *(variant.hint for variant in read(MISTAKES, step))]
+    told = [*step.hints, *(hint for check in step.checks for hint in check.hints)]
+    told += [variant.hint for variant in read(MISTAKES, step)]
     assert [(hint, line) for hint in told for line in code if line in hint] == []
 
 

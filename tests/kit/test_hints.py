@@ -6,6 +6,7 @@ import pytest
 
 from grader.hints import ladder, next_hint
 from grader.records import CheckVerdict, Diagnosis, Status, StepVerdict
+from grader.registry import Check, Function
 
 from .conftest import STEPS
 
@@ -26,6 +27,47 @@ def test_every_step_has_an_idea_a_place_and_a_question():
         assert idea.startswith("The idea: ")
         assert place.startswith("Where to look: ")
         assert question.startswith("A question: ")
+
+
+def test_hints_of_a_check_have_the_same_levels():
+    told = [check.hints for step in STEPS for check in step.checks if check.hints]
+    assert told
+    for idea, place, question in told:
+        assert idea.startswith("The idea: ")
+        assert place.startswith("Where to look: ")
+        assert question.startswith("A question: ")
+
+
+def of_checks(step, *statuses):
+    """A verdict whose checks ended so, in the step's order."""
+    found = [
+        CheckVerdict(check.id, check.function, "t", status, 0, 1)
+        for check, status in zip(step.checks, statuses, strict=False)
+    ]
+    return StepVerdict(step.id, step.title, Status.FAILED, 0, 1, tuple(found))
+
+
+OWN = replace(
+    STEP,
+    functions=(
+        Function("f", (), (), (Check("a", "f", 1, None), Check("b", "f", 1, "a", ("of b",)))),
+        Function("g", (), (), (Check("c", "g", 1, None, ("of c",)),)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "told"),
+    [
+        ((Status.PASSED, Status.FAILED, Status.FAILED), ("of b",)),
+        ((Status.PASSED, Status.PASSED, Status.NOT_ATTEMPTED), ("of c",)),
+        ((Status.FAILED, Status.SKIPPED, Status.FAILED), STEP.hints),
+        ((Status.PASSED, Status.PASSED, Status.PASSED), STEP.hints),
+        ((), STEP.hints),
+    ],
+)
+def test_first_check_that_fails_decides_whose_hints_are_given(statuses, told):
+    assert ladder(OWN, of_checks(OWN, *statuses)) == [*told]
 
 
 def test_recognised_mistake_comes_first_and_once():

@@ -4,9 +4,11 @@ import ast
 
 import pytest
 
-from grader.registry import ROOT
+from grader.registry import PACKAGE, ROOT, load, read_toml
 
 from .conftest import STEPS
+
+ENTRIES = read_toml(PACKAGE / "registry.toml")["step"]
 
 
 @pytest.mark.parametrize("name", ["3", "03", "step3", "step03", "step03_mask", "step03_mask.py"])
@@ -43,6 +45,48 @@ def test_steps_are_numbered_in_order():
 def test_checks_have_names_of_their_own(steps):
     names = [check.id for step in steps.steps for check in step.checks]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hints_are_for_a_function_or_a_check_that_the_step_has(step):
+    (entry,) = (one for one in ENTRIES if one["id"] == step.id)
+    names = {*(check.id for check in step.checks), *(f.name for f in step.functions)}
+    assert set(entry.get("hints_for", ())) <= names
+
+
+def test_hints_for_a_check_go_before_those_for_its_function(tmp_path):
+    text = """
+        [[part]]
+        number = 1
+        title = "p"
+        [limits]
+        call_seconds = 1.0
+        step_seconds = 1.0
+        memory_mib = 1
+        [[step]]
+        id = "step01_one"
+        title = "t"
+        part = 1
+        source = "s"
+        hints = ["of the step"]
+          [step.hints_for]
+          f = ["of f"]
+          b = ["of b"]
+          [[step.function]]
+          name = "f"
+          takes = []
+          returns = []
+          checks = { a = 1.0, b = 1.0 }
+          [[step.function]]
+          name = "g"
+          takes = []
+          returns = []
+          checks = { c = 1.0 }
+    """
+    path = tmp_path / "registry.toml"
+    path.write_text(text, encoding="utf-8")
+    (step,) = load(path).steps
+    assert [check.hints for check in step.checks] == [("of f",), ("of b",), ()]
 
 
 def test_first_check_of_a_function_is_what_the_others_need(steps):

@@ -20,6 +20,7 @@ SHIFTED = [
     {"batch": (2,), "length": 4, "vocabulary": 20},
     {"batch": (), "length": 4, "vocabulary": 7, "start": "zero"},
     {"batch": (), "length": 4, "vocabulary": 7, "start": "repeated"},
+    {"batch": (), "length": 4, "vocabulary": 7, "start": "new", "last": "repeated"},
 ]
 SHIFT_SHAPES = [
     {"batch": (), "length": 1, "vocabulary": 5},
@@ -88,8 +89,11 @@ LARGE = [
 ]
 
 
-def unshifted(draw, batch, length, vocabulary, start="", dtype="int64"):
-    """Random tokens of that type, and an id to start with, which may be that of a token."""
+def unshifted(draw, batch, length, vocabulary, start="", last="", dtype="int64"):
+    """Random tokens of that type, and an id to start with, which may be that of a token.
+
+    The last token may be that of the first place as well.
+    """
     tokens = draw.tokens(vocabulary, *batch, length)
     start_id = 1 + draw.whole(0, vocabulary - 1)
     match start:
@@ -97,6 +101,10 @@ def unshifted(draw, batch, length, vocabulary, start="", dtype="int64"):
             start_id = 0
         case "repeated":
             tokens[..., 0], tokens[..., -1] = start_id, start_id
+        case "new":
+            start_id = vocabulary
+    if last == "repeated":
+        tokens[..., -1] = tokens[..., 0]
     return {"tokens": tokens.astype(dtype), "start_id": start_id}
 
 

@@ -1,0 +1,21 @@
+import numpy as np
+from numpy import einsum
+from exercises.step09_heads import multi_head_attention
+
+def layer_norm(x, gain, bias, eps=1e-5):
+    d = x.shape[-1]
+    c = x - einsum("...d->...", x)[..., None] / d
+    var = einsum("...d,...d->...", c, c) / d
+    return einsum("...d,...,d->...d", c, 1 / np.sqrt(var + eps), gain) + bias
+
+def gelu(x):
+    inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x * x * x)
+    return 0.5 * x + 0.5 * x * np.tanh(inner)
+
+def feed_forward(x, params):
+    h = gelu(einsum("...m,mf->...f", x, params["w_in"]) + params["b_in"])
+    return einsum("...f,fm->...m", h, params["w_out"]) + params["b_out"]
+
+def decoder_block(x, params, n_heads, mask):
+    x = x + multi_head_attention(layer_norm(x, **params["ln_1"]), params["attention"], n_heads, mask)
+    return x + feed_forward(layer_norm(x, eps=1e-12, **params["ln_2"]), params["feed_forward"])

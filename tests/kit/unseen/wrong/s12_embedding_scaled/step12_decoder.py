@@ -1,0 +1,13 @@
+import numpy as np
+from exercises.step03_mask import causal_mask
+from exercises.step11_block import decoder_block, layer_norm
+
+def decoder_logits(tokens, params, n_heads, padding=None):
+    T = tokens.shape[-1]
+    if T > params["position"].shape[0]:
+        raise ValueError("tokens")
+    mask = causal_mask(T) & (True if padding is None else padding)
+    x = params["embedding"][tokens] * params["embedding"].shape[1] ** 0.5 + params["position"][:T]
+    for block in params["blocks"]:
+        x = decoder_block(x, block, n_heads, mask)
+    return np.inner(layer_norm(x, **params["ln_f"]), params["embedding"])

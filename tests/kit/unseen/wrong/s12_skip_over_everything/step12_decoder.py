@@ -1,0 +1,15 @@
+import numpy as np
+from exercises.step03_mask import causal_mask
+from exercises.step11_block import decoder_block, layer_norm
+
+def decoder_logits(tokens, params, n_heads, padding=None):
+    T = tokens.shape[-1]
+    if T > params["position"].shape[0]:
+        raise ValueError("tokens")
+    mask = causal_mask(T) & (True if padding is None else padding)
+    x = params["embedding"][tokens] + params["position"][:T]
+    x0 = x
+    for block in params["blocks"]:
+        x = decoder_block(x, block, n_heads, mask)
+    x = x + x0
+    return np.inner(layer_norm(x, **params["ln_f"]), params["embedding"])
