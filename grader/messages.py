@@ -14,6 +14,7 @@ from grader.submission import place
 
 OWN = "an exception of its own"
 MAX_SIMILAR = 500
+CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
 
@@ -110,7 +111,7 @@ def raised(
     where, hint = _place_in_call(failure, function, source, step)
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{where}"
-    cryptic = bool(explanation) and "gufunc signature" in failure.text
+    cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
     text = f": {failure.text[:300]}" if visible and failure.text and not cryptic else ""
     said = f" {explanation}" if explanation else ""
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
