@@ -360,3 +360,30 @@ def survivors(code, right, calls, span, causes):
             some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
             found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
         return found
+
+
+def nearly(code, right, calls, spans, span, causes):
+    """The causes that explain the calls of all checks but one: their numbers, and that check.
+
+    spans: the calls of each check that may be the one, by its name. What is in the span must be
+    explained. A cause and right are as in `survivors`.
+    """
+    with np.errstate(all="ignore"):
+        mistakes = Mistakes(code)
+        calls = with_refusals(mistakes.anew(), calls)
+        first = calls[slice(*span)]
+        found = []
+        for number, cause in enumerate(causes):
+            if explains(mistakes.module, cause, first):
+                left = _unexplained(mistakes.anew(), cause, calls, spans)
+                found += [[number, name] for name in left]
+        return found
+
+
+def _unexplained(module, cause, calls, spans):
+    """The check whose calls a cause does not explain, in a list; an empty one if there are more."""
+    for name, (start, stop) in spans.items():
+        if not explains(module, cause, calls[start:stop]):
+            rest = calls[:start] + calls[stop:]
+            return [name] if explains(module, cause, rest) else []
+    return []

@@ -58,6 +58,39 @@ def test_two_mistakes_are_both_named(diagnosed):
     assert "mask_fill_zero" in cause.misconception or "mask_multiply" in cause.misconception
 
 
+CORRUPTION = """
+def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen = select < rate
+    targets = {targets}
+    corrupted = np.where(chosen & (replace < 0.8), {masked}, tokens)
+    return np.where(chosen & (0.8 <= replace) & (replace < 0.9), random_ids, corrupted), targets
+"""
+OVERFLOWS = "np.where(chosen, tokens, np.array(-100).astype(tokens.dtype))"
+
+
+def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
+    """-100 in uint8 is 156, which nearly everybody finds out the hard way."""
+    targets = "np.where(chosen & (replace < 0.8), tokens, np.array(-100).astype(tokens.dtype))"
+    end = CORRUPTION.format(targets=targets, masked="mask_id")
+    found = diagnosed("step14_masked_lm", end)
+    assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
+    (cause,) = set(found.values())
+    assert cause.says.endswith(" In corruption_integers something else is wrong as well.")
+
+
+def test_cause_may_leave_one_check_of_two(diagnosed):
+    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id").replace("< 0.8", "<= 0.8")
+    end = end.replace("0.8 <= replace", "0.8 < replace")
+    found = diagnosed("step14_masked_lm", end)
+    assert set(found) == {"corruption_borders", "corruption_integers"}
+    assert {d and d.misconception for d in found.values()} == {"mlm_hidden_limit_included"}
+
+
+def test_cause_of_one_check_alone_does_not_leave_all_others(diagnosed):
+    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id - 1")
+    assert not [d for d in diagnosed("step14_masked_lm", end).values() if d and d.known]
+
+
 def test_unknown_mistake_gets_no_cause(diagnosed):
     end = "\ndef attention_scores(q, k):\n    return np.sin(q @ np.swapaxes(k, -1, -2)) + 0.123\n"
     assert set(diagnosed("step02_scores", end).values()) == {None}
