@@ -25,11 +25,15 @@ LAST = {"d_in", "d_out", "d_model", "d_k", "d_v", "V", "n_new", "top_k"}
 
 @dataclass(frozen=True)
 class Known:
-    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes."""
+    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes.
+
+    keys: those of params.
+    """
 
     names: Mapping[int, Sequence[str]]
     allowed: Set[int] | None
     shapes: Sequence[Shape] = ()
+    keys: Sequence[str] = ()
 
     def may_say(self, *lengths: int) -> bool:
         """Whether these lengths may be repeated."""
@@ -61,6 +65,7 @@ def known(
     *,
     visible: bool,
     fed: Mapping[str, int] | None = None,
+    keys: Sequence[str] = (),
 ) -> Known:
     """Names from a case's sizes. In the hidden suite only the lengths of arguments are told.
 
@@ -73,7 +78,7 @@ def known(
         if word not in names.setdefault(length, []):
             names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Known(names, allowed, shapes)
+    return Known(names, allowed, shapes, keys)
 
 
 def _named(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
@@ -265,6 +270,12 @@ def _indices(match: re.Match[str], known: Known) -> str:
     return f"An array of {many} was indexed as if it had {indices}."
 
 
+def _key(match: re.Match[str], known: Known) -> str:
+    if match[1] in known.keys or not known.keys:
+        return ""
+    return f"The dict that was asked has no such key; params has {', '.join(known.keys)}."
+
+
 Words = Callable[[re.Match[str], Known], str]
 
 
@@ -349,6 +360,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("TypeError", r"only integer scalar arrays can be converted.*", INDEX),
     ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
+    ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),
     ("NameError", r".*", UNNAMED),
     ("RecursionError", r".*", ENDLESS),

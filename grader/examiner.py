@@ -120,10 +120,10 @@ class Bench:
                 raise Missing(function)
             answer = self._working().call(function, *args, **options)
         except Raised as raised:
-            self.printed = raised.printed
+            self.printed = messages.printed(raised.printed)
             self._note(function, args, options, raised)
             raise
-        self.printed = answer.printed
+        self.printed = messages.printed(answer.printed)
         self._note(function, args, options, answer)
         return answer
 
@@ -312,7 +312,9 @@ class Bench:
         shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
         visible, fed = self.suite == "visible", tokens_fed(self.log.calls)
-        lengths = known(sizes, list(shapes.values()), visible=visible, fed=fed)
+        params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
+        keys = list(params) if isinstance(params, Mapping) else []
+        lengths = known(sizes, list(shapes.values()), visible=visible, fed=fed, keys=keys)
         return explained(failure, lengths)
 
     def _beside(self, item: pytest.Item) -> pytest.Item | None:

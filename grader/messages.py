@@ -60,6 +60,20 @@ def unusable(function: str) -> str:
     return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
+def printed(text: str) -> str:
+    """What the code printed; warnings from inside a library without the place on this machine."""
+    lines: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        path, library, rest = line.partition("/site-packages/")
+        if inside and line.startswith("  "):
+            inside = False  # the library's own line
+            continue
+        inside = bool(library) and " " not in path and "Warning: " in rest
+        lines.append(f"in {rest.partition('/')[0]}: {rest.partition(': ')[2]}" if inside else line)
+    return "\n".join(lines)
+
+
 def _place(raised: Raised, source: str, step: Step) -> str:
     where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
     return f" ({where}: `{line[:100]}`)" if where else ""

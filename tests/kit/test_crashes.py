@@ -7,6 +7,7 @@ from grader.client import Raised
 from grader.crashes import arrays_of, explained, known, lengths_met, sizes_of
 from grader.diagnosis import Call
 from grader.feeding import tokens_fed
+from grader.messages import printed
 from grader.protocol import Handle
 
 SIZES = {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4}
@@ -149,6 +150,24 @@ def test_tokens_so_far_are_counted_along_the_caches():
     assert tokens_fed(calls[1:]) == {"T_new": 5}
     assert tokens_fed([step(3, 1, None), step(2, 2, Handle(1))])["the tokens so far"] == 5
     assert tokens_fed(calls[:1]) == tokens_fed([]) == {}
+
+
+def test_missing_key_is_told_with_the_keys_that_there_are():
+    failure = raised("{}['ln1']")
+    keys = ["ln_1", "attention"]
+    told = explained(failure, known({}, [], visible=False, keys=keys))
+    assert told == "The dict that was asked has no such key; params has ln_1, attention."
+    assert explained(raised("{}['ln_1']"), known({}, [], visible=True, keys=keys)) == ""
+    assert explained(failure, known({}, [], visible=True)) == ""
+
+
+def test_warning_from_inside_a_library_has_no_place():
+    own = "exercises/step.py:3: RuntimeWarning: Mean of empty slice\n  x.mean()"
+    inside = "/a/lib/site-packages/numpy/_core/m.py:142: RuntimeWarning: invalid value\n  ret = r"
+    text = f"{own}\n{inside}\nx /site-packages/y: Warning: \n"
+    assert printed(text) == (
+        f"{own}\nin numpy: RuntimeWarning: invalid value\nx /site-packages/y: Warning: \n"
+    )
 
 
 def test_axis_that_several_arguments_have_gets_no_name():
