@@ -18,7 +18,7 @@ LAYERS = [
     | {"terminal", "page", "grids", "nests", "exports", "assignments"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
-    | {"answers"},
+    | {"answers", "feeding"},
     {"loaded", "leaks", "costs", "stackmap", "growthplot", "pictures"},
     {"classroom", "gpt2"},
     {"problem"},
