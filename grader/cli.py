@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -17,7 +16,7 @@ import click
 from grader import registry as registry_module
 from grader.hosting import hosts
 from grader.problem import HIDDEN, Problem, need_hidden, steps_named
-from grader.registry import ROOT, Registry, Step
+from grader.registry import PACKAGE, ROOT, Registry, Step
 
 if TYPE_CHECKING:
     from grader.grading import Grader
@@ -42,7 +41,8 @@ class _Later(click.Group):
 
     def _is_here(self, name: str) -> bool:
         """Whether it is such a command, and the kit is not a student's bundle, which lacks some."""
-        return name in LATER and importlib.util.find_spec(LATER[name]) is not None
+        module = LATER.get(name, "").removeprefix("grader.")
+        return bool(module) and (PACKAGE / f"{module}.py").is_file()
 
 
 LATER = {

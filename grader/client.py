@@ -69,6 +69,10 @@ class Program:
     module: str
     sources: Mapping[str, tuple[str, str]] = field(repr=False)
     """Module name -> (source, the file name shown in messages)."""
+    own: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+    """The student's versions of modules whose `sources` are the judge's: helpers are theirs."""
+    functions: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    """What the judge's version of such a module is asked for: the names of the step's functions."""
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -131,7 +135,12 @@ class Worker:
     def load(self, program: Program) -> tuple[str, ...]:
         """Runs the module; the names that can be called in it."""
         modules = [[name, *source] for name, source in program.sources.items()]
-        ok, _ = self._ask({"do": "load", "modules": modules, "module": program.module})
+        own = [
+            [name, *source, list(program.functions.get(name, ()))]
+            for name, source in program.own.items()
+        ]
+        request = {"do": "load", "modules": modules, "own": own, "module": program.module}
+        ok, _ = self._ask(request)
         return _strings(ok)
 
     def call(

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from grader.blocks import block_params, decoder_params
 from grader.client import Program, TimedOut, Worker
 from grader.growth import Price, Row
 from grader.inputs import Draw
-from grader.leaks import block_params
 from grader.loaded import NotReady, sources, step_of, worker_with
 from grader.registry import Registry
 from grader.sandbox import Host
@@ -59,15 +59,10 @@ def rows(host: Host, registry: Registry, submission: Submission, longest: int) -
 def model(longest: int) -> tuple[Any, dict[str, Any]]:
     """A text of that length, and a decoder with as many positions."""
     draw = Draw("costs")
-    params = {
-        "embedding": draw.normal(VOCABULARY, D_MODEL) / 2,
-        "position": draw.normal(longest, D_MODEL) / 2,
-        "blocks": [
-            block_params(Draw("costs", "layer", number), D_MODEL, D_FF)
-            for number in range(N_LAYERS)
-        ],
-        "ln_f": {"gain": 1 + draw.normal(D_MODEL) / 4, "bias": draw.normal(D_MODEL) / 4},
-    }
+    blocks = [
+        block_params(Draw("costs", "layer", number), D_MODEL, D_FF) for number in range(N_LAYERS)
+    ]
+    params = decoder_params(draw, VOCABULARY, longest, blocks)
     return draw.tokens(VOCABULARY, longest), params
 
 

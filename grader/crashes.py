@@ -7,8 +7,9 @@ than lengths, and in the hidden suite only lengths that the arguments have.
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +25,15 @@ LAST = {"d_in", "d_out", "d_model", "d_k", "d_v", "V", "n_new", "top_k"}
 
 @dataclass(frozen=True)
 class Known:
-    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes."""
+    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes.
+
+    keys: those of params.
+    """
 
     names: Mapping[int, Sequence[str]]
     allowed: Set[int] | None
     shapes: Sequence[Shape] = ()
+    keys: Sequence[str] = ()
 
     def may_say(self, *lengths: int) -> bool:
         """Whether these lengths may be repeated."""
@@ -45,23 +50,58 @@ class Known:
             return str(length)
         (name,) = names
         misplaced = axis is not None and (name == "batch" if axis == -1 else name in LAST)
-        return str(length) if misplaced else f"{length} ({name} is {length})"
+        if misplaced or not name:
+            return str(length)
+        return f"{length} ({name} {'are' if ' ' in name else 'is'} {length})"
 
     def holders(self, length: int, axis: int) -> int:
         """How many arguments are so long along that axis, counted from the front."""
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
 
 
-def known(sizes: Mapping[str, object], shapes: Sequence[Shape], *, visible: bool) -> Known:
-    """Names from a case's sizes. In the hidden suite only the lengths of arguments are told."""
+def known(
+    sizes: Mapping[str, object],
+    shapes: Sequence[Shape],
+    *,
+    visible: bool,
+    fed: Mapping[str, int] | None = None,
+    keys: Sequence[str] = (),
+) -> Known:
+    """Names from a case's sizes. In the hidden suite only the lengths of arguments are told.
+
+    fed: for a call with a cache what goes in, and what that makes in all. Then nothing else has a
+    name: a length may be any number of tokens before, or of layers that share what is kept.
+    """
     names: dict[int, list[str]] = {}
-    for name, size in sizes.items():
-        for length in size if isinstance(size, tuple) else (size,):
-            word = "batch" if name in ("batch", "lead") else WORDS.get(name)
-            if isinstance(length, int) and word and word not in names.setdefault(length, []):
-                names[length].append(word)
+    named = [(length, "" if fed else word) for length, word in _named(sizes)]
+    for length, word in [*named, *((n, name) for name, n in (fed or {}).items())]:
+        if word not in names.setdefault(length, []):
+            names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Known(names, allowed, shapes)
+    return Known(names, allowed, shapes, keys)
+
+
+def _named(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
+    """Every length that a case's sizes may give to an array, with its name; "" where it has none.
+
+    What has no name takes it from other sizes that are as large: then either may be meant.
+    """
+    for name, size in sizes.items():
+        lengths = [n for n in (size if isinstance(size, tuple) else (size,)) if _is_length(n)]
+        word = "batch" if name in ("batch", "lead") else WORDS.get(name, "")
+        yield from ((length, word) for length in lengths)
+        if isinstance(size, tuple) and not word:
+            yield from ((length, "") for length in itertools.accumulate(lengths))
+    of_all = [sizes.get(name) for name in ("n_heads", "d_head")]
+    if all(_is_length(n) for n in of_all):
+        yield math.prod(of_all), "d_model"  # type: ignore[arg-type]
+    t, n_new = sizes.get("t"), sizes.get("n_new")
+    if isinstance(t, int) and isinstance(n_new, int):
+        yield from ((t + more, "") for more in range(1, n_new + 1))
+
+
+def _is_length(size: object) -> bool:
+    return isinstance(size, int) and not isinstance(size, bool)
 
 
 def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
@@ -75,10 +115,20 @@ def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
     return {name: array.shape} if isinstance(array, np.ndarray) else {}
 
 
+def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """All lengths that a size has in several cases."""
+    for each in sizes:
+        size = each.get(name)
+        yield from filter(_is_length, size if isinstance(size, tuple) else (size,))
+
+
 def sizes_of(
     made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
 ) -> dict[str, Any]:
-    """The sizes of the case with these shapes; of several, what they agree on."""
+    """The sizes of the case with these shapes; of several, what they agree on.
+
+    Lengths of which it is not sure that this case has them go without a name, as `any ...`.
+    """
     alike = [
         sizes
         for theirs, sizes in made
@@ -87,6 +137,8 @@ def sizes_of(
     if not alike:
         return {}
     agreed = {n: size for n, size in alike[0].items() if all(s.get(n) == size for s in alike)}
+    for name in {name for sizes in alike for name in sizes} - set(agreed):
+        agreed[f"any {name}"] = tuple(_any(name, alike))
     most = {"t_max": shapes["position"][0]} if shapes.get("position") else {}
     return agreed | most
 
@@ -104,27 +156,12 @@ def _clash(one: Shape, other: Shape) -> int | None:
     return None
 
 
-def _misses(one: Shape, other: Shape) -> int | None:
-    """The only axis of the longer shape that the shorter one, without it, would fit."""
-    if len(one) != len(other) + 1:
-        return None
-    places = [
-        place
-        for place in range(1, len(one))
-        if _clash(one, (*other[:place], 1, *other[place:])) is None and one[place] > 1
-    ]
-    return places[0] if len(places) == 1 else None
-
-
 def _met(one: Shape, other: Shape, known: Known) -> str:
     axis = _clash(one, other)
     if axis is None or not known.may_say(*one, *other):
         return ""
     lengths = f"{known.label(one[axis], axis)} met {known.label(other[axis], axis)}"
-    says = f"{one} and {other} do not fit: at axis {axis}, {lengths}."
-    long, short = sorted((one, other), key=len, reverse=True)
-    place = _misses(long, short)
-    return says if place is None else f"{says} Without axis {place} of {long} they would."
+    return f"{one} and {other} do not fit: at axis {axis}, {lengths}."
 
 
 def _broadcast(match: re.Match[str], known: Known) -> str:
@@ -146,6 +183,18 @@ def _einsum(match: re.Match[str], known: Known) -> str:
                 f"{known.label(one[axis])} met {known.label(other[axis])}."
             )
     return ""
+
+
+def _stacks(match: re.Match[str], known: Known) -> str:
+    """For a product of stacks of matrices, of which NumPy tells what is in front of them."""
+    one, other = (_shape(text) for text in re.findall(r"\(([\d, ]*)\)->", match[0]))
+    axis = _clash(one[:-2], other[:-2])
+    if axis is None or not known.may_say(*one, *other):
+        return ""
+    return (
+        "In a matrix product the axes in front of the last two must fit: of "
+        f"{one} and {other}, {known.label(one[axis - 2])} met {known.label(other[axis - 2])}."
+    )
 
 
 def _product(match: re.Match[str], known: Known) -> str:
@@ -221,6 +270,12 @@ def _indices(match: re.Match[str], known: Known) -> str:
     return f"An array of {many} was indexed as if it had {indices}."
 
 
+def _key(match: re.Match[str], known: Known) -> str:
+    if match[1] in known.keys or not known.keys:
+        return ""
+    return f"The dict that was asked has no such key; params has {', '.join(known.keys)}."
+
+
 Words = Callable[[re.Match[str], Known], str]
 
 
@@ -257,12 +312,14 @@ ZERO = _fixed("Something is divided by 0.")
 DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
 JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
 DIMENSIONS = r"index 0 has (\d+) dimension\(s\) and the array at index \d+ has (\d+) dimension\(s\)"
+REMAPPED = r"operands could not be broadcast together with remapped shapes \[[^]]*\]:"
 INDEXED = r"array is (\d+)-dimensional, but (\d+) were indexed"
 
 # Type, beginning of the text, words. The first that fits is taken.
 RULES: list[tuple[str, str, Words]] = [
     ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
-    ("ValueError", r"operands could not be broadcast together with remapped shapes .*", _einsum),
+    ("ValueError", rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*", _stacks),
+    ("ValueError", rf"{REMAPPED} .*", _einsum),
     ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
     ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
     ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
@@ -303,6 +360,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("TypeError", r"only integer scalar arrays can be converted.*", INDEX),
     ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
+    ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),
     ("NameError", r".*", UNNAMED),
     ("RecursionError", r".*", ENDLESS),

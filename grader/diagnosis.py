@@ -13,7 +13,7 @@ import itertools
 import marshal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -107,6 +107,10 @@ class Cause:
         return Diagnosis(ids, hint, f"At least two things differ. {says}")
 
 
+def _alone(variant: Variant) -> Cause:
+    return Cause((variant,))
+
+
 class Library:
     """The known mistakes of a step and the steps before it, beside right solutions."""
 
@@ -130,7 +134,11 @@ class Library:
             *(c for c in named if used & set(c.places)),
         ]
         parts = self._parts(step, used)
-        yield [Cause((variant,)) for part in parts for variant in part]
+        near = [variant for part in parts for variant in part if variant.step == step.id]
+        far = [variant for part in parts for variant in part if variant.step != step.id]
+        # Apart: of a step that uses many others there are so many that time may run out.
+        yield list(map(_alone, near))
+        yield list(map(_alone, far))
         plain = [[variant for variant in part if self._plain(variant)] for part in parts]
         pairs = (
             Cause((one, other))
@@ -140,16 +148,17 @@ class Library:
         yield list(itertools.islice(pairs, MAX_PAIRS))
 
     def _plain(self, variant: Variant) -> bool:
-        """Whether the values are wrong on plain cases: two rarer things at once are rarer still."""
+        """Whether one function is wrong on plain cases: two rarer things at once are rarer yet."""
         function = self.registry.find(variant.step).function(variant.replaces)
-        return variant.caught_by == function.checks[0].id
+        return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
 
     def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
         """The known mistakes of these functions, whichever step they belong to."""
-        steps = [*self.registry.before(step), step]
+        # All functions of the step, also where it was narrowed to one of them.
+        steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
         return [
-            [v for v in read(MISTAKES, owner) if list(v.places) == [name]]
+            [v for v in read(MISTAKES, owner) if v.replaces == name]
             for name, owner in owners.items()
         ]
 
@@ -170,6 +179,20 @@ class Library:
         numbers = self._replay(step, "survivors", [_compiled(self._text(step, causes)), *question])
         return [causes[number] for number in numbers]
 
+    def nearly(
+        self, step: Step, function: str, causes: Sequence[Cause], log: Log, failing: Sequence[str]
+    ) -> list[tuple[Cause, str]]:
+        """Those that answer all calls alike but those of one failing check, which is not the first.
+
+        With each of them that check.
+        """
+        first, *others = (log.spans.get(check, (0, 0)) for check in failing)
+        spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
+        right, *replayed = self._wanted(step, function, [Cause(()), *causes], log.calls)
+        question = [right, [_record(call) for call in log.calls], spans, list(first), replayed]
+        found = self._replay(step, "nearly", [_compiled(self._text(step, causes)), *question])
+        return [(causes[number], check) for number, check in found]
+
     def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
         """Whether right code answers these calls of the function as the student's code did."""
         (right,) = self._wanted(step, function, [Cause(())], calls)
@@ -180,7 +203,7 @@ class Library:
         self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
     ) -> list[dict[str, Any]]:
         """What the replay must know of causes: what stands where, and which calls matter."""
-        own = {f.name for f in step.functions}
+        own = {f.name for f in self.registry.find(step.id).functions}
         used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
         return [
@@ -310,23 +333,50 @@ def writes_into(log: Log, check: str) -> Diagnosis | None:
 
 
 def diagnose(
-    library: Library, step: Step, function: str, log: Log, check: str, named: list[Cause]
+    library: Library,
+    step: Step,
+    function: str,
+    log: Log,
+    failing: Sequence[str],
+    named: list[Cause],
 ) -> Diagnosis | None:
-    """The cause of what this failed check saw, if it is known and explains all other calls too.
+    """The cause of what the first failing check saw, if it is known and explains all other calls.
 
-    named: the causes found in the step so far; this one is added.
+    failing: the function's checks that failed. named: the causes found in the step so far; this
+    one is added.
     """
     if step.id not in library.right or not log.whole:
         return None  # what little is left of the calls could be anybody's
-    if (found := writes_into(log, check)) is not None:
+    if (found := writes_into(log, failing[0])) is not None:
         return found
     for causes in library.causes(step, function, named):
         try:
-            span = log.spans.get(check, (0, 0))
+            span = log.spans.get(failing[0], (0, 0))
             fits = library.explaining(step, function, causes, log.calls, span) if causes else []
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits:
             named.append(fits[0])
             return fits[0].diagnosis
-    return None
+    return _but_for_one_check(library, step, function, log, failing)
+
+
+def _but_for_one_check(
+    library: Library, step: Step, function: str, log: Log, failing: Sequence[str]
+) -> Diagnosis | None:
+    """The cause that explains all but what one check saw, where a second mistake shows itself.
+
+    Only if the first failing check got values, and by mistakes of one name.
+    """
+    if len(failing) < 2 or not log.fingerprint(failing[0]):
+        return None
+    singles = next(library.causes(step, function))
+    try:
+        found = library.nearly(step, function, singles, log, failing) if singles else []
+    except CallFailed:
+        return None
+    if len({cause.diagnosis.misconception for cause, _ in found}) != 1:
+        return None
+    cause, check = found[0]
+    says = f"{cause.diagnosis.says} In {check} something else is wrong as well."
+    return replace(cause.diagnosis, says=says)

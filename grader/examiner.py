@@ -26,6 +26,7 @@ from grader.client import Answer, CallFailed, Died, Program, Raised, TimedOut, W
 from grader.compare import Broken
 from grader.crashes import arrays_of, explained, known, lengths_met, sizes_of
 from grader.diagnosis import FETCH, Call, Log
+from grader.feeding import tokens_fed
 from grader.given import Given
 from grader.inputs import Sizes
 from grader.protocol import Foreign, Handle
@@ -119,10 +120,10 @@ class Bench:
                 raise Missing(function)
             answer = self._working().call(function, *args, **options)
         except Raised as raised:
-            self.printed = raised.printed
+            self.printed = messages.printed(raised.printed)
             self._note(function, args, options, raised)
             raise
-        self.printed = answer.printed
+        self.printed = messages.printed(answer.printed)
         self._note(function, args, options, answer)
         return answer
 
@@ -310,7 +311,10 @@ class Bench:
         takes = self.attempt.step.function(call.function).takes
         shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
-        lengths = known(sizes, list(shapes.values()), visible=self.suite == "visible")
+        visible, fed = self.suite == "visible", tokens_fed(self.log.calls)
+        params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
+        keys = list(params) if isinstance(params, Mapping) else []
+        lengths = known(sizes, list(shapes.values()), visible=visible, fed=fed, keys=keys)
         return explained(failure, lengths)
 
     def _beside(self, item: pytest.Item) -> pytest.Item | None:

@@ -159,23 +159,28 @@ class Grader:
         named: list[Cause] = []
         step = attempt.step
         for verdict in verdicts:
-            wrong = verdict.status in (Status.FAILED, Status.ERROR)
-            if wrong and verdict.function not in causes:
-                known = self._known(step, verdict, log, named)
+            if _wrong(verdict) and verdict.function not in causes:
+                failing = [
+                    v.check for v in verdicts if v.function == verdict.function and _wrong(v)
+                ]
+                known = self._known(step, verdict, log, failing, named)
                 causes[verdict.function] = known or self._properties(attempt, verdict.function)
         return [
-            replace(verdict, diagnosis=causes.get(verdict.function))
-            if verdict.status in (Status.FAILED, Status.ERROR)
-            else verdict
+            replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
             for verdict in verdicts
         ]
 
     def _known(
-        self, step: Step, verdict: CheckVerdict, log: Log, named: list[Cause]
+        self,
+        step: Step,
+        verdict: CheckVerdict,
+        log: Log,
+        failing: Sequence[str],
+        named: list[Cause],
     ) -> Diagnosis | None:
         """The known mistake: replayed, or looked up where there is no right code to replay."""
         if step.id in self.right:
-            return diagnose(self.library, step, verdict.function, log, verdict.check, named)
+            return diagnose(self.library, step, verdict.function, log, failing, named)
         if self.bench.suite == "visible":
             return self.answers.diagnosis(step, verdict.function, log, verdict.check)
         return None
@@ -197,10 +202,16 @@ class Grader:
         sources = {
             name: (source, f"exercises/{name}.py") for name, source in submission.sources.items()
         }
+        own: dict[str, tuple[str, str]] = {}
+        functions: dict[str, tuple[str, ...]] = {}
         for earlier in self.registry.before(step):
             if earlier.id in right:
+                if earlier.id in sources:
+                    own[earlier.id] = sources[earlier.id]
+                    functions[earlier.id] = tuple(one.name for one in earlier.functions)
                 sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
-        return Attempt(step, Program(step.id, sources), submission.sources[step.id])
+        program = Program(step.id, sources, own, functions)
+        return Attempt(step, program, submission.sources[step.id])
 
     def _on_own_steps(
         self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
@@ -254,6 +265,11 @@ class Grader:
         return StepVerdict(
             step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
         )
+
+
+def _wrong(verdict: CheckVerdict) -> bool:
+    """Whether there may be a cause to name."""
+    return verdict.status in (Status.FAILED, Status.ERROR)
 
 
 def _verdict(

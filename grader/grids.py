@@ -66,7 +66,7 @@ def number_text(value: Any, decimals: int) -> str:
     if decimals == WHOLE:
         return f"{value:#.0f}"
     if not value:
-        return f"{value:g}"
+        return "0"  # of either sign
     if not 1e-3 <= abs(value) < 1e5 and decimals <= 4:
         return f"{value:.{decimals}g}"
     return f"{value:.{decimals}f}"

@@ -7,11 +7,11 @@ the output of every layer it is seen which positions move.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.blocks import block_params
 from grader.client import Program
 from grader.compare import as_array, described
 from grader.inputs import Arguments, Draw
@@ -52,7 +52,9 @@ def _maps(
     """A map for every layer: which of its outputs moved with which token."""
     draw = Draw("leakmap", length)
     text, others = draw.normal(length, D_MODEL), draw.normal(length, D_MODEL)
-    blocks = [block_params(Draw("leakmap", "layer", number)) for number in range(layers)]
+    blocks = [
+        block_params(Draw("leakmap", "layer", number), D_MODEL, D_FF) for number in range(layers)
+    ]
     masks = [_mask(length, number == unmasked) for number in range(1, layers + 1)]
 
     def outputs(x: Floats) -> list[Floats]:
@@ -86,24 +88,3 @@ def _outputs(
             raise NotReady(f"{BLOCK} returned {described(value)}; expected the shape {x.shape}.")
         x = array.astype(float)
         yield x
-
-
-def block_params(draw: Draw, d_model: int = D_MODEL, d_ff: int = D_FF) -> dict[str, Any]:
-    """Random parameters of one block: no bias 0, no gain 1."""
-
-    def weight(rows: int, columns: int) -> Floats:
-        return np.asarray(draw.normal(rows, columns) / np.sqrt(rows))
-
-    def norm() -> Arguments:
-        return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 4}
-
-    square = {f"w_{name}": weight(d_model, d_model) for name in "qkvo"}
-    biases = {f"b_{name}": draw.normal(d_model) / 4 for name in "qkvo"}
-    wide = {"w_in": weight(d_model, d_ff), "b_in": draw.normal(d_ff) / 4}
-    narrow = {"w_out": weight(d_ff, d_model), "b_out": draw.normal(d_model) / 4}
-    return {
-        "ln_1": norm(),
-        "attention": square | biases,
-        "ln_2": norm(),
-        "feed_forward": wide | narrow,
-    }

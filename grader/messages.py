@@ -14,6 +14,7 @@ from grader.submission import place
 
 OWN = "an exception of its own"
 MAX_SIMILAR = 500
+CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
 
@@ -57,6 +58,20 @@ def died(function: str) -> str:
 def unusable(function: str) -> str:
     """For a result that the check itself stumbled over."""
     return f"The check cannot work with what {function} returned: look at its shape and type."
+
+
+def printed(text: str) -> str:
+    """What the code printed; warnings from inside a library without the place on this machine."""
+    lines: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        path, library, rest = line.partition("/site-packages/")
+        if inside and line.startswith("  "):
+            inside = False  # the library's own line
+            continue
+        inside = bool(library) and " " not in path and "Warning: " in rest
+        lines.append(f"in {rest.partition('/')[0]}: {rest.partition(': ')[2]}" if inside else line)
+    return "\n".join(lines)
 
 
 def _place(raised: Raised, source: str, step: Step) -> str:
@@ -110,7 +125,7 @@ def raised(
     where, hint = _place_in_call(failure, function, source, step)
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{where}"
-    cryptic = bool(explanation) and "gufunc signature" in failure.text
+    cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
     text = f": {failure.text[:300]}" if visible and failure.text and not cryptic else ""
     said = f" {explanation}" if explanation else ""
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"

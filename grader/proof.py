@@ -84,4 +84,4 @@ def row(step: Step, findings: Sequence[Finding]) -> str:
     for kind in ("mistake", "fair"):
         mine = [finding for finding in findings if finding.variant.kind == kind]
         counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
-    return f" {step.id:<20} {counts[0]:>18} {counts[1]:>24}"
+    return f" {step.id:<22}{counts[0]:>17} {counts[1]:>24}"

@@ -20,6 +20,7 @@ FETCH = "(fetch)"
 FOREIGN = "a foreign object"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
+RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def bound(module, places, rebind):
@@ -93,22 +94,28 @@ def _fresh(value):
     return value
 
 
-def _same_error(error, call, module):
+def _same_error(error, call):
     """Whether a mistake's error is the recorded one.
 
     An error of the same type may have any cause, one in the same words has this one. Where right
-    code raises too, the words are anybody's own and the type is enough.
+    code raises too (`refused`), the words are anybody's own and the type is enough; so it is where
+    both refuse, though right code does not.
     """
     kind, _, words = call.get("raised", ": ").partition(": ")
     if type(error).__name__ != kind:
         return False
-    if str(error) == words:
+    if str(error) == words or call.get("refused") == kind:
         return True
-    try:
-        module[call["function"]](*map(_fresh, call["args"]), **_fresh(call["kwargs"]))
-    except Exception as right:
-        return type(right).__name__ == kind
-    return False
+    return call.get("refusing", False) and _refuses(error)
+
+
+def _refuses(error):
+    """Whether an error comes from a `raise` in the text that was sent, not from NumPy."""
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    return code.co_filename[0] == "<" and code.co_code[trace.tb_lasti] == RAISE
 
 
 def refilled(old, new):
@@ -170,7 +177,62 @@ def asked(function, call, kept):
     return got, [args, kwargs], kind.products if kind else 0, held
 
 
-def answers(space, call, module, kept):
+def _keep(told, got, kept):
+    """Keeps what was opaque in a recorded result under its number, whatever else is in it."""
+    if isinstance(told, dict) and HANDLE in told:
+        kept[told[HANDLE]] = got
+    elif isinstance(told, (tuple, list)) and isinstance(got, (tuple, list)):
+        for one, other in zip(told, got):
+            _keep(one, other, kept)
+
+
+def _known(call, kept):
+    """Whether all held results that a call is given are there."""
+    values = [*call["args"], *call.get("before", [()])[0]]
+    return all(v[HANDLE] in kept for v in values if isinstance(v, dict) and HANDLE in v)
+
+
+def with_refusals(module, calls):
+    """The calls that raised, with the type of what right code raises there, if it does: `refused`.
+
+    Right code goes through all calls with the caches that it returned itself: those of a mistake
+    may be of another build. Where it does not raise, but the words are those that were used where
+    it did, that was meant as a refusal: `refusing`.
+    """
+    if not any("raised" in call for call in calls):
+        return calls
+    seen = _with_right_errors(module, calls)
+    words = {_wording(call) for call in seen if _refused(call)}
+    return [
+        {**call, "refusing": True} if "raised" in call and _wording(call) in words else call
+        for call in seen
+    ]
+
+
+def _refused(call):
+    """Whether a call raised what right code raises."""
+    return "refused" in call and call.get("raised", "").startswith(call["refused"] + ": ")
+
+
+def _wording(call):
+    """What was raised, whatever numbers are in it."""
+    return "".join(letter for letter in call.get("raised", "") if not letter.isdigit())
+
+
+def _with_right_errors(module, calls):
+    kept, seen = {}, []
+    for call in calls:
+        if call["function"] != FETCH and _known(call, kept):
+            try:
+                got, _, _, _ = asked(module[call["function"]], call, kept)
+                _keep(call.get("value"), got, kept)
+            except Exception as error:
+                call = {**call, "refused": type(error).__name__}
+        seen.append(call)
+    return seen
+
+
+def answers(space, call, kept):
     """Whether these functions answer the call as it was answered, and leave behind the same."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
@@ -178,7 +240,7 @@ def answers(space, call, module, kept):
     try:
         got, after, products, held = asked(space[call["function"]], call, kept)
     except Exception as error:
-        return _same_error(error, call, module)
+        return _same_error(error, call)
     if "kept" in call:
         came = call["tolerance"], call.get("value")
         kept[call["kept"]], kept[call["kept"], "came"] = held, came
@@ -204,7 +266,7 @@ def explains(module, cause, calls):
     """Whether these functions answer every call that matters as it was answered."""
     space, kept = bound(module, cause["places"], cause["rebind"]), {}
     wanted = {*cause["calls"], FETCH}
-    return all(answers(space, call, module, kept) for call in calls if call["function"] in wanted)
+    return all(answers(space, call, kept) for call in calls if call["function"] in wanted)
 
 
 def tighter(call):
@@ -258,7 +320,8 @@ def _names(code):
 def is_right(code, right, calls):
     """Whether right code answers these calls as they were answered."""
     with np.errstate(all="ignore"):
-        return explains(Mistakes(code).module, right, calls)
+        module = Mistakes(code).module
+        return explains(module, right, with_refusals(module, calls))
 
 
 def telling(calls):
@@ -280,6 +343,7 @@ def survivors(code, right, calls, span, causes):
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
+        calls = with_refusals(mistakes.anew(), calls)
         first = calls[slice(*span)]
         if explains(mistakes.module, right, telling(first)) and explains(
             mistakes.module, right, calls
@@ -296,3 +360,30 @@ def survivors(code, right, calls, span, causes):
             some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
             found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
         return found
+
+
+def nearly(code, right, calls, spans, span, causes):
+    """The causes that explain the calls of all checks but one: their numbers, and that check.
+
+    spans: the calls of each check that may be the one, by its name. What is in the span must be
+    explained. A cause and right are as in `survivors`.
+    """
+    with np.errstate(all="ignore"):
+        mistakes = Mistakes(code)
+        calls = with_refusals(mistakes.anew(), calls)
+        first = calls[slice(*span)]
+        found = []
+        for number, cause in enumerate(causes):
+            if explains(mistakes.module, cause, first):
+                left = _unexplained(mistakes.anew(), cause, calls, spans)
+                found += [[number, name] for name in left]
+        return found
+
+
+def _unexplained(module, cause, calls, spans):
+    """The check whose calls a cause does not explain, in a list; an empty one if there are more."""
+    for name, (start, stop) in spans.items():
+        if not explains(module, cause, calls[start:stop]):
+            rest = calls[:start] + calls[stop:]
+            return [name] if explains(module, cause, rest) else []
+    return []

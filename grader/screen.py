@@ -6,6 +6,7 @@ the first that fits is taken.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ SIGNS = {
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
 EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
+FEW = 24  # numbers that are quickly looked through, results included
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
@@ -38,7 +40,7 @@ class Layout:
     inputs: the numbers that went in, not their shapes only; params: those in a dict, too; rows: of
     a matrix; printed: lines of what the code printed; more: other failed checks in words; names:
     those of the function's rest; map: the picture, if there is one, and not only what it says;
-    results: the numbers beside it.
+    results: the numbers beside it. few: only for a case of few numbers.
     """
 
     inputs: bool = True
@@ -49,6 +51,7 @@ class Layout:
     names: bool = True
     map: bool = True
     results: bool = True
+    few: bool = False
 
 
 LAYOUTS = (
@@ -58,6 +61,7 @@ LAYOUTS = (
     Layout(inputs=False, more=1, printed=3),
     Layout(inputs=False, more=1, printed=3, names=False),
     Layout(inputs=False, more=0, printed=2, rows=4, names=False),
+    Layout(more=0, printed=2, rows=4, names=False, map=False, few=True),
     Layout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
     Layout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
     Layout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
@@ -67,15 +71,27 @@ LAYOUTS = (
 
 def composed(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
     """What is wrong in a step, in at most `room` rows."""
-    sheet = Sheet(width, plain)
+    sheet, few = Sheet(width, plain), _few_numbers(step)
     for layout in LAYOUTS:
+        if layout.few and not few:
+            continue
         sheet = Sheet(width, plain)
         _step(sheet, number, step, layout)
-        if len(sheet) <= (min(room, EASY) if layout.inputs else room):
+        if len(sheet) <= (min(room, EASY) if layout.inputs and not layout.few else room):
             return sheet
     del sheet.rows[room - 1 :]
     sheet.line("…", indent=1)
     return sheet
+
+
+def _few_numbers(step: StepVerdict) -> bool:
+    """Whether the case of the first failed check can be calculated by hand."""
+    failed = [check for check in step.checks if check.status not in _FINE]
+    evidence = failed[0].evidence if failed else None
+    if evidence is None:
+        return False
+    arrays = (*evidence.inputs, *evidence.expected, *evidence.got)
+    return sum(math.prod(array.shape) for array in arrays) <= FEW
 
 
 def _step(sheet: Sheet, number: int, step: StepVerdict, layout: Layout) -> None:
@@ -124,7 +140,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
         sheet.gap()
         _case(sheet, check.evidence, layout, results=layout.results or found is None)
         if found is not None:
-            drawn_map(sheet, found, drawn=layout.map, how=layout.inputs)
+            drawn_map(sheet, found, drawn=layout.map, how=layout.results)
     if check.printed and layout.printed:
         _printed(sheet, check.printed, layout.printed)
 
@@ -239,7 +255,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
         _title(sheet, check, most=1)
         sheet.line(clean(check.message), indent=3, most=5)
         if check.status is Status.FAILED and check.evidence and not check.evidence.got:
-            _call(sheet, check.evidence)
+            _call(sheet, check.evidence, failed[0].evidence)
     rest = [check for check in failed[1:] if check not in told]
     if rest:
         sheet.gap()
@@ -247,12 +263,16 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
         sheet.line(f"Also failing: {_listed(rest, named)}", indent=1)
 
 
-def _call(sheet: Sheet, evidence: Evidence) -> None:
-    """A call in one row, if that tells it: its numbers, or else all the shapes."""
+def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
+    """A call in one row, if that tells it: its numbers, or else all the shapes.
+
+    Not the call of the first check once more, without what went in.
+    """
     shapes = titles(told_inputs(evidence))
     text = f"{evidence.call} with {shapes}" if shapes else evidence.call
     if len(text) > sheet.width - 6:
-        text = evidence.call if "=" in evidence.call else ""
+        again = first is not None and first.call == evidence.call
+        text = evidence.call if "=" in evidence.call and not again else ""
     if text:
         sheet.line(text, indent=5, most=1)
 

@@ -14,7 +14,7 @@ SHOWS = frozenset(
     {"cli", "cli_authors", "cli_grade", "cli_release", "cli_reports", "problem", "hosting"}
     | {"terminal", "page", "grids", "plain", "exports", "files", "screen", "sheet", "matrices"}
     | {"textmap", "watch", "hints", "building", "recording", "proof", "figures", "naming"}
-    | {"cli_pictures", "stacks", "stackmap", "leaks", "loaded", "pictures"}
+    | {"cli_pictures", "stacks", "stackmap", "leaks", "loaded", "pictures", "blocks"}
     | {"costs", "counting", "curves", "growth", "growthplot"}
     | {"assignments", "course", "cli_lab", "look", "notebook", "selfstudy"}
     | {"bundle", "cli_gpt2", "gpt2", "classroom", "version", "__main__", "__init__"}

@@ -12,6 +12,7 @@ import sys
 del sys.path[0]  # this file's folder, the judge's
 
 import contextlib
+import functools
 import gc
 import importlib.abc
 import importlib.machinery
@@ -208,10 +209,15 @@ def _write_items(value, depth):
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `exercises.stepNN_name` among the sources that the judge sent; refuses the rest."""
+    """Finds `exercises.stepNN_name` among the sources that the judge sent; refuses the rest.
+
+    Where the judge sent its own version of an earlier step, that has the step's functions. All else
+    that is imported from there, a helper that the student shares between steps, is the student's.
+    """
 
     def __init__(self):
-        self.modules = {}
+        self.modules, self.own, self.names = {}, {}, {}
+        self.loaded = {}
 
     def find_spec(self, name, path=None, target=None):
         package, _, module = name.partition(".")
@@ -224,9 +230,40 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module):
         _, _, name = module.__name__.partition(".")
-        if name:
-            source, module.__file__ = self.modules[name]
-            exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)
+        if name in self.own:
+            _, module.__file__ = self.modules[name]
+            right = self.run(module.__name__, self.modules[name])
+            vars(module).update({f: right[f] for f in self.names[name] if f in right})
+            vars(module)["__getattr__"] = functools.partial(self.helper, name, right)
+        elif name:
+            _, module.__file__ = self.modules[name]
+            self.run(module.__name__, self.modules[name], vars(module))
+
+    def run(self, name, text, space=None):
+        """The names that a source defines."""
+        source, file = text
+        space = {"__name__": name, "__file__": file} if space is None else space
+        exec(compile(source, file, "exec", dont_inherit=True), space)
+        return space
+
+    def helper(self, name, right, wanted):
+        """What an earlier step has besides its functions; AttributeError if it has it not."""
+        if wanted == "__all__":
+            mine = {*self.students(name, right), *self.names[name]}
+            return [key for key in mine if key[:1] != "_"]
+        if wanted[:2] != "__":
+            for space in (self.students(name, right), right):
+                if wanted in space:
+                    return space[wanted]
+        raise AttributeError(f"module {PACKAGE}.{name!r} has no attribute {wanted!r}")
+
+    def students(self, name, right):
+        """The names of the student's own version; of the judge's, if that cannot be loaded."""
+        if name not in self.loaded:
+            self.loaded[name] = right
+            with contextlib.suppress(BaseException):
+                self.loaded[name] = self.run(f"{PACKAGE}.{name}", self.own[name])
+        return self.loaded[name]
 
 
 class Refusal(importlib.abc.MetaPathFinder):
@@ -380,7 +417,8 @@ class Session:
         if isinstance(error, SyntaxError):
             places = [(str(error.filename), error.lineno or 0)]
         mine = [line for file, line in places if self.module and file == self.module[1]]
-        sent = {file for _, file in self.sources.modules.values()}
+        texts = (*self.sources.modules.values(), *self.sources.own.values())
+        sent = {file for _, file in texts}
         inside = [[file, int(line)] for file, line in places if file in sent]
         if isinstance(error, SyntaxError) and not mine:
             message = f"{error.filename}, line {error.lineno}: {message}"
@@ -394,6 +432,8 @@ class Session:
 
     def do_load(self, request):
         self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
+        for name, source, file, names in request["own"]:
+            self.sources.own[name], self.sources.names[name] = (source, file), names
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(Refusal())
         name = request["module"]

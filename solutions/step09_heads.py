@@ -146,6 +146,16 @@ def merge_heads(x):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: whom a straight reshape lets in
+#
+# Every head takes the plain average of what the causal mask leaves it. Cut right, the map is a
+# triangle. A straight reshape lets the future in, and two of them lose a part of the past: this
+# no search for leaks finds.
+
+# %% tags=["active-ipynb"]
+# look.cut(split_heads, merge_heads)
+
 # %% [markdown]
 # ## Mixing what the heads found
 #
@@ -213,6 +223,15 @@ def multi_head_attention(x, params, n_heads, mask=None):
     return linear(merge_heads(attention(q, k, v, mask)), params["w_o"], params["b_o"])
     ### END SOLUTION
 
+
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: three questions at once
+#
+# Made-up weights give each head a question of its own: what does this word go with, which word came
+# before, who does it? See the row of "to": each head has it look at another word.
+
+# %% tags=["active-ipynb"]
+# look.heads(multi_head_attention)
 
 # %% [markdown]
 # ## What you have now, and what comes next

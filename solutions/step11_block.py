@@ -288,6 +288,15 @@ def decoder_block(x, params, n_heads, mask):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a norm that reads the future
+#
+# Your block under the causal mask must be a triangle. Beside it the same block, mask and all, but
+# what comes in was first normed along time, by your `layer_norm` turned round: see what is left.
+
+# %% tags=["active-ipynb"]
+# look.norms(layer_norm, decoder_block)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -210,6 +210,15 @@ def decoder_logits(tokens, params, n_heads, padding=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: one layer without a mask
+#
+# Above, three of your blocks, the second without a mask: see whether the mask of the third can take
+# back what came in. Below, your whole decoder of one, two and three blocks: triangles, all of them.
+
+# %% tags=["active-ipynb"]
+# look.layers(decoder_block, decoder_logits)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -142,6 +142,15 @@ def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a text with gaps
+#
+# Four words of 24 are chosen, by numbers that were picked so that all three kinds occur. See the
+# one that is kept: it looks like its neighbours, and yet it is asked for.
+
+# %% tags=["active-ipynb"]
+# look.hidden(mask_tokens)
+
 # %% [markdown]
 # The loss is the cross entropy of step 6, over the chosen positions and no others.
 # There is no shift: position t is asked for the token that stood at position t.
@@ -177,6 +186,17 @@ def masked_lm_loss(logits, targets):
     return cross_entropy(logits, targets, ignore_id=-100)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: clues from both sides
+#
+# Each word is hidden in turn, and your block of step 11 fills the gap. The diagonal must be empty:
+# the answer is not in the text. See what the causal mask takes away from the first words.
+
+# %% tags=["active-ipynb"]
+# from exercises.step11_block import decoder_block
+#
+# look.both_sides(mask_tokens, decoder_block)
 
 # %% [markdown]
 # ## What such a model cannot do

@@ -22,7 +22,7 @@ def candidates(grader: Grader, step: Step) -> list[Variant]:
     """The mistakes in the step's functions, and in what they call, each once."""
     found: dict[tuple[str, str], Variant] = {}
     for function in step.functions:
-        for _, causes in zip(range(2), grader.library.causes(step, function.name)):
+        for _, causes in zip(range(3), grader.library.causes(step, function.name)):
             for variant in (variant for cause in causes for variant in cause.variants):
                 found.setdefault((variant.step, variant.name), variant)
     return list(found.values())

@@ -2,7 +2,8 @@
 
 Grading a class takes several, and one that is lost must not take the others with it. The process
 gets its exam, then submissions, and answers each with a report: frames of JSON, length first, on
-standard input and output. What is sent either way is data; no student code runs here.
+standard input and output. What is sent either way is data; no student code runs here. One that is
+warmed up has loaded what it needs before its exam is known.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import importlib
 import json
 import os
 import select
@@ -39,6 +41,7 @@ TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
 STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
+WARM = "warm up"
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,19 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(null, 1)
     data = _receive(questions)
+    if data == WARM:
+        _load()
+        data = _receive(questions)
     if data is not None:
         exam = Exam(**{**data["exam"], "steps": tuple(data["exam"]["steps"])})
         _serve(exam, data["held"], questions, answers)
+
+
+def _load() -> None:
+    """Imports what a hidden suite is judged with. What is not there, the exam will complain of."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("grader.grading")
+        importlib.import_module("grader.reference")
 
 
 def _end_with_parent() -> None:
@@ -187,7 +200,7 @@ def found_to_hold(isolation: Isolation) -> None:
 class Judge:
     """The process, seen from the one that hands out the work."""
 
-    def __init__(self, exam: Exam) -> None:
+    def __init__(self) -> None:
         registry = load()
         self.seconds = GRACE * registry.limits.submission_seconds
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
@@ -201,6 +214,9 @@ class Judge:
             stderr=self.errors,
             start_new_session=True,  # Ctrl-C is for the process that has started it
         )
+
+    def begin(self, exam: Exam) -> None:
+        """Gives it its exam; JudgeRefuses, with the reason, and closes it if it cannot judge."""
         try:
             known = _held.get(exam.isolation)
             answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
@@ -211,6 +227,12 @@ class Judge:
             self.close()
             raise JudgeRefuses(answer["refused"])
         _held[exam.isolation] = answer["held"]
+
+    def warm_up(self) -> None:
+        """Has it load what it will need, before its exam is known; does not wait for it."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):  # an ended one is found when it gets its exam
+            _send(self.process.stdin, WARM)
 
     def grade(self, submission: Submission) -> Outcome:
         """The report on a submission; JudgeLost if none comes."""
@@ -265,10 +287,19 @@ class Judge:
         return f": {lines[-1]}" if lines else ""
 
 
+_warm: list[Judge] = []
 _idle: dict[Exam, list[Judge]] = {}
 _busy: set[Judge] = set()
 _stopped = threading.Event()
 _lock = threading.Lock()
+
+
+def warm_up() -> None:
+    """Starts a judge for whichever exam comes first, of the hidden suite; does not wait for it."""
+    one = Judge()
+    one.warm_up()
+    with _lock:
+        _warm.append(one)
 
 
 def start(exam: Exam) -> None:
@@ -299,7 +330,7 @@ def _judge_for(exam: Exam) -> Iterator[Judge]:
     """A judge, who is kept afterwards if it still lives."""
     if _stopped.is_set():  # before another one is started only to be ended
         raise JudgeRefuses(STOPPED)
-    judge = _waiting(exam) or Judge(exam)
+    judge = _waiting(exam) or _beginning(exam)
     with _lock:
         _busy.add(judge)
     try:
@@ -318,9 +349,20 @@ def _judge_for(exam: Exam) -> Iterator[Judge]:
 
 
 def _waiting(exam: Exam) -> Judge | None:
-    """A judge for this exam that has nothing to do, if one lives: they end with their thread."""
+    """A judge for this exam that has nothing to do, if one lives."""
+    return _alive(_idle.get(exam, []))
+
+
+def _beginning(exam: Exam) -> Judge:
+    """A new judge, or one that is warm, with its exam."""
+    judge = _alive(_warm) or Judge()
+    judge.begin(exam)
+    return judge
+
+
+def _alive(judges: list[Judge]) -> Judge | None:
+    """Takes the first that lives, for judges end with the thread that has started them."""
     with _lock:
-        judges = _idle.get(exam, [])
         while judges:
             judge = judges.pop()
             if judge.process.poll() is None:
@@ -341,7 +383,8 @@ def stop() -> None:
 def dismiss() -> None:
     """Ends the judges that wait in this process."""
     with _lock:
-        judges = [judge for waiting in _idle.values() for judge in waiting]
+        judges = [*_warm, *(judge for waiting in _idle.values() for judge in waiting)]
+        _warm.clear()
         _idle.clear()
     for judge in judges:
         judge.close()

@@ -4,7 +4,7 @@
 came of that. The exporter reads the submitted file in nbgrader's place, as `grade` does, and hands
 on a notebook that is written anew. The preprocessor stands where nbgrader would start a kernel: it
 has the sources judged and writes verdicts below the test cells, from which nbgrader takes its
-scores.
+scores. What nbgrader will come to later is judged meanwhile.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from traitlets import Enum, Integer
 
 from grader.classroom import judge
 from grader.course import setting
+from grader.course.ahead import Ahead, Reading
+from grader.course.books import opened_once
 from grader.course.rebuilding import Known, rebuilt
 from grader.course.verdicts import PREFIX, found_in, no_verdict, output
 from grader.intake.folders import Folder, Some
 from grader.intake.handins import submission
-from grader.intake.ipynb import MAX_NOTEBOOK, raw_cells
+from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
 from grader.plain import one_line
 from grader.problem import Problem
 from grader.records import Report
@@ -86,6 +88,17 @@ def _functions(known: Mapping[str, Known]) -> list[str]:
     return [name.removeprefix(PREFIX) for name in names]
 
 
+def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
+    """The cells of a submitted notebook, and what is judged of it; or SubmissionError."""
+    with Folder.open(path.parent) as folder:
+        place = Some(folder, {path.name: path.name})
+        cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
+        return cells, submission(student, place, load())
+
+
+_ahead = Ahead()
+
+
 class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
     """Reads submitted notebooks for nbgrader. Everything else it reads as nbgrader would."""
 
@@ -102,9 +115,12 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
+        _ahead.warm_up()
         self.course = self.parent.coursedir
         self.released: dict[tuple[str, str], tuple[dict[str, Known], set[str]]] = {}
+        self.exams: dict[str, judge.Exam] = {}
         self.names: Mapping[str, str] = {}
+        self.path = Path()
         self.submission = Submission("", {})
         self.exam = judge.Exam("hidden", 0, "", (), "")
         if not any(isinstance(one, _OneSentence) for one in self.log.filters):
@@ -114,6 +130,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         except REFUSALS as error:
             self.log.error("nopeek grades nothing: %s", error)
             raise NbGraderException(str(error)) from None
+        self._go_along()
 
     def _get_ready(self) -> None:
         """Probes the isolation and starts a judge, so that a class is refused as a whole."""
@@ -127,8 +144,46 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                 names = []  # nbgrader itself will say so
             for name in names:
                 known = _known(gradebook, name, self.course.assignment_id)
-                judge.start(self._exam_on(known))
+                self.exams[name] = self._exam_on(known)
+                _ahead.start(self.exam)
         self.log.info("nopeek grades under %s", self.exam.isolation)
+
+    def _go_along(self) -> None:
+        """Has the whole class judged, and the database open, while nbgrader converts notebooks."""
+        convert = self.parent.convert_notebooks
+
+        def converting() -> None:
+            with opened_once():
+                _ahead.begin(self._to_come())
+                try:
+                    convert()
+                finally:
+                    _ahead.drop()
+
+        self.parent.convert_notebooks = converting  # nbgrader has no hook for a whole run
+
+    def _to_come(self) -> dict[Path, Reading]:
+        """What nbgrader has found and not graded before, in its order, and how to read it."""
+        readings = {}
+        for folder in sorted(self.parent.assignments):
+            for filename in sorted(self.parent.assignments[folder]):
+                names = self.parent.init_single_notebook_resources(filename)["nbgrader"]
+                if names["notebook"] in self.exams and not self._passed_over(names):
+                    readings[Path(filename)] = self._reading(Path(filename), names)
+        return readings
+
+    def _passed_over(self, names: Mapping[str, str]) -> bool:
+        """Whether nbgrader will leave this submission alone, as far as can be told before."""
+        excluded = names["student"] in self.course.student_id_exclude.split(",")
+        return excluded or (self._graded_at(names).exists() and not self.parent.force)
+
+    def _graded_at(self, names: Mapping[str, str]) -> Path:
+        there = self.course.autograded_directory
+        return Path(self.course.format_path(there, names["student"], names["assignment"]))
+
+    def _reading(self, path: Path, names: Mapping[str, str]) -> Reading:
+        exam, student = self.exams[names["notebook"]], names["student"]
+        return lambda: (exam, _read(path, student)[1])
 
     def _exam_on(self, known: Mapping[str, Known]) -> judge.Exam:
         steps = setting.steps_with(_functions(known), load())
@@ -138,10 +193,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
         """The notebook in that file; written anew unless that has been done."""
         names = resources["nbgrader"]
-        done = self.course.format_path(
-            self.course.autograded_directory, names["student"], names["assignment"]
-        )
-        if Path(filename).parent == Path(done) and self.names == names:
+        if Path(filename).parent == self._graded_at(names) and self.names == names:
             read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
             return read
         try:
@@ -156,11 +208,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         """What a student has handed in, without what they may not change."""
         known, lessons = self._released(names)
         self._exam_on(known)
-        with Folder.open(path.parent) as folder:
-            place = Some(folder, {path.name: path.name})
-            cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
-            self.submission = submission(names["student"], place, load())
-        self.names = dict(names)
+        cells, self.submission = _read(path, names["student"])
+        self.names, self.path = dict(names), path
         return rebuilt(cells, known, lessons, self._warn)
 
     def _released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
@@ -207,7 +256,7 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
     def _report(self, handed_in: Submission) -> Report:
         """What the judge makes of it; NotGradable with the reason if that is nothing."""
         try:
-            outcome = judge.graded(self.parent.exam, handed_in)
+            outcome = _ahead.outcome(self.parent.path, self.parent.exam, handed_in)
         except judge.JudgeRefuses as error:
             raise NotGradable(f"{one_line(handed_in.id, 80)}: {error}.") from None
         _closing.later()

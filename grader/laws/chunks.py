@@ -102,6 +102,17 @@ class InChunks:
             result, cache = self._pair(value)
             yield Piece(number, start, start + _length(part), result)
 
+    def returned(self, value: NDArray[Any], whole: Arguments) -> str:
+        """What the last call returned, and after what; value: that of the whole."""
+        start, part = list(self._parts(whole[self.text]))[-1]
+        new, params = _length(part), whole.get("params", {})
+        what = "token" if self.text == "tokens" else "position"
+        limit = f"; T_max is {len(params['position'])}" if "position" in params else ""
+        return (
+            f"returned {described(value[..., -new:, :])} for {new} new {what}{'s' * (new > 1)}, "
+            f"with {start} in the cache{limit}"
+        )
+
     def _parts(self, text: Any) -> Iterator[tuple[int, Any]]:
         start = 0
         for number, size in enumerate(self.chunks):

@@ -60,7 +60,7 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
     bad = ~np.isfinite(array) & np.isfinite(wanted)
     if bad.any() and case.witness is None:
         what = "NaN" if np.isnan(array[bad]).any() else "infinite"
-        told = f"With very large scores {np.count_nonzero(bad)} of {bad.size} results are {what}."
+        told = f"With very large numbers {np.count_nonzero(bad)} of {bad.size} results are {what}."
         inputs = shown_inputs(case.arguments)
         expected, got = (shown("expected", wanted),), (shown("got", array, bad),)
         call = call_text(name, case.arguments)
@@ -101,5 +101,7 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
                 continue
             other = raised.known or "another exception"
             raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
-        what = f"{name_of(function)} returned {described(value)}"
-        raise Broken(f"{because}: expected a ValueError, but {what}.")
+        # A text in chunks comes back as a whole: then what the last of the calls did is told.
+        told = getattr(function, "returned", None)
+        what = told(value, case.arguments) if told else f"returned {described(value)}"
+        raise Broken(f"{because}: expected a ValueError, but {name_of(function)} {what}.")

@@ -133,6 +133,19 @@ def stepped(tokens, memory, params, n_heads, attend=attended, start=None):
     return head(through(x, memory, params, n_heads, attend), params), memory
 
 
+def under_one_mask(tokens, length):
+    """`attended` with the mask of these tokens after so many others, whatever comes in.
+
+    Code that makes one mask before the first layer has it from the counts.
+    """
+    mask = causal_mask(tokens.shape[-1], length + tokens.shape[-1])
+
+    def attend(x, weights, n_heads, kept):
+        return attended(x, weights, n_heads, kept, lambda q, k: mask)
+
+    return attend
+
+
 def stepped_on(x, memory, params, n_heads):
     """The same for tokens that have become vectors."""
     refuse_too_long(memory.length + x.shape[-2], params)
@@ -524,6 +537,24 @@ def kv_shared_across_layers_decoder(tokens_new, cache, params, n_heads):
         y, kept["kv"] = attended(normal, block["attention"], n_heads, kept.get("kv"))
         x = half_block(x + y, block)
     return head(x, params), cache
+
+
+@mistake(
+    "kv_shared_across_layers",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="All layers append to one place, which then has more keys than the mask allows for.",
+    hint="After one call, how many keys are kept for each token, if there are two layers?",
+)
+def kv_shared_under_one_mask_decoder(tokens_new, cache, params, n_heads):
+    attend, shared = under_one_mask(tokens_new, cache.length), cache.layers
+
+    def append(x, weights, number):
+        y, shared[0] = attend(x, weights, n_heads, shared[0])
+        return y
+
+    return by_layer(tokens_new, cache, params, n_heads, append)
 
 
 @mistake(
@@ -1239,6 +1270,22 @@ def kv_counts_calls_decoder(tokens_new, cache, params, n_heads):
 
 
 @mistake(
+    "kv_counts_calls",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="Calls are counted, not tokens: after a chunk of several the mask is too narrow.",
+    hint="By how much does the number of tokens so far grow with a chunk of three?",
+)
+def kv_counts_calls_under_one_mask_decoder(tokens_new, cache, params, n_heads):
+    length = cache.length
+    attend = under_one_mask(tokens_new, length)
+    logits, cache = stepped(tokens_new, cache, params, n_heads, attend)
+    cache.length = length + 1
+    return logits, cache
+
+
+@mistake(
     "kv_length_not_summed",
     "decoder_step",
     caught_by="step_one_by_one",
@@ -1583,6 +1630,22 @@ def kv_limit_left_to_slices_decoder(tokens_new, cache, params, n_heads):
     x = placed(tokens_new, cache.length, params)
     cache.length += tokens_new.shape[-1]
     return head(through(x, cache, params, n_heads), params), cache
+
+
+@mistake(
+    "kv_limit_forgets_the_past",
+    "decoder_step",
+    caught_by="step_errors",
+    also={"new_decoder_cache": "Memory"},
+    says="Only the new tokens are counted against T_max: a long text runs out of positions.",
+    hint="How many rows does a slice have that begins at the end of the table?",
+)
+def kv_limit_left_to_slices_under_one_mask_decoder(tokens_new, cache, params, n_heads):
+    refuse_too_long(tokens_new.shape[-1], params)
+    attend = under_one_mask(tokens_new, cache.length)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    return head(through(x, cache, params, n_heads, attend), params), cache
 
 
 @mistake(

@@ -11,7 +11,22 @@ from grader.properties.conditions import FIXED, Condition, optional, ranks, rela
 from grader.properties.tried import Fact, Tried, whole
 
 MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
+UNWRITABLE = ("output operand", "read-only")  # in NumPy's words
+WRITTEN = "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?"
 NEEDED = 2  # cases on either side; one more of what may well be chance
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The numbers of the cases that are right, and wrong; of the right ones those that tell much.
+
+    checks: for each check in which something is wrong, its cases.
+    """
+
+    right: frozenset[int]
+    wrong: frozenset[int]
+    telling: frozenset[int]
+    checks: Sequence[frozenset[int]]
 
 
 @dataclass(frozen=True)
@@ -21,12 +36,16 @@ class Division:
     condition: Condition
     having: frozenset[int]
 
-    def divides(self, right: frozenset[int], wrong: frozenset[int]) -> bool:
+    def divides(self, cases: Parted) -> bool:
         """Whether all that is wrong has it, and enough of what has it is wrong."""
-        others, chancy = right - self.having, self.condition.chancy
+        wrong, chancy = cases.wrong, self.condition.chancy
+        others = (cases.right & cases.telling) - self.having
         if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
             return False
-        many = 2 * len(self.having) > len(right) + len(wrong)
+        both = sum(bool(others & check) for check in cases.checks)
+        if self.condition.of_axes and both < min(2, len(cases.checks)):
+            return False  # it may be anything else that those checks ask for
+        many = 2 * len(self.having) > len(cases.right) + len(wrong)
         if self.condition.mostly:
             return len(wrong) >= MOST * len(self.having)
         share = 1.0 if chancy else 0.5 if many else 0.25
@@ -38,17 +57,34 @@ def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
 
     takes: the function's required arguments.
     """
-    tried = whole(tried)
-    right = frozenset(number for number, one in enumerate(tried) if one.right)
-    wrong = frozenset(range(len(tried))) - right
+    cases, tried = _parted(tried), whole(tried)
     single = [_division(tried, one) for one in _candidates(tried, takes)]
-    best = _best(single, right, wrong)
-    if best is None or len(best.having) > len(wrong):
-        best = _best(_both(single, wrong), right, wrong) or best
+    best = _best(single, cases)
+    if best is None or len(best.having) > len(cases.wrong):
+        best = _best(_both(single, cases.wrong), cases) or best
     if best is None:
         return None
-    says = _sentence(tried, best, right, wrong)
-    return Fact(best.condition.id, says, best.condition.hint)
+    says = _sentence(tried, best, cases)
+    return Fact(best.condition.id, says, _hint(tried, best.condition, cases.wrong))
+
+
+def _parted(tried: Sequence[Tried]) -> Parted:
+    telling = {one.key for one in tried if one.telling}
+    every = list(enumerate(whole(tried)))
+    failing = {one.check for _, one in every if not one.right}
+    return Parted(
+        frozenset(number for number, one in every if one.right),
+        frozenset(number for number, one in every if not one.right),
+        frozenset(number for number, one in every if one.key in telling),
+        [frozenset(n for n, one in every if one.check == check) for check in sorted(failing)],
+    )
+
+
+def _hint(tried: Sequence[Tried], condition: Condition, wrong: frozenset[int]) -> str:
+    """The condition's, unless every wrong case is an array that could not be written into."""
+    errors = [tried[number].error for number in wrong]
+    written = [e is not None and any(words in e.text for words in UNWRITABLE) for e in errors]
+    return WRITTEN if all(written) else condition.hint
 
 
 def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
@@ -78,21 +114,18 @@ def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Divisio
         yield Division(one.condition.along_with(other.condition), one.having & other.having)
 
 
-def _best(
-    found: Iterable[Division], right: frozenset[int], wrong: frozenset[int]
-) -> Division | None:
+def _best(found: Iterable[Division], cases: Parted) -> Division | None:
     """The first of those that the fewest right cases have; numbers of axes last, if any has."""
-    dividing = [one for one in found if one.divides(right, wrong)]
+    dividing = [one for one in found if one.divides(cases)]
 
     def rank(one: Division) -> tuple[bool, int]:
-        return one.condition.mostly and one.having != wrong, len(one.having)
+        return one.condition.mostly and one.having != cases.wrong, len(one.having)
 
     return min(dividing, key=rank, default=None)
 
 
-def _sentence(
-    tried: Sequence[Tried], division: Division, right: frozenset[int], wrong: frozenset[int]
-) -> str:
+def _sentence(tried: Sequence[Tried], division: Division, cases: Parted) -> str:
+    right, wrong = cases.right, cases.wrong
     raised = sum(tried[number].error is not None for number in wrong)
     what = "Wrong" if not raised else "Wrong or an exception"
     what = "An exception" if raised == len(wrong) else what

@@ -36,6 +36,11 @@ class Condition:
     mostly: bool = False
 
     @property
+    def of_axes(self) -> bool:
+        """Whether it is about leading axes, of which a check may have just one kind."""
+        return self.hint == SHAPES
+
+    @property
     def opposite(self) -> Condition:
         """The condition that the case has it not."""
         return Condition(
@@ -349,6 +354,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
             f"with at most {right}",
             MEMORY if any("chunk" in one.sizes for one in tried) else LONG,
             lambda one: length(one) > right,
+            chancy=True,
         )
 
 

@@ -36,6 +36,7 @@ class Survey:
         self.tried: list[Tried] = []
         self.error: Raised | None = None
         self.laid = False
+        self.check = ""
 
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
         """The answer; an empty one where the code raised, so that the check goes on."""
@@ -70,6 +71,7 @@ class Survey:
                     self.laid,
                     self.error,
                     key,
+                    self.check,
                 )
             )
 
@@ -113,7 +115,7 @@ def survey(
         worker.load(program)
         student = Student(step, found.ask, worker.fetch)
         for check, edges in checks:
-            given.edges = edges
+            given.edges, found.check = edges, check.__name__
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
                 check(student, given)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.client import Raised
+from grader.compare import as_array
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class Tried:
     part: the result's name, where the function has several. sizes may hold `chunk` (from 0),
     `start` and `stop` where a text was fed in chunks. single: float32 arguments. laid: arrays that
     lie otherwise in memory. key: names case and circumstances, the same for the same question.
+    check: the name of the check whose case it is.
     """
 
     part: str
@@ -28,6 +30,22 @@ class Tried:
     laid: bool = False
     error: Raised | None = None
     key: str = ""
+    check: str = ""
+
+    @property
+    def telling(self) -> bool:
+        """Whether code that does nothing would be wrong here.
+
+        Not where the right ids are those that were given, or one id throughout: there wrong code
+        is right as well, which says nothing about the case.
+        """
+        right = as_array(self.expected)
+        if right is None or right.size < 2 or right.dtype.kind not in "iu":
+            return True
+        given = (as_array(value) for value in self.arguments.values())
+        return bool((right != right.flat[0]).any()) and not any(
+            one is not None and one.shape == right.shape and (one == right).all() for one in given
+        )
 
 
 @dataclass(frozen=True)

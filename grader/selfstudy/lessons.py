@@ -83,11 +83,14 @@ def _cells(step: Step, solution: str) -> Iterator[Any]:
         yield _code(text, _name(text))
 
 
-def _distinct(cells: Iterator[Any]) -> list[Any]:
-    """The cells; of several with one id, the later ones are numbered."""
+def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
+    """The cells; of several with one id later ones are numbered; a function has its name alone."""
     seen: Counter[str] = Counter()
+    names = {function.name for function in step.functions}
     found = []
     for cell in cells:
+        if cell.id in names and cell.cell_type != "code":  # a heading that is the name
+            cell.id = f"about-{cell.id}"
         seen[cell.id] += 1
         if seen[cell.id] > 1:
             cell.id = f"{cell.id}-{seen[cell.id]}"
@@ -98,7 +101,9 @@ def _distinct(cells: Iterator[Any]) -> list[Any]:
 def notebook(step: Step, solution: str) -> str:
     """The step's notebook file."""
     metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    book = nbformat.v4.new_notebook(cells=_distinct(_cells(step, solution)), metadata=metadata)
+    book = nbformat.v4.new_notebook(
+        cells=_distinct(_cells(step, solution), step), metadata=metadata
+    )
     book.nbformat_minor = 5
     nbformat.validate(book)
     return str(nbformat.writes(book)) + "\n"

@@ -40,26 +40,28 @@ def number(value: float) -> str:
     return "0" if value == 0 else text.replace("-", "−")
 
 
-def _text(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
+def label(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
+    """A word or a sentence in a picture."""
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
 
 
-def _svg(width: float, height: float, label: str, parts: Iterable[str]) -> str:
+def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
+    """The SVG of these parts."""
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     body = "".join(parts)
     style = 'style="max-width:100%;height:auto;vertical-align:top"'
-    return f'<svg {size} role="img" aria-label="{escape(label)}" {style} {FONT}>{body}</svg>'
+    return f'<svg {size} role="img" aria-label="{escape(title)}" {style} {FONT}>{body}</svg>'
 
 
 def _labels(rows: Sequence[str], columns: Sequence[str]) -> tuple[list[str], float, float]:
     """The labels at the left and, slanted, above; and where the cells begin."""
     left = max((len(row) for row in rows), default=0) * LETTER + 10
     top = max((len(column) for column in columns), default=0) * LETTER * 0.72 + 16
-    found = [_text(left - 6, top + (i + 0.62) * CELL, row, "end") for i, row in enumerate(rows)]
+    found = [label(left - 6, top + (i + 0.62) * CELL, row, "end") for i, row in enumerate(rows)]
     for j, column in enumerate(columns):
         x, y = left + (j + 0.45) * CELL, top - 6
         turn = f' transform="rotate(-45 {x:.0f} {y:.0f})"'
-        found.append(_text(x, y, column, "start", turn))
+        found.append(label(x, y, column, "start", turn))
     return found, left, top
 
 
@@ -113,7 +115,7 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Ma
             told = f"{rows[i]} → {columns[j]}: {number(value)}"
             cells.add(i, j, BLUE, 0.75 * full, told, number(value))
     parts = [*labels, cells.drawn]
-    return _svg(_width(left, columns), top + len(rows) * CELL + 2, title, parts)
+    return picture(_width(left, columns), top + len(rows) * CELL + 2, title, parts)
 
 
 def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Marks) -> str:
@@ -129,7 +131,7 @@ def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Mark
             told = f"{labels[i]} {did} when {labels[j]} changes{': a leak' if leak else ''}"
             cells.add(i, j, fill, opacity, told, sign)
     parts = [*names, cells.drawn]
-    return _svg(_width(left, labels), top + len(labels) * CELL + 2, title, parts)
+    return picture(_width(left, labels), top + len(labels) * CELL + 2, title, parts)
 
 
 def _ticks(most: float) -> list[float]:
@@ -159,8 +161,8 @@ def curves(
         parts.append(f'<path d="M {path}" fill="none" stroke-width="2.5" {look}/>')
         y = HEIGHT + 14 + 18 * count
         parts.append(f'<path d="M {LEFT} {y - 4} h 34" stroke-width="2.5" {look}/>')
-        parts.append(_text(LEFT + 42, y, line.name, "start"))
-    return _svg(WIDTH, HEIGHT + 6 + 18 * len(lines), title, parts)
+        parts.append(label(LEFT + 42, y, line.name, "start"))
+    return picture(WIDTH, HEIGHT + 6 + 18 * len(lines), title, parts)
 
 
 def _axes(across: str, up: str, last: float, most: float, place: Place) -> list[str]:
@@ -168,12 +170,12 @@ def _axes(across: str, up: str, last: float, most: float, place: Place) -> list[
     frame = f"M {left:.0f} {top:.0f} V {bottom:.0f} H {right:.0f}"
     parts = [f'<path d="{frame}" fill="none" stroke="{GREY}"/>']
     for tick in _ticks(most):
-        parts.append(_text(left - 6, place(0, tick)[1] + 4, f"{tick:g}", "end"))
+        parts.append(label(left - 6, place(0, tick)[1] + 4, f"{tick:g}", "end"))
     for tick in _ticks(last):
-        parts.append(_text(place(tick, 0)[0], bottom + 16, f"{tick:g}"))
+        parts.append(label(place(tick, 0)[0], bottom + 16, f"{tick:g}"))
     turn = f' transform="rotate(-90 12 {(top + bottom) / 2:.0f})"'
-    parts.append(_text(12, (top + bottom) / 2, up, more=turn))
-    return [*parts, _text((left + right) / 2, bottom + 33, across)]
+    parts.append(label(12, (top + bottom) / 2, up, more=turn))
+    return [*parts, label((left + right) / 2, bottom + 33, across)]
 
 
 def _levels(levels: Sequence[tuple[str, float]], place: Place, last: float) -> list[str]:
@@ -182,7 +184,7 @@ def _levels(levels: Sequence[tuple[str, float]], place: Place, last: float) -> l
         (left, y), (right, _) = place(0, level), place(last, level)
         line = f"M {left:.0f} {y:.0f} H {right:.0f}"
         parts.append(f'<path d="{line}" stroke="{GREY}" stroke-dasharray="1 3"/>')
-        parts.append(_text(right, y - 4, name, "end", ' font-size="11"'))
+        parts.append(label(right, y - 4, name, "end", ' font-size="11"'))
     return parts
 
 

@@ -36,3 +36,11 @@ SCORES = np.array(
 )
 NEXT = ("let", "ask", "say", "stay", "wait", "purple")
 LOGITS = np.array([2.0, 1.3, 0.9, 0.5, 0.0, -2.5])
+
+# The beginning, where three pictures stand side by side; and what three heads look for in it.
+WORDS = TOKENS[:5]
+HEADS = {
+    "head 0: what it goes with": SCORES[:5, :5],
+    "head 1: the word before": 4.0 * np.eye(5, k=-1),
+    "head 2: who does it": 3.5 * np.tile(KEYS[:5, KINDS.index("who")], (5, 1)),
+}

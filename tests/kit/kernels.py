@@ -51,17 +51,24 @@ def cells(*sources: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
 
 
-def run(notebook: nbformat.NotebookNode, folder: Path, *, errors: bool = False) -> list[list[str]]:
-    """Executes it in a kernel; what each code cell showed as text."""
+def execute(
+    notebook: nbformat.NotebookNode, cwd: Path, environment: dict[str, str], *, errors: bool
+) -> None:
+    """Executes it in a kernel in that folder; errors: they do not stop it."""
     before = dict(os.environ)
-    os.environ.update(variables(folder))
+    os.environ.update(environment)
     try:
         NotebookClient(
             notebook, kernel_name="python3", timeout=120, allow_errors=errors, resources={}
-        ).execute(cwd=str(ROOT / "notebooks"))
+        ).execute(cwd=str(cwd))
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def run(notebook: nbformat.NotebookNode, folder: Path, *, errors: bool = False) -> list[list[str]]:
+    """Executes it in a kernel; what each code cell showed as text."""
+    execute(notebook, ROOT / "notebooks", variables(folder), errors=errors)
     return [
         [_text(output) for output in cell.outputs]
         for cell in notebook.cells

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from .conftest import ROOT, STEPS
-from .courses import NBGRADER, cell_of, grade_id, joined
-
-pytest.importorskip("jupytext")
 from grader import assignments
 from grader.building import BuildError
 from grader.registry import load
+
+from .conftest import ROOT, STEPS
+from .courses import NBGRADER, cell_of, grade_id, joined
 
 STEP = load().find("step02_scores")
 TEXT = """\

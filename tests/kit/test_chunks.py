@@ -159,6 +159,24 @@ def test_text_that_should_be_rejected_is_told_even_if_nothing_fits_together():
         laws.rejects(function, [case(3)], "Too long")
 
 
+def test_text_that_should_be_rejected_is_told_by_its_last_call():
+    function = Pupil(reference.attend_with_cache).in_chunks(2, 1, 4)
+    words = (
+        r"attend_with_cache returned floats of shape \(2, 2\) for 2 new positions, with 3 in the"
+    )
+    with pytest.raises(Broken, match=words):
+        laws.rejects(function, [case(5)], "Too long")
+
+
+def test_limit_of_a_decoder_is_told_where_it_should_have_refused():
+    tokens = {"tokens": np.zeros((2, 5), int), "params": {"position": np.ones((4, 3))}}
+    function = InChunks(StudentFunction(STEP, None), tuple, (4, 1))
+    told = function.returned(np.ones((2, 5, 3)), tokens)
+    assert told == (
+        "returned floats of shape (2, 1, 3) for 1 new token, with 4 in the cache; T_max is 4"
+    )
+
+
 def separate(attend):
     pupil = Pupil(attend)
     cases = [case(), case(salt=1)]

@@ -259,7 +259,7 @@ def test_run_says_all_there_is_to_say(gpt2, made):
     done = gpt2("--weights", made / weights.WEIGHTS, "--prompt", "The mask")
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
-    assert lines[0].startswith("GPT-2: the weights in ")
+    assert lines[0].startswith("GPT-2: the weights in")
     assert "The code that runs it, all of it yours:" in lines
     assert " + 11  Block                yours" in lines
     assert "Against transformers, the same weights, 32 tokens, float32:" in lines

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +11,10 @@ from grader.submission import Submission
 from grader.variants import FAIR, MISTAKES, read
 
 from .conftest import ROOT
-from .courses import Course, cell_of, filled_in, in_one_cell, joined, needed, solution, words
+from .courses import Course, cell_of, filled_in, in_one_cell, joined, solution, words
+from .processes import belonging, soon
 from .test_hostile import first_digits, secrets_noted
 
-pytestmark = needed
 SEED = 0x5EED_0F_A_C0_0125E
 STEPS = ("step03_mask", "step07_kv_cache")
 REGISTRY = registry.load()
@@ -38,6 +39,8 @@ def works(step):
 def course(tmp_path_factory):
     course = Course(tmp_path_factory.mktemp("nbgrader"), SEED)
     course.said = {}
+    course.variables["TMPDIR"] = str(course.folder.parent / "tmp")
+    Path(course.variables["TMPDIR"]).mkdir()
     course.hand_in("again", STEPS[0], course.released(STEPS[0]))
     for step in STEPS:
         for student, source in works(step).items():
@@ -79,6 +82,15 @@ def test_points_are_those_of_the_judge(course, scores, grade, step):
     assert got == wanted
     assert wanted["right"] == REGISTRY.find(step).max_points
     assert wanted["untouched"] == 0
+
+
+def test_points_are_what_nbgrader_exports(course):
+    assert course.exported().items() >= course.scores().items()
+
+
+def test_nothing_is_left_after_grading(course):
+    assert list(Path(course.variables["TMPDIR"]).iterdir()) == []
+    assert soon(lambda: not belonging(course.folder.parent))
 
 
 def test_some_students_have_part_of_the_points(scores):

@@ -7,9 +7,8 @@ import os
 import pytest
 
 from .conftest import ROOT
-from .courses import Course, cell_of, code, filled_in, grade_id, joined, needed, solution
+from .courses import Course, cell_of, code, filled_in, grade_id, joined, solution
 
-pytestmark = needed
 STEP = "step02_scores"
 NAME = "attention_scores"
 TEST = f"check_{NAME}"

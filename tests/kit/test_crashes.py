@@ -5,6 +5,10 @@ import pytest
 
 from grader.client import Raised
 from grader.crashes import arrays_of, explained, known, lengths_met, sizes_of
+from grader.diagnosis import Call
+from grader.feeding import tokens_fed
+from grader.messages import printed
+from grader.protocol import Handle
 
 SIZES = {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4}
 SHAPES = [(2, 3, 4), (2, 5, 4), (2, 5, 6)]
@@ -27,12 +31,14 @@ CRASHES = {
     "ones(3, 5) + ones(3, 4)": "(3, 5) and (3, 4) do not fit: "
     "at axis -1, 5 (T_k is 5) met 4 (d_k is 4).",
     "np.where(ones(3, 3) > 0, ones(3, 5), 0)": "at axis -1, 3 (T_q is 3) met 5 (T_k is 5).",
-    "ones(2, 6, 5, 5) + ones(2, 5, 5)": "at axis -3, 6 met 2 (batch is 2). "
-    "Without axis 1 of (2, 6, 5, 5) they would.",
+    "ones(2, 6, 5, 5) + ones(2, 5, 5)": "at axis -3, 6 met 2 (batch is 2).",
     "ones(3, 4) @ ones(5, 4)": "In a matrix product the columns of the left array meet the rows of "
     "the right one: 4 (d_k is 4) met 5 (T_k is 5).",
     "ones(3, 4).dot(ones(5, 4))": "4 (d_k is 4) met 5 (T_k is 5).",
     "np.einsum('id,jd->ij', ones(3, 4), ones(5, 6))": "In an einsum one letter",
+    "ones(2, 1, 3) @ ones(4, 3, 1)": "In a matrix product the axes in front of the last two must "
+    "fit: of (2, 1, 3) and (4, 3, 1), 2 (batch is 2) met 4 (d_k is 4).",
+    "ones(3, 1, 4) @ ones(2, 7, 4, 5)": "of (3, 1, 4) and (2, 7, 4, 5), 3 (T_q is 3) met 7.",
     "np.concatenate([ones(2, 4), ones(2, 5)], axis=0)": "along axis 1, 4 (d_k is 4) met "
     "5 (T_k is 5).",
     "np.concatenate([ones(2, 4), ones(2, 2, 4)])": "one has 2, another 3.",
@@ -96,6 +102,72 @@ def test_length_gets_no_name_where_that_size_cannot_stand(size, code):
     value = (6,) if size == "batch" else 6
     told = explained(raised(code, ones=ones), known({size: value}, [], visible=True))
     assert "6 met 4." in told
+
+
+@pytest.mark.parametrize(
+    ("sizes", "alike"),
+    [
+        ({"n_layers": 6}, 6),
+        ({"chunks": (6, 1)}, 6),
+        ({"chunks": (2, 3, 1)}, 5),
+        ({"n_heads": 2, "d_head": 3}, 6),
+        ({"t": 4, "n_new": 3}, 6),
+    ],
+)
+def test_length_gets_no_name_if_something_else_is_as_long(sizes, alike):
+    """What has no name in the lessons, sums over chunks and heads, and a text that grows."""
+    code = f"ones({alike}, 4) + ones(9, 4)"
+    for more, name in (({}, f" (T_k is {alike})"), (sizes, "")):
+        told = explained(raised(code, ones=ones), known({"t_k": alike, **more}, [], visible=True))
+        assert f"{alike}{name} met 9." in told
+
+
+def test_length_that_alike_cases_differ_in_takes_the_name_from_others():
+    made = [({"q": (2, 7)}, {"d_k": 7, "chunks": (3, 1)}), ({"q": (2, 7)}, {"chunks": (7, 1)})]
+    found = sizes_of(made, {"q": (2, 7)})
+    assert known(found, [], visible=True).label(7) == "7"
+
+
+def test_lengths_of_a_call_with_a_cache_are_told_as_tokens_or_not_at_all():
+    """Keys of two layers in one place look like anything."""
+    sizes = {"n_heads": 2, "d_head": 3, "d_ff": 5, "t_max": 9}
+    lengths = known(sizes, [], visible=True, fed={"T_new": 4, "the tokens so far": 7})
+    told = [lengths.label(n) for n in (4, 7, 2, 3, 5, 6, 9)]
+    assert told == ["4 (T_new is 4)", "7 (the tokens so far are 7)", *"23569"]
+    assert known({"d_ff": 4}, [], visible=True, fed={"T_new": 4}).label(4) == "4"
+    assert lengths_met("at axis -1, 7 (the tokens so far are 7) met 3.").startswith("7 (the")
+
+
+def test_tokens_so_far_are_counted_along_the_caches():
+    def step(length, came, *cache):
+        outcome = [np.ones((length, 3)), Handle(came)]
+        return Call("decoder_step", [np.arange(length), *cache], {}, False, outcome)
+
+    empty = Call("new_decoder_cache", [2], {}, True, Handle(1))
+    calls = [empty, step(3, 2, Handle(1)), step(1, 3, Handle(2)), step(5, 4, Handle(2))]
+    assert tokens_fed(calls) == {"T_new": 5, "the tokens so far": 8}
+    assert tokens_fed(calls[:3]) == {"T_new": 1, "the tokens so far": 4}
+    assert tokens_fed(calls[1:]) == {"T_new": 5}
+    assert tokens_fed([step(3, 1, None), step(2, 2, Handle(1))])["the tokens so far"] == 5
+    assert tokens_fed(calls[:1]) == tokens_fed([]) == {}
+
+
+def test_missing_key_is_told_with_the_keys_that_there_are():
+    failure = raised("{}['ln1']")
+    keys = ["ln_1", "attention"]
+    told = explained(failure, known({}, [], visible=False, keys=keys))
+    assert told == "The dict that was asked has no such key; params has ln_1, attention."
+    assert explained(raised("{}['ln_1']"), known({}, [], visible=True, keys=keys)) == ""
+    assert explained(failure, known({}, [], visible=True)) == ""
+
+
+def test_warning_from_inside_a_library_has_no_place():
+    own = "exercises/step.py:3: RuntimeWarning: Mean of empty slice\n  x.mean()"
+    inside = "/a/lib/site-packages/numpy/_core/m.py:142: RuntimeWarning: invalid value\n  ret = r"
+    text = f"{own}\n{inside}\nx /site-packages/y: Warning: \n"
+    assert printed(text) == (
+        f"{own}\nin numpy: RuntimeWarning: invalid value\nx /site-packages/y: Warning: \n"
+    )
 
 
 def test_axis_that_several_arguments_have_gets_no_name():
@@ -177,7 +249,10 @@ def test_sizes_are_those_of_the_case_with_these_shapes():
     made = [({"q": (3, 4)}, {"t_q": 3, "d_k": 4}), ({"q": (2, 7)}, {"t_q": 2, "d_k": 7})]
     assert sizes_of(made, {"q": (2, 7), "k": (5, 7)}) == {"t_q": 2, "d_k": 7}
     assert sizes_of(made, {"q": (9, 9)}) == {}
-    assert sizes_of([*made, ({"q": (2, 7)}, {"t_q": 2, "d_k": 8})], {"q": (2, 7)}) == {"t_q": 2}
+    assert sizes_of([*made, ({"q": (2, 7)}, {"t_q": 2, "d_k": 8})], {"q": (2, 7)}) == {
+        "t_q": 2,
+        "any d_k": (7, 8),
+    }
 
 
 def test_arrays_are_found_in_dicts_of_arguments():

@@ -58,6 +58,39 @@ def test_two_mistakes_are_both_named(diagnosed):
     assert "mask_fill_zero" in cause.misconception or "mask_multiply" in cause.misconception
 
 
+CORRUPTION = """
+def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen = select < rate
+    targets = {targets}
+    corrupted = np.where(chosen & (replace < 0.8), {masked}, tokens)
+    return np.where(chosen & (0.8 <= replace) & (replace < 0.9), random_ids, corrupted), targets
+"""
+OVERFLOWS = "np.where(chosen, tokens, np.array(-100).astype(tokens.dtype))"
+
+
+def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
+    """-100 in uint8 is 156, which nearly everybody finds out the hard way."""
+    targets = "np.where(chosen & (replace < 0.8), tokens, np.array(-100).astype(tokens.dtype))"
+    end = CORRUPTION.format(targets=targets, masked="mask_id")
+    found = diagnosed("step14_masked_lm", end)
+    assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
+    (cause,) = set(found.values())
+    assert cause.says.endswith(" In corruption_integers something else is wrong as well.")
+
+
+def test_cause_may_leave_one_check_of_two(diagnosed):
+    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id").replace("< 0.8", "<= 0.8")
+    end = end.replace("0.8 <= replace", "0.8 < replace")
+    found = diagnosed("step14_masked_lm", end)
+    assert set(found) == {"corruption_borders", "corruption_integers"}
+    assert {d and d.misconception for d in found.values()} == {"mlm_hidden_limit_included"}
+
+
+def test_cause_of_one_check_alone_does_not_leave_all_others(diagnosed):
+    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id - 1")
+    assert not [d for d in diagnosed("step14_masked_lm", end).values() if d and d.known]
+
+
 def test_unknown_mistake_gets_no_cause(diagnosed):
     end = "\ndef attention_scores(q, k):\n    return np.sin(q @ np.swapaxes(k, -1, -2)) + 0.123\n"
     assert set(diagnosed("step02_scores", end).values()) == {None}
@@ -127,6 +160,101 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 """
     found = diagnosed("step07_kv_cache", end)
     assert {d and d.misconception for d in found.values()} == {"np_symmetric_shapes_only"}
+
+
+CACHED = """
+def new_decoder_cache(n_layers):
+    return {{"n": 0, "kept": [None] * n_layers}}
+
+
+def decoder_step(tokens_new, cache, params, n_heads):
+    n, t = cache["n"], tokens_new.shape[-1]
+    if {too_long}:
+        raise {error}(f"no room for {{t}} more")
+    x = params["embedding"][tokens_new] + params["position"][{rows}]
+    for i, block in enumerate(params["blocks"]):
+        weights, h = block["attention"], layer_norm(x, **block["ln_1"])
+        q, k, v = (
+            split_heads(linear(h, weights[f"w_{{name}}"], weights[f"b_{{name}}"]), n_heads)
+            for name in "qkv"
+        )
+        if cache["kept"][i] is not None:
+            k, v = (np.concatenate(pair, axis=-2) for pair in zip(cache["kept"][i], (k, v)))
+        cache["kept"][i] = k, v
+        x = x + linear(
+            merge_heads(attention(q, k, v, causal_mask(t, {keys}))), weights["w_o"], weights["b_o"]
+        )
+        x = x + feed_forward(layer_norm(x, **block["ln_2"]), block["feed_forward"])
+    cache["n"] = {count}
+    return layer_norm(x, **params["ln_f"]) @ params["embedding"].T, cache
+"""
+IN_ORDER = {
+    "too_long": "n + t > len(params['position'])",
+    "error": "ValueError",
+    "rows": "slice(n, n + t)",
+    "keys": "n + t",
+    "count": "n + t",
+}
+REFUSES = {
+    "kv_pos_zero": {"rows": "slice(0, t)"},
+    "np_symmetric_shapes_only": {"keys": "t"},
+    "lm_full_table_refused": {"too_long": "n + t >= len(params['position'])"},
+    "kv_limit_forgets_the_past": {"too_long": "t > len(params['position'])"},
+    "kv_counts_calls": {"count": "n + 1"},
+}
+
+
+@pytest.mark.parametrize("id", REFUSES)
+def test_cause_does_not_depend_on_the_words_of_a_refusal(diagnosed, id):
+    """What right code refuses depends on the cache, which is of the student's own build."""
+    found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **REFUSES[id]}))
+    assert {d and d.misconception for d in found.values()} == {id}
+
+
+def test_refusal_of_another_type_is_another_mistake(diagnosed):
+    wrong = {"rows": "slice(0, t)", "error": "IndexError"}
+    found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
+    assert not [d for d in found.values() if d and d.known]
+
+
+def test_error_of_numpy_is_no_refusal():
+    """It may have any cause, unlike one that was raised on purpose."""
+
+    def right(x):
+        if len(x) > 3:
+            raise ValueError("too long")
+        return x
+
+    def refuses(x):
+        if len(x) > 2:
+            raise ValueError(f"{len(x)} are too many")
+        return x
+
+    def breaks(x):
+        return refuses(x) if len(x) > 3 else x if len(x) < 3 else x + np.ones(2)
+
+    code = {"right": right, "refuses": refuses, "breaks": breaks}
+    module = {name: _sent(function) for name, function in code.items()}
+    calls = [
+        {
+            "function": "right",
+            "args": [np.ones(length)],
+            "kwargs": {},
+            "tolerance": 0,
+            "raised": f"ValueError: {length} is more than I can take",
+        }
+        for length in (4, 3)
+    ]
+    calls = replay.with_refusals(module, calls)
+    for name, explained in {"refuses": True, "breaks": False}.items():
+        wrong = {"places": {"right": name}, "rebind": [], "calls": ["right"]}
+        assert replay.explains(module, wrong, calls) is explained
+
+
+def _sent(function):
+    """The function, as if its text had been sent to a worker."""
+    function.__code__ = function.__code__.replace(co_filename="<mistakes>")
+    return function
 
 
 PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"

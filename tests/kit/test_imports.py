@@ -13,12 +13,12 @@ LAYERS = [
     {"registry", "submission", "inputs", "protocol", "version", "influences", "intake"}
     | {"growth"},
     {"sandbox", "client", "reference", "compare", "student", "laws", "maps", "messages", "given"},
-    {"properties", "crashes", "stacks"},
+    {"properties", "crashes", "stacks", "blocks"},
     {"attempts", "probe", "examiner", "recording", "grading", "building", "variants", "proof"}
     | {"terminal", "page", "grids", "nests", "exports", "assignments"}
     | {"screen", "matrices", "sheet", "textmap", "asked"}
     | {"hints", "diagnosis", "replay", "parallel", "watch", "drawing", "naming", "figures"}
-    | {"answers"},
+    | {"answers", "feeding"},
     {"loaded", "leaks", "costs", "stackmap", "growthplot", "pictures"},
     {"classroom", "gpt2"},
     {"problem"},

@@ -89,12 +89,38 @@ def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monk
 
 
 def test_judge_that_does_not_answer_is_killed():
-    one = Judge(EXAM)
+    one = Judge()
+    one.begin(EXAM)
     one.seconds = 0.0
     with pytest.raises(JudgeLost, match="it did not answer in time"):
         one.grade(right())
     assert one.process.wait(5) == -signal.SIGKILL
     one.close()
+
+
+def test_warm_judge_gets_the_first_exam():
+    judge.warm_up()
+    (warm,) = judge._warm
+    assert score(judge.graded(EXAM, right())) == 1.0
+    assert judge._idle[EXAM] == [warm]
+    assert judge._warm == []
+
+
+def test_warm_judge_that_has_ended_is_replaced():
+    judge.warm_up()
+    (warm,) = judge._warm
+    os.kill(warm.process.pid, signal.SIGKILL)
+    warm.process.wait()
+    assert score(judge.graded(EXAM, right())) == 1.0
+    assert judge._idle[EXAM] != [warm]
+
+
+def test_warm_judges_end_when_they_are_dismissed():
+    judge.warm_up()
+    (warm,) = judge._warm
+    judge.dismiss()
+    assert warm.process.poll() == 0
+    assert not warm.folder.exists()
 
 
 def test_kit_of_another_version_refuses():

@@ -80,6 +80,14 @@ def test_notebook_checks_every_function_after_its_cell(step):
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_cell_of_a_function_has_its_name(step):
+    """Also where a heading says nothing but the name."""
+    found = {cell.id: cell for cell in book(step).cells}
+    for function in step.functions:
+        assert f"def {function.name}(" in found[function.name].source
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_notebook_begins_with_what_to_do(step):
     first, second = book(step).cells[:2]
     assert first.source.startswith("# Step ")

@@ -9,7 +9,7 @@ import pytest
 
 from grader import look, reference
 from grader.selfstudy import peeking, pictures
-from grader.selfstudy.sentence import KEYS, QUERIES, SCORES, TOKENS
+from grader.selfstudy.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
 
 from .conftest import ROOT, STEPS
 
@@ -25,6 +25,14 @@ USED = {
     "peeking": ("attention", "log_softmax", "cross_entropy"),
     "times": ("masked_self_attention", "attend_with_cache", "new_cache"),
     "temperatures": ("sample_token",),
+    "cut": ("split_heads", "merge_heads"),
+    "heads": ("multi_head_attention",),
+    "translation": ("cross_attention",),
+    "norms": ("layer_norm", "decoder_block"),
+    "layers": ("decoder_block", "decoder_logits"),
+    "decoder_times": ("decoder_logits", "decoder_step", "new_decoder_cache"),
+    "hidden": ("mask_tokens",),
+    "both_sides": ("mask_tokens", "decoder_block"),
 }
 
 
@@ -120,6 +128,117 @@ def test_mask_that_leaks_is_seen(right):
     shown = look.leaks(right["attention"], lambda t: np.tri(t, t, 1, dtype=bool))
     _, after = pictures_in(shown)
     assert sum("a leak" in t.text for t in after.iter("title")) == len(TOKENS) - 1
+
+
+def straight(x, n_heads):
+    return x.reshape(n_heads, len(x), -1)
+
+
+def test_heads_that_are_cut_right_are_told_from_straight_reshapes(right):
+    told = repr(drawn("cut", right))
+    assert "your heads: 0 leaks, 0 gaps in the past." in told
+    assert "split by a straight reshape: 5 leaks, 1 gap in the past." in told
+    assert "split and merged straight: 0 leaks, 4 gaps in the past." in told
+
+
+def test_own_heads_that_are_reshaped_straight_are_seen(right):
+    assert "your heads: 5 leaks" in repr(look.cut(straight, right["merge_heads"]))
+
+
+def test_weights_of_heads_are_those_they_were_made_for(right):
+    pictures_of = pictures_in(drawn("heads", right))
+    for svg, scores in zip(pictures_of, HEADS.values(), strict=True):
+        mask = np.tri(len(WORDS), dtype=bool)
+        weights = np.asarray(reference.softmax(np.where(mask, scores, -np.inf)))
+        for (i, j), weight in np.ndenumerate(weights):
+            told = f"{WORDS[i]} → {WORDS[j]}: {pictures.number(weight)}"
+            assert told in [title.text for title in svg.iter("title")]
+
+
+def test_translation_needs_the_last_word_of_its_source(right):
+    whole, hidden = (
+        [t.text for t in s.iter("title")] for s in pictures_in(drawn("translation", right))
+    )
+    assert "read → gelesen: 0.69" in whole
+    assert "read → gelesen: 0" in hidden
+    assert not any(title.endswith(": 0") for title in whole)
+
+
+def test_norm_over_time_leaks_under_the_mask(right):
+    told = repr(drawn("norms", right))
+    assert "your block: 0 leaks, 0 gaps in the past." in told
+    assert "your block behind a norm over time: 21 leaks" in told
+
+
+def test_layer_without_a_mask_leaks_into_those_above(right):
+    leaks = [svg_leaks(svg) for svg in pictures_in(drawn("layers", right))]
+    assert leaks == [0, 10, 10, 0, 0, 0]
+
+
+def svg_leaks(svg):
+    return sum("a leak" in title.text for title in svg.iter("title"))
+
+
+def test_decoder_that_masks_its_first_block_only_is_seen(right):
+    text = (ROOT / "solutions" / "step12_decoder.py").read_text(encoding="utf-8")
+    wrong = text.replace(
+        "n_heads, mask)  #", "n_heads, mask if block is params['blocks'][0] else None)  #"
+    )
+    assert wrong != text
+    names = dict(right)
+    exec(re.sub(r"^from exercises\..*$", "", wrong, flags=re.MULTILINE), names)
+    shown = look.layers(right["decoder_block"], names["decoder_logits"])
+    assert [svg_leaks(svg) for svg in pictures_in(shown)][3:] == [0, 10, 10]
+    assert "your decoder, 2 blocks: rows of logits moved with later tokens" in repr(shown)
+
+
+def test_words_that_are_chosen_are_shown_with_their_targets(right):
+    shown = drawn("hidden", right)
+    titles = [title.text for title in pictures_in(shown)[0].iter("title")]
+    assert [title for title in titles if ":" in title] == [
+        "[MASK]: hidden, to be found: great",
+        "[MASK]: hidden, to be found: know",
+        "teapot: another word, to be found: world",
+        "seen: kept, to be found: seen",
+    ]
+    assert "15 in 100 were chosen. Of 100 of these 80 are hidden" in repr(shown)
+
+
+def test_targets_made_by_comparing_lose_the_word_that_is_kept(right):
+    def mask_tokens(tokens, *rest):
+        corrupted, _ = right["mask_tokens"](tokens, *rest)
+        return corrupted, np.where(corrupted != tokens, tokens, -100)
+
+    told = repr(look.hidden(mask_tokens))
+    assert "kept, to be found" not in told
+    assert "0 are kept" in told
+
+
+def test_nothing_chosen_is_told():
+    told = repr(look.hidden(lambda tokens, *rest: (tokens, np.full_like(tokens, -100))))
+    assert "Of 20,000 words none was chosen." in told
+
+
+def test_gap_has_clues_on_both_sides_and_no_answer(right):
+    both, causal = pictures_in(drawn("both_sides", right))
+    titles = [title.text for title in both.iter("title")]
+    assert "It moves when go changes" in titles
+    assert "go does not move when go changes" in titles
+    assert svg_leaks(both) == svg_leaks(causal) == 0
+    assert "It does not move when go changes" in [title.text for title in causal.iter("title")]
+    assert "Clues for a gap at “It”: 6, and 0 under the mask." in repr(drawn("both_sides", right))
+
+
+def test_words_that_stay_in_their_gaps_are_seen(right):
+    shown = look.both_sides(lambda tokens, *rest: (tokens, tokens), right["decoder_block"])
+    assert [svg_leaks(svg) for svg in pictures_in(shown)] == [len(TOKENS)] * 2
+
+
+def test_id_that_is_no_token_is_told(right):
+    shown = look.both_sides(lambda tokens, *rest: (tokens - 100, tokens), right["decoder_block"])
+    assert repr(shown) == (
+        "There is no picture of that yet. mask_tokens returned an id that is no token."
+    )
 
 
 def test_model_that_peeks_is_too_good_until_it_writes(right):

@@ -13,12 +13,13 @@ import sys
 import pytest
 
 from grader import registry
+from grader.selfstudy.session import JudgeProcess
 from grader.variants import FAIR, MISTAKES, read
 
+from . import kernels
 from .conftest import ROOT
-from .courses import NBGRADER, Course, in_one_cell, needed, solution
+from .courses import NBGRADER, Course, grade_id, in_one_cell, joined, solution
 
-pytestmark = needed
 SEED = 20_417
 STEPS = ("step01_projections", "step06_loss")
 REGISTRY = registry.load()
@@ -36,9 +37,9 @@ def notebooks(step):
     return {name: in_one_cell(source, text) for name, text in texts.items()}
 
 
-def kit(*arguments):
+def python(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "grader", *map(str, arguments)],
+        [sys.executable, *map(str, arguments)],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -55,21 +56,32 @@ def spread(folder, written):
     return folder
 
 
+# One `check` after the other in one process, which loads torch once.
+CHECKS = """
+import json, sys
+from click.testing import CliRunner
+from grader.cli import cli
+commands = json.loads(sys.argv[1])
+print(json.dumps([CliRunner().invoke(cli, ["check", *command]).output for command in commands]))
+"""
+
+
 def terminal(folder, step, written, suite="hidden"):
     """What the overview in the terminal says, one submission at a time."""
-    seed = ["--seed", SEED] if suite == "hidden" else []
-    points = {}
-    for path in spread(folder / "alone", written).iterdir():
-        said = kit("check", step, "--submission", path, "--suite", suite, *seed).stdout
-        points[path.stem] = float(re.search(r"([\d.]+)/[\d.]+", said)[1])
-    return points
+    seed = ["--seed", str(SEED)] if suite == "hidden" else []
+    paths = list(spread(folder / "alone", written).iterdir())
+    commands = [[step, "--submission", str(path), "--suite", suite, *seed] for path in paths]
+    shown = json.loads(python("-c", CHECKS, json.dumps(commands)).stdout)
+    return {
+        path.stem: float(re.search(r"([\d.]+)/[\d.]+", said)[1]) for path, said in zip(paths, shown)
+    }
 
 
 def whole_class(folder, step, written, suite="hidden"):
     """What `grade` writes into grades.csv."""
     out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
     options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
-    kit("grade", spread(folder / "class", written), *options)
+    python("-m", "grader", "grade", spread(folder / "class", written), *options)
     with (out / "grades.csv").open(newline="") as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 
@@ -77,17 +89,44 @@ def whole_class(folder, step, written, suite="hidden"):
 def nbgrader(folder, step, written):
     """What nbgrader exports."""
     course = Course(folder, SEED, "process")
-    course.must("generate_assignment", step)
+    course.released(step)
     for name, notebook in written.items():
         course.hand_in(name, step, notebook)
     course.must("autograde", step)
-    return {student: points for (_, student), points in course.scores().items()}
+    return {student: points for (_, student), points in course.exported().items()}
+
+
+def in_a_notebook(folder, step, written):
+    """What `check()` says of the cells of each notebook, to the judge that stands by a kernel."""
+    judge = JudgeProcess(kernels.home(folder) / "exercises")
+    try:
+        return {name: _checked(judge, step, notebook) for name, notebook in written.items()}
+    finally:
+        judge.stop()
+
+
+def _checked(judge, step, notebook):
+    """The points for a notebook whose cells were run in order, but for nbgrader's test cells."""
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    texts = [joined(c["source"]) for c in code if not (grade_id(c) or "").startswith("check_")]
+    runs = [[number, "", text, _broken(text)] for number, text in enumerate(texts, 1) if text]
+    request = {"do": "check", "about": step, "lesson": step, "deleted": [], "runs": runs}
+    return judge.ask(request)["points"]
+
+
+def _broken(text):
+    try:
+        compile(text, "cell", "exec")
+    except SyntaxError:
+        return True
+    return False
 
 
 WAYS = {"terminal": terminal, "class": whole_class, "nbgrader": nbgrader}
 SHOWN = {
     "terminal": lambda *given: terminal(*given, "visible"),
     "class": lambda *given: whole_class(*given, "visible"),
+    "notebook": in_a_notebook,
 }
 
 

@@ -120,3 +120,69 @@ def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
         "step02_scores"
     }
     assert len(tried) == 6  # each by itself, none a second time
+
+
+# What a student shares between steps of their own.
+
+HELPER = "\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
+SHARED = """
+from exercises.step03_mask import lower_triangle
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    mask = lower_triangle(x.shape[-2])
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    return attention(q, k, v, mask if padding is None else mask & padding)
+"""
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from exercises.step03_mask import lower_triangle",
+        "from exercises.step03_mask import *",
+        "from exercises import step03_mask\nlower_triangle = step03_mask.lower_triangle",
+        "import exercises.step03_mask as masks\nlower_triangle = masks.lower_triangle",
+    ],
+)
+def test_helper_of_an_earlier_step_is_the_students_own(fifth, imported):
+    sources = solutions()
+    sources["step03_mask"] += HELPER
+    sources["step05_output"] += SHARED.replace(SHARED.strip().split("\n")[0], imported)
+    verdict = fifth(sources)
+    assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
+
+
+def test_functions_of_an_earlier_step_are_right_beside_the_students_helper(fifth):
+    sources = solutions()
+    sources["step03_mask"] += PEEKING_MASK + HELPER
+    sources["step05_output"] += (
+        "\nfrom exercises.step03_mask import lower_triangle, causal_mask\n"
+        "assert lower_triangle(3).tolist() == causal_mask(3).tolist()\n"
+    )
+    verdict = fifth(sources)
+    assert verdict.status is Status.PASSED
+    assert verdict.on_own_steps is False
+
+
+def test_helper_with_the_name_of_one_in_the_kit_is_the_students(fifth, monkeypatch):
+    right = solutions() | {"step03_mask": solutions()["step03_mask"] + "\nhelped = 'the kit'\n"}
+    monkeypatch.setattr("grader.grading.solutions", lambda registry: right)
+    sources = solutions()
+    sources["step03_mask"] += "\nhelped = 'mine'\n"
+    sources["step05_output"] += (
+        "\nfrom exercises.step03_mask import helped\nassert helped == 'mine'\n"
+    )
+    assert fifth(sources).status is Status.PASSED
+
+
+@pytest.mark.parametrize("own", [None, "not Python (", "raise SystemExit\n", ""])
+def test_helper_that_is_not_there_is_told(fifth, own):
+    sources = solutions()
+    sources["step05_output"] = "from exercises.step03_mask import helped\n"
+    if own is None:
+        del sources["step03_mask"]
+    else:
+        sources["step03_mask"] = own
+    verdict = fifth(sources)
+    assert verdict.status is Status.ERROR
+    assert "cannot import name 'helped' from 'exercises.step03_mask'" in verdict.message

@@ -223,6 +223,57 @@ def test_text_is_long_without_a_cache_to_ask_about():
     assert "keep for later" not in found.hint
 
 
+def test_text_is_not_called_long_for_two_short_ones():
+    """A text of one position has little that can be wrong."""
+    cases = [
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 7)
+    ]
+    found = said(tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases), ["x"])
+    assert not any(name == "long" for name in ids(found))
+
+
+def replaced(tokens, rate):
+    return np.where(np.arange(tokens.shape[-1]) < 2 * rate, tokens + 1, tokens)
+
+
+def test_right_cases_in_which_nothing_happens_divide_nothing():
+    """With rate 0 the tokens come back as they were, from almost any wrong code."""
+    cases = [
+        ({"tokens": RANDOM.randint(9, size=4), "rate": rate}, {"batch": (), "number": n})
+        for n, rate in enumerate([1.0, 0.5, 1.0, 0, 0, 0])
+    ]
+    wrong = lambda tokens, rate: tokens + (np.arange(4) < 2 * rate) * (tokens + 3)  # noqa: E731
+    assert "rate_is_zero" not in " ".join(ids(said(tried(replaced, wrong, cases), ["tokens"])))
+    also = [({**cases[0][0], "rate": 0.0, "tokens": np.arange(4) + n}, {"n": n}) for n in range(3)]
+    right = lambda tokens, rate: replaced(tokens, rate) + (rate == 0)  # noqa: E731
+    wrong_or_1 = lambda tokens, rate: wrong(tokens, rate) + (rate == 0)  # noqa: E731
+    found = said(tried(right, wrong_or_1, [*cases, *also]), ["tokens"])
+    assert ids(found)[0] == "not_rate_is_zero"
+
+
+def test_axes_are_not_the_cause_if_the_failing_checks_have_just_these():
+    cases = tried(same, lambda x: np.sin(x) - x**2 if x.ndim > 2 else x, arrays(*OBLONGS * 3))
+    one = [replace(c, check="borders" if len(c.sizes["batch"]) else "others") for c in cases]
+    agree = [replace(c, check="agree") for c in cases]
+    mixed = [replace(c, check="agree", key=f"again {c.key}") for c in cases[6:]]
+    shapes = [replace(c, check="shapes", key=f"also {c.key}") for c in cases[6:]]
+    assert "batch" in ids(said(agree, ["x"]))
+    assert "batch" not in ids(said(one, ["x"]))
+    assert "batch" not in ids(said([*one, *mixed], ["x"]))
+    assert "batch" in ids(said([*one, *mixed, *shapes], ["x"]))
+
+
+@pytest.mark.parametrize(
+    "words", ["non-broadcastable output operand", "assignment destination is read-only"]
+)
+def test_hint_on_what_cannot_be_written_into_is_about_writing(words):
+    cases = tried(same, lambda x: np.sin(x) - x**2 if x.ndim > 2 else x, arrays(*OBLONGS * 3))
+    error = Raised("ValueError", (), f"{words} with shape", ())
+    refused = [one if one.right else replace(one, got=None, error=error) for one in cases]
+    assert "on the left" in said(refused, ["x"]).hint
+    assert "on the left" not in said(cases, ["x"]).hint
+
+
 def test_very_large_numbers_come_before_a_number_of_axes():
     shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (5, 5), (2, 2), (3,), (4,), (5,), (2, 2, 2)]
     cases = arrays(*shapes)

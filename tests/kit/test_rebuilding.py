@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from nbconvert.filters import markdown2html
 
-pytest.importorskip("nbformat")
 from grader.course.rebuilding import Known, rebuilt, tame
 from grader.intake.ipynb import RawCell
 
@@ -100,8 +100,7 @@ def test_what_is_no_text_is_empty():
     ],
 )
 def test_text_of_a_students_cannot_act(text):
-    nbconvert = pytest.importorskip("nbconvert.filters")
-    page = nbconvert.markdown2html(tame(text))
+    page = markdown2html(tame(text))
     inside = re.fullmatch(r"\s*(?:<div[^>]*>)?<pre>(.*)</pre>\s*(?:</div>)?\s*", page, re.DOTALL)
     assert inside, page
     left = re.sub(r"</?(?:code|span)\b[^<>]*>", "", inside[1])

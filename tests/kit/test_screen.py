@@ -278,6 +278,32 @@ def test_map_without_room_is_told_in_words():
     assert "Position 0 moved by 1 when only token 1 changed: it must not." in text
 
 
+def test_case_of_few_numbers_comes_before_its_map():
+    case = Evidence("f(x)", (array("x", [1.0]),), (array("expected", [1.0]),), (), LEAK)
+    case = replace(case, got=(array("got", [2.0], [0]),))
+    text = text_of(step_of(failed(evidence=case, message="Wrong. " * 30)), 24)
+    assert "expected (1,)" in text
+    assert "x (1,)" in text
+    assert "Who listens to whom?" not in text
+    assert "Position 0 moved by 1 when only token 1 changed: it must not." in text
+
+
+def test_what_was_tried_for_a_map_is_told_with_it():
+    assert LEAK.how in text_of(step_of(failed(evidence=BIG)), 40).split("\n")[-1]
+
+
+def test_call_of_the_first_check_is_not_told_again_without_inputs():
+    case = Evidence("f(tokens, n_heads=2)", (array("tokens", np.zeros((9, 9, 9))),), (), ())
+    wide = replace(case, inputs=tuple(replace(case.inputs[0], name=f"{i}" * 30) for i in "ab"))
+    text = text_of(step_of(failed(evidence=case), failed(1, evidence=wide)))
+    assert text.count("f(tokens, n_heads=2)") == 1
+
+
+def test_negative_zero_is_zero():
+    expected, got = array("expected", [-0.0, 1.0]), array("got", [2.0, 1.0], [0])
+    assert "-0" not in text_of(step_of(failed(evidence=Evidence("f(x)", (), (expected,), (got,)))))
+
+
 # Exceptions.
 
 

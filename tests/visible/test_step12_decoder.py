@@ -80,7 +80,7 @@ SHAPES = [
     },
     {
         "batch": (),
-        "length": 11,
+        "length": 12,
         "vocabulary": 5,
         "n_layers": 2,
         "n_heads": 2,

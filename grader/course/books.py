@@ -1,0 +1,54 @@
+"""nbgrader's database, opened once in a run.
+
+While it autogrades, nbgrader opens its gradebook seven times for each student, and each time looks
+whether all tables are there, and puts its queries together anew. That takes longer than judging.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from nbgrader.api import Gradebook
+
+USERS = (
+    "nbgrader.converters.autograde",
+    "nbgrader.preprocessors.saveautogrades",
+    "nbgrader.preprocessors.latesubmissions",
+)
+
+
+class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
+    """A gradebook whose session ends when it is closed, as always; the database stays open."""
+
+    def close(self) -> None:
+        self.db.remove()
+
+    def end(self) -> None:
+        """Closes the database too."""
+        super().close()
+
+
+@contextlib.contextmanager
+def opened_once() -> Iterator[None]:
+    """Within it, the modules that autograde share one gradebook for each database and course."""
+    kept: dict[tuple[Any, ...], _Kept] = {}
+
+    def gradebook(*which: Any) -> _Kept:
+        if which not in kept:
+            kept[which] = _Kept(*which)
+        return kept[which]
+
+    modules = [importlib.import_module(name) for name in USERS]
+    users = [module for module in modules if getattr(module, "Gradebook", None) is Gradebook]
+    for module in users:
+        module.Gradebook = gradebook  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module in users:
+            module.Gradebook = Gradebook  # type: ignore[attr-defined]
+        for one in kept.values():
+            one.end()
