@@ -20,6 +20,10 @@ FETCH = "(fetch)"
 FOREIGN = "a foreign object"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
+NUMPYS = (
+    *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
+    *("matmul: ", "all the input array", "cannot reshape", "shapes ("),
+)
 RAISE = dis.opmap["RAISE_VARARGS"]
 
 
@@ -98,15 +102,18 @@ def _same_error(error, call):
     """Whether a mistake's error is the recorded one.
 
     An error of the same type may have any cause, one in the same words has this one. Where right
-    code raises too (`refused`), the words are anybody's own and the type is enough; so it is where
-    both refuse, though right code does not.
+    code raises too (`refused`), the words are anybody's own and the type is enough, if both refuse
+    or both break; so it is where both refuse, though right code does not.
     """
     kind, _, words = call.get("raised", ": ").partition(": ")
     if type(error).__name__ != kind:
         return False
-    if str(error) == words or call.get("refused") == kind:
+    if str(error) == words:
         return True
-    return call.get("refusing", False) and _refuses(error)
+    broke = words.startswith(NUMPYS)
+    if call.get("refused") == kind:
+        return _refuses(error) != broke
+    return call.get("refusing", False) and not broke and _refuses(error)
 
 
 def _refuses(error):

@@ -140,7 +140,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
         sheet.gap()
         _case(sheet, check.evidence, layout, results=layout.results or found is None)
         if found is not None:
-            drawn_map(sheet, found, drawn=layout.map, how=layout.results)
+            drawn_map(sheet, found, drawn=layout.map, how=layout.more > 0)
     if check.printed and layout.printed:
         _printed(sheet, check.printed, layout.printed)
 

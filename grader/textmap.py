@@ -28,7 +28,7 @@ def drawn_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bo
         _map(sheet, influence)
     for sentence in findings(influence):
         sheet.line(clean(sentence), indent=5)
-    if how and influence.how:
+    if drawn and how and influence.how:
         sheet.line(clean(influence.how), "dim", indent=5)
 
 

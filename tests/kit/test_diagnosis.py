@@ -214,6 +214,15 @@ def test_cause_does_not_depend_on_the_words_of_a_refusal(diagnosed, id):
 def test_refusal_of_another_type_is_another_mistake(diagnosed):
     wrong = {"rows": "slice(0, t)", "error": "IndexError"}
     found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
+    says = found["step_agree"].says
+    assert says.endswith("every call. In step_errors something else is wrong as well.")
+
+
+def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
+    """NumPy raises a ValueError too, of a text for which there are no positions."""
+    end = CACHED.format(**{**IN_ORDER, "too_long": "False"})
+    found = diagnosed("step13_decoder_cache", end)
+    assert list(found) == ["step_errors"]
     assert not [d for d in found.values() if d and d.known]
 
 

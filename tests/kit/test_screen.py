@@ -289,7 +289,7 @@ def test_case_of_few_numbers_comes_before_its_map():
 
 
 def test_what_was_tried_for_a_map_is_told_with_it():
-    assert LEAK.how in text_of(step_of(failed(evidence=BIG)), 40).split("\n")[-1]
+    assert LEAK.how in text_of(step_of(failed(evidence=BIG)), 60).split("\n")[-1]
 
 
 def test_call_of_the_first_check_is_not_told_again_without_inputs():
