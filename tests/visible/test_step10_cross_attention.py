@@ -100,6 +100,7 @@ def unshifted(draw, batch, length, vocabulary, start="", last="", dtype="int64")
         case "zero":
             start_id = 0
         case "repeated":
+            tokens[tokens == start_id] = 0  # between the two it must not stand everywhere
             tokens[..., 0], tokens[..., -1] = start_id, start_id
         case "new":
             start_id = vocabulary
