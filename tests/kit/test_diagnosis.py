@@ -75,7 +75,7 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
     found = diagnosed("step14_masked_lm", end)
     assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
     (cause,) = set(found.values())
-    assert cause.says.endswith(" In corruption_integers something else is wrong as well.")
+    assert cause.says.endswith(" It does not explain what is wrong in corruption_integers.")
 
 
 def test_cause_may_leave_one_check_of_two(diagnosed):
@@ -215,7 +215,7 @@ def test_refusal_of_another_type_is_another_mistake(diagnosed):
     wrong = {"rows": "slice(0, t)", "error": "IndexError"}
     found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
     says = found["step_agree"].says
-    assert says.endswith("every call. In step_errors something else is wrong as well.")
+    assert says.endswith("every call. It does not explain what is wrong in step_errors.")
 
 
 def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
