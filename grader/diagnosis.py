@@ -378,5 +378,5 @@ def _but_for_one_check(
     if len({cause.diagnosis.misconception for cause, _ in found}) != 1:
         return None
     cause, check = found[0]
-    says = f"{cause.diagnosis.says} In {check} something else is wrong as well."
+    says = f"{cause.diagnosis.says} It does not explain what is wrong in {check}."
     return replace(cause.diagnosis, says=says)

@@ -373,12 +373,14 @@ def nearly(code, right, calls, spans, span, causes):
     """The causes that explain the calls of all checks but one: their numbers, and that check.
 
     spans: the calls of each check that may be the one, by its name. What is in the span must be
-    explained. A cause and right are as in `survivors`.
+    explained, and not by right code as well. A cause and right are as in `survivors`.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
         calls = with_refusals(mistakes.anew(), calls)
         first = calls[slice(*span)]
+        if explains(mistakes.module, right, first):
+            return []
         found = []
         for number, cause in enumerate(causes):
             if explains(mistakes.module, cause, first):

@@ -20,13 +20,13 @@ NEEDED = 2  # cases on either side; one more of what may well be chance
 class Parted:
     """The numbers of the cases that are right, and wrong; of the right ones those that tell much.
 
-    checks: for each check in which something is wrong, its cases.
+    alike: the cases of the checks in which something is wrong.
     """
 
     right: frozenset[int]
     wrong: frozenset[int]
     telling: frozenset[int]
-    checks: Sequence[frozenset[int]]
+    alike: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,7 @@ class Division:
         others = (cases.right & cases.telling) - self.having
         if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
             return False
-        both = sum(bool(others & check) for check in cases.checks)
-        if self.condition.of_axes and both < min(2, len(cases.checks)):
+        if self.condition.of_axes and len(others & cases.alike) < NEEDED:
             return False  # it may be anything else that those checks ask for
         many = 2 * len(self.having) > len(cases.right) + len(wrong)
         if self.condition.mostly:
@@ -76,7 +75,7 @@ def _parted(tried: Sequence[Tried]) -> Parted:
         frozenset(number for number, one in every if one.right),
         frozenset(number for number, one in every if not one.right),
         frozenset(number for number, one in every if one.key in telling),
-        [frozenset(n for n, one in every if one.check == check) for check in sorted(failing)],
+        frozenset(number for number, one in every if one.check in failing),
     )
 
 

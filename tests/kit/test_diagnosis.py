@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader import grading, replay
-from grader.diagnosis import Call, Library
+from grader.diagnosis import Call, Library, _compiled
 from grader.grading import with_grader
 from grader.submission import Submission
 from grader.variants import MISTAKES, read
@@ -75,7 +75,20 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
     found = diagnosed("step14_masked_lm", end)
     assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
     (cause,) = set(found.values())
-    assert cause.says.endswith(" In corruption_integers something else is wrong as well.")
+    assert cause.says.endswith(" It does not explain what is wrong in corruption_integers.")
+
+
+@pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two"]]), (1e-2, [])])
+def test_cause_that_leaves_a_check_explains_more_than_right_code(tolerance, found):
+    code = _compiled("def f(x):\n    return x\n\ndef g(x):\n    return x + 1e-3\n")
+    calls = [
+        {"function": "f", "args": [x], "kwargs": {}, "value": x + more, "tolerance": tolerance}
+        for x, more in ((1.0, 1e-3), (2.0, 5.0), (3.0, 1e-3))
+    ]
+    right = {"places": {}, "rebind": [], "calls": ["f"]}
+    spans = {"two": [1, 2], "three": [2, 3]}
+    cause = {**right, "places": {"f": "g"}}
+    assert replay.nearly(code, right, calls, spans, [0, 1], [cause]) == found
 
 
 def test_cause_may_leave_one_check_of_two(diagnosed):
@@ -215,7 +228,7 @@ def test_refusal_of_another_type_is_another_mistake(diagnosed):
     wrong = {"rows": "slice(0, t)", "error": "IndexError"}
     found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
     says = found["step_agree"].says
-    assert says.endswith("every call. In step_errors something else is wrong as well.")
+    assert says.endswith("every call. It does not explain what is wrong in step_errors.")
 
 
 def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
