@@ -73,6 +73,8 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     prepare(folder)
     options = [f"--port={port}"] if port else []
     options += ["--no-browser"] if no_browser else []
+    # In a container one often is; JupyterLab would refuse.
+    options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
     variables = {**os.environ, **environment(folder)}
     try:

@@ -149,7 +149,9 @@ class Registry:
         for step in self.steps:
             if step.id == wanted or (match and step.number == int(match[1])):
                 return step
-        known = f"1 to {self.steps[-1].number}"
+        first, last = self.steps[0].number, self.steps[-1].number
+        whole = len(self.steps) == last - first + 1 > 1
+        known = f"{first} to {last}" if whole else ", ".join(str(one.number) for one in self.steps)
         raise ValueError(f"there is no step {name!r}: name one of {known}, part1, or a file's name")
 
     def before(self, step: Step) -> tuple[Step, ...]:

@@ -33,7 +33,7 @@ CLOSING = """\
 
 `check()` looks at all of it, and at whether it works on top of your own earlier steps. `save()`
 writes your functions to `exercises/{filename}`, where the later steps import them from; a file
-of yours that was there is kept beside it. `load()` brings that file here, if you have worked on
+that you had edited there is kept beside it, one that `save()` wrote is replaced. `load()` brings that file here, if you have worked on
 it elsewhere."""
 BEGIN = """\
 from grader import look

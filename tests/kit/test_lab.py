@@ -31,11 +31,13 @@ def test_lab_writes_and_reads_nothing_of_the_users_own(called, tmp_path):
     assert how["env"]["IPYTHONDIR"].startswith(str(tmp_path))
 
 
-def test_lab_hands_on_its_options(called):
-    done, (command, _) = called("--no-browser", "--port", "9999", "--", "--allow-root")
+@pytest.mark.parametrize(("user", "root"), [(0, ["--allow-root"]), (1000, [])])
+def test_lab_hands_on_its_options(called, monkeypatch, user, root):
+    monkeypatch.setattr("os.geteuid", lambda: user, raising=False)
+    done, (command, _) = called("--no-browser", "--port", "9999", "--", "--debug")
     assert done.exit_code == 0
     assert command[1:3] == ["-m", "jupyterlab"]
-    assert command[-3:] == ["--port=9999", "--no-browser", "--allow-root"]
+    assert command[-3 - len(root) :] == ["--port=9999", "--no-browser", *root, "--debug"]
 
 
 def test_lab_asks_for_no_news(called, tmp_path):
