@@ -33,8 +33,8 @@ CLOSING = """\
 
 `check()` looks at all of it, and at whether it works on top of your own earlier steps. `save()`
 writes your functions to `exercises/{filename}`, where the later steps import them from; a file
-that you had edited there is kept beside it, one that `save()` wrote is replaced. `load()` brings that file here, if you have worked on
-it elsewhere."""
+that you had edited there is kept beside it, one that `save()` wrote is replaced. `load()` brings
+that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
 from grader.notebook import check, hint, lesson, load, save, status
