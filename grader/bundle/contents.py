@@ -22,13 +22,14 @@ from grader.terminal import Overview, Printer
 
 FILES = PACKAGE / "bundle" / "files"
 MARK = ".nopeek-bundle"
+GRADING = ("ahead", "autograding", "books", "rebuilding", "setting", "verdicts")
 # Folders and modules of the grader that grade others, hold right code, or make what is given out.
 LEFT_OUT = frozenset(
     {"mistakes", "classroom", "exports", "autograder", "bundle", "gpt2", "cli_gpt2"}
     | {"reference", "recording", "proof", "figures", "naming"}
     | {"cli_authors", "cli_grade", "cli_reports", "cli_release", "overview"}
     | {"selfstudy/lessons", "assignments"}
-    | {f"course/{name}" for name in ("autograding", "rebuilding", "setting", "verdicts")}
+    | {f"course/{name}" for name in GRADING}
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini"})
 
