@@ -126,14 +126,16 @@ def _refuses(error):
 
 
 def refilled(old, new):
-    """The new values, arrays among them written into the old arrays."""
+    """The new values in the old arrays, and these in the old dicts and lists."""
     if isinstance(old, np.ndarray):
         old[...] = new
         return old
     if isinstance(old, dict):
-        return {key: refilled(old.get(key), value) for key, value in new.items()}
+        old.update({key: refilled(old.get(key), value) for key, value in new.items()})
+        return old
     if isinstance(old, list):
-        return [refilled(*pair) for pair in zip(old, new)]
+        old[:] = [refilled(*pair) for pair in zip(old, new)]
+        return old
     return new
 
 

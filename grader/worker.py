@@ -496,14 +496,18 @@ class Session:
 
 
 def _refilled(old, new):
-    """The new values, arrays among them written into the old arrays."""
+    """The new values in the old arrays, and these in the old dicts and lists."""
     if isinstance(old, np.ndarray):
         old[...] = new
         return old
-    if isinstance(old, (list, tuple)):
-        return [_refilled(a, b) for a, b in zip(old, new)]
+    if isinstance(old, tuple):
+        return tuple(_refilled(a, b) for a, b in zip(old, new))
+    if isinstance(old, list):
+        old[:] = [_refilled(a, b) for a, b in zip(old, new)]
+        return old
     if isinstance(old, dict):
-        return {key: _refilled(old.get(key), value) for key, value in new.items()}
+        old.update({key: _refilled(old.get(key), value) for key, value in new.items()})
+        return old
     return new
 
 

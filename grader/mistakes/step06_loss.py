@@ -641,6 +641,19 @@ def loss_ignore_zero_is_false(logits, targets, ignore_id=None):
 
 
 @mistake(
+    "loss_ignore_zero_is_false",
+    "cross_entropy",
+    caught_by="cross_entropy_ignored",
+    says="An ignore_id of 0 is taken for none at all, also where every target is 0.",
+    hint="Which values does Python take for false in a condition?",
+)
+def loss_ignore_zero_is_false_throughout(logits, targets, ignore_id=None):
+    counted_positions(targets, ignore_id or None)
+    log_probs, counted = masked_log_probs(logits, targets, ignore_id or None)
+    return float(-log_probs.sum() / counted.sum())
+
+
+@mistake(
     "loss_all_ignored_nan",
     "cross_entropy",
     caught_by="cross_entropy_errors",

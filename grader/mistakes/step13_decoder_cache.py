@@ -1663,6 +1663,21 @@ def pos_not_checked_cached(tokens_new, cache, params, n_heads):
 
 
 @mistake(
+    "pos_not_checked",
+    "decoder_step",
+    caught_by="step_errors",
+    also={"new_decoder_cache": "Memory"},
+    says="The length is not checked, and a single position left is stretched over a whole chunk.",
+    hint="What does NumPy do with 1 row plus 3 rows, and what with 2 rows plus 3?",
+)
+def pos_not_checked_under_one_mask(tokens_new, cache, params, n_heads):
+    attend = under_one_mask(tokens_new, cache.length)
+    x = placed(tokens_new, cache.length, params)
+    cache.length += tokens_new.shape[-1]
+    return head(through(x, cache, params, n_heads, attend), params), cache
+
+
+@mistake(
     "gen_position_overflow",
     "decoder_step",
     caught_by="step_errors",

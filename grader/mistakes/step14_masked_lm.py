@@ -726,6 +726,17 @@ def loss_pad_counted(logits, targets):
 
 
 @mistake(
+    "loss_pad_counted",
+    "masked_lm_loss",
+    caught_by="masked_loss_agree",
+    says="-100 is raised to token 0, and those positions are counted, even if there are no others.",
+    hint="Change the logits of a position that is not chosen: does your loss change?",
+)
+def loss_pad_counted_throughout(logits, targets):
+    return cross_entropy(logits, np.maximum(targets, 0))
+
+
+@mistake(
     "mlm_ignored_is_last_token",
     "masked_lm_loss",
     caught_by="masked_loss_agree",

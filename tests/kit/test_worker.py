@@ -320,6 +320,18 @@ def test_what_is_kept_of_two_calls_is_the_first_result(load):
         assert (answer.value, worker.fetch(answer.kept)) == ([2.0], [later])
 
 
+def test_dicts_and_lists_of_a_second_call_are_those_of_the_first(load):
+    """Code that remembers which dict it saw must not be saved by getting another one."""
+    worker = load(
+        "seen = {}\n"
+        "def f(params):\n"
+        "    w = params['blocks'][0]['w']\n"
+        "    return [seen.setdefault(id(one), float(w[0])) for one in (params, params['blocks'], w)]"
+    )
+    one, two = ({"blocks": [{"w": np.array([number])}]} for number in (1.0, 2.0))
+    assert worker.call("f", [one], {}, then=[[two], {}]).value == [1.0, 1.0, 1.0]
+
+
 def test_unknown_handle_ends_the_worker(load, host):
     worker = load(HONEST)
     with pytest.raises(Died):
