@@ -326,7 +326,8 @@ def test_dicts_and_lists_of_a_second_call_are_those_of_the_first(load):
         "seen = {}\n"
         "def f(params):\n"
         "    w = params['blocks'][0]['w']\n"
-        "    return [seen.setdefault(id(one), float(w[0])) for one in (params, params['blocks'], w)]"
+        "    all = params, params['blocks'], w\n"
+        "    return [seen.setdefault(id(one), float(w[0])) for one in all]"
     )
     one, two = ({"blocks": [{"w": np.array([number])}]} for number in (1.0, 2.0))
     assert worker.call("f", [one], {}, then=[[two], {}]).value == [1.0, 1.0, 1.0]
