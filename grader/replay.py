@@ -131,7 +131,9 @@ def refilled(old, new):
         old[...] = new
         return old
     if isinstance(old, dict):
-        old.update({key: refilled(old.get(key), value) for key, value in new.items()})
+        values = {key: refilled(old.get(key), value) for key, value in new.items()}
+        old.clear()  # an argument that only the first call had is not the second one's
+        old.update(values)
         return old
     if isinstance(old, list):
         old[:] = [refilled(*pair) for pair in zip(old, new)]

@@ -506,7 +506,9 @@ def _refilled(old, new):
         old[:] = [_refilled(a, b) for a, b in zip(old, new)]
         return old
     if isinstance(old, dict):
-        old.update({key: _refilled(old.get(key), value) for key, value in new.items()})
+        values = {key: _refilled(old.get(key), value) for key, value in new.items()}
+        old.clear()  # an argument that only the first call had is not the second one's
+        old.update(values)
         return old
     return new
 

@@ -333,6 +333,11 @@ def test_dicts_and_lists_of_a_second_call_are_those_of_the_first(load):
     assert worker.call("f", [one], {}, then=[[two], {}]).value == [1.0, 1.0, 1.0]
 
 
+def test_argument_of_the_first_call_only_is_not_one_of_the_second(load):
+    worker = load("def f(a, b=0):\n    return a + b")
+    assert worker.call("f", [1.0], {"b": 5.0}, then=[[2.0], {}]).value == 2.0
+
+
 def test_unknown_handle_ends_the_worker(load, host):
     worker = load(HONEST)
     with pytest.raises(Died):
