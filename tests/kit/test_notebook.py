@@ -247,6 +247,8 @@ def test_judge_ends_with_its_kernel(judge):
 
 
 def test_judge_that_cannot_start_says_why(judge, monkeypatch):
+    (judge.folder / "grader").mkdir()  # found before an installed kit
+    (judge.folder / "grader" / "__init__.py").touch()
     monkeypatch.setattr("grader.selfstudy.session.ROOT", judge.folder)
     with pytest.raises(JudgeError, match=r"the judge did not start .*No module named"):
         judge.ask(ASKED)
