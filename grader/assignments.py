@@ -7,7 +7,6 @@ checks. A test cell says one call and no more: nbgrader's pages print the source
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,17 @@ import jupytext
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grader.building import BuildError
+from grader.building import SELF_STUDY, BuildError, defined, solution_of
 from grader.files import write_whole
 from grader.registry import ROOT, Function, Registry, Step
 
 SOURCE = ROOT / "notebooks" / "nbgrader" / "source"
-SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 CHECK = "from grader.course.cells import check\n\ncheck({name!r})"
 SETUP = "import grader.course.cells  # the earlier steps can be imported from now on"
-_DEFINES = re.compile(r"^def (\w+)", re.MULTILINE)
 
 
 def _nbgrader(grade_id: str, **more: Any) -> dict[str, Any]:
@@ -55,20 +52,20 @@ def _setup() -> Any:
 
 def _code(step: Step, source: str, number: int) -> Iterator[Any]:
     """The cells that one code cell of a solution becomes; BuildError if it is hard to grade."""
-    defined = [f for f in step.functions if f.name in _DEFINES.findall(source)]
+    found = defined(source, step)
     if "from exercises." in source:
         yield _setup()
-    if not defined:
+    if not found:
         if "### BEGIN SOLUTION" in source:
             raise BuildError(f"{step.id}, cell {number}: a solution outside of all functions")
         yield new_code_cell(source, id=f"cell-{number}")
         return
-    if len(defined) > 1:
-        names = ", ".join(function.name for function in defined)
+    if len(found) > 1:
+        names = ", ".join(function.name for function in found)
         raise BuildError(f"{step.id}, cell {number}: a cell for each function, please ({names})")
-    yield _solution(source, defined[0])
-    if defined[0].checks:
-        yield _test(defined[0])
+    yield _solution(source, found[0])
+    if found[0].checks:
+        yield _test(found[0])
 
 
 def notebook(step: Step, text: str) -> str:
@@ -89,9 +86,7 @@ def notebook(step: Step, text: str) -> str:
 def assignments(registry: Registry) -> Mapping[Path, str]:
     """All source notebooks by path."""
     return {
-        SOURCE / step.id / f"{step.id}.ipynb": notebook(
-            step, (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        )
+        SOURCE / step.id / f"{step.id}.ipynb": notebook(step, solution_of(step))
         for step in registry.steps
     }
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.given import VALUES
 from grader.records import Status
-from grader.registry import PACKAGE, ROOT, Registry, Step
+from grader.registry import PACKAGE, ROOT, Function, Registry, Step
 
 EXERCISES = ROOT / "exercises"
 BUILT = EXERCISES / ".built.json"  # hashes of the stubs as they were built
@@ -21,13 +21,24 @@ CLOSE = 1e-12
 _SOLUTION = re.compile(
     r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
 )
+SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
 _SELF_STUDY = re.compile(
-    r"^# %%[^\n]*\bactive-ipynb\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
+    rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
 )
 
 
 class BuildError(Exception):
     """A solution or a check that nothing can be built from."""
+
+
+def solution_of(step: Step) -> str:
+    """The text of the step's solution, in percent cells."""
+    return (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+
+
+def defined(source: str, step: Step) -> list[Function]:
+    """The step's functions that a cell defines, in the step's order."""
+    return [f for f in step.functions if re.search(rf"^def {f.name}\(", source, re.MULTILINE)]
 
 
 def without_self_study(solution: str) -> str:
@@ -55,12 +66,7 @@ def asked(solution: str) -> str:
 
 def stubs(registry: Registry) -> dict[Path, str]:
     """All stubs by path."""
-    return {
-        EXERCISES / step.filename: stub(
-            (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        )
-        for step in registry.steps
-    }
+    return {EXERCISES / step.filename: stub(solution_of(step)) for step in registry.steps}
 
 
 def _leaves(data: Any) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -15,13 +14,13 @@ import click
 
 from grader import registry as registry_module
 from grader.hosting import hosts
+from grader.paths import shown, submitted
 from grader.problem import HIDDEN, Problem, need_hidden, steps_named
 from grader.registry import PACKAGE, ROOT, Registry, Step
 
 if TYPE_CHECKING:
     from grader.grading import Grader
     from grader.records import Report, StepVerdict
-    from grader.submission import Submission
     from grader.terminal import Printer
 
 EXERCISES = ROOT / "exercises"
@@ -105,7 +104,8 @@ def check(
     """Judges the steps named, or all, and shows the first that needs work."""
     registry = registry_module.load()
     steps = steps_named(registry, step)
-    report, printer = _judge(registry, steps, submission, suite, seed, isolation, _overview(steps))
+    overview = _overview(registry, steps)
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, overview)
     if json_file is not None:
         _write_json(json_file, report)
     if html_file is not None:
@@ -121,15 +121,10 @@ def _row(printer: Printer) -> Callable[[StepVerdict], None]:
 
 
 def _overview(
-    steps: tuple[Step, ...],
+    registry: Registry, steps: tuple[Step, ...]
 ) -> Callable[[Printer], Callable[[StepVerdict], None]]:
     """A row for each step, and one for a whole part that is not at issue."""
-    registry = registry_module.load()
-    parts = {
-        f"{part.name}: {part.title}": [step.id for step in registry.of(part)]
-        for part in registry.parts
-        if set(registry.of(part)) <= set(steps)
-    }
+    parts = registry.titled(steps)
 
     def overview(printer: Printer) -> Callable[[StepVerdict], None]:
         from grader.terminal import Overview
@@ -140,14 +135,7 @@ def _overview(
 
 
 def _heading(printer: Printer, suite: str, folder: Path) -> None:
-    printer.line(f"nopeek: {suite} checks on {_shown(folder)}\n", "bold")
-
-
-def _shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
-    with contextlib.suppress(ValueError):
-        path = path.resolve().relative_to(Path.cwd().resolve())
-    return f"{path}{os.sep if path.is_dir() else ''}"
+    printer.line(f"nopeek: {suite} checks on {shown(folder)}\n", "bold")
 
 
 def _judge(
@@ -164,7 +152,7 @@ def _judge(
         need_hidden()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
-    submission = _submitted(folder, registry)
+    submission = submitted(folder, registry)
     with hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
         from grader import grading, terminal
 
@@ -183,19 +171,6 @@ def _judge(
             lambda grader: grader.grade(submission, steps, show, *second),
         )
         return report, printer
-
-
-def _submitted(folder: Path, registry: Registry) -> Submission:
-    from grader.submission import SubmissionError, read_folder
-
-    try:
-        if folder.is_file():
-            from grader.intake import entries as intake
-
-            return intake.read(intake.alone(folder), registry)
-        return read_folder(folder, registry)
-    except SubmissionError as error:
-        raise Problem(str(error)) from None
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
@@ -238,7 +213,7 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    path = f"{_shown(folder)}{todo.step}.py" if folder.is_dir() else _shown(folder)
+    path = f"{shown(folder)}{todo.step}.py" if folder.is_dir() else shown(folder)
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
     again = "make exam" if suite == "hidden" else "make check"
     printer.line(f"\n{verb} {path}, then `{again}` again.")
@@ -275,9 +250,9 @@ def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer
     from grader.watch import saves
 
     seen = saves([folder / step.filename for step in registry.steps])
-    printer.line(f"watching {_shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
+    printer.line(f"watching {shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
     for changed in seen:
-        submission = _submitted(folder, registry)
+        submission = submitted(folder, registry)
         saved = [step for step in registry.steps if folder / step.filename in changed]
         printer.clear()
         found = grader.grade(submission, saved, _row(printer))
@@ -297,7 +272,7 @@ def _first_undone(printer: Printer, report: Report, folder: Path) -> None:
     if todo is None:
         printer.line("Everything passes.")
     elif todo.status is Status.NOT_ATTEMPTED:
-        printer.line(f"Next: {_shown(folder)}{todo.step}.py")
+        printer.line(f"Next: {shown(folder)}{todo.step}.py")
     else:
         printer.step(terminal.numbered(todo), todo)
 
@@ -313,7 +288,7 @@ def list_steps(submission: Path) -> None:
     printer.total(report)
     todo = terminal.first_to_do(report)
     if todo is not None:
-        printer.line(f"\nNext: {_shown(submission)}{todo.step}.py")
+        printer.line(f"\nNext: {shown(submission)}{todo.step}.py")
 
 
 @cli.command()
@@ -338,7 +313,7 @@ def hint(step: str | None, submission: Path) -> None:
     printer.line(text, indent=1)
     printer.line()
     if number == len(known):
-        printer.line(f"That was the last one. The lesson is in {_shown(submission)}{todo.step}.py.")
+        printer.line(f"That was the last one. The lesson is in {shown(submission)}{todo.step}.py.")
     else:
         printer.line(f"`make hint STEP={found.number}` gives the next.")
 

@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from grader import registry as registry_module
+from grader.paths import shown, submitted
 from grader.problem import Problem
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from grader.gpt2.tokens import Words
     from grader.gpt2.weights import Model
     from grader.gpt2.writing import Choice, Timed
-    from grader.registry import Registry
     from grader.sandbox import Host
-    from grader.submission import Submission
     from grader.terminal import Printer
 
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
@@ -150,7 +149,7 @@ class Run:
             say(f"{name} cannot be downloaded: is there a network? A tiny model stands in for it.")
             file = None
         local = file is not None and Path(name).expanduser().exists()
-        which = f"the weights in {_shown(file)}" if file and local else name
+        which = f"the weights in {shown(file)}" if file and local else name
         say(f"GPT-2: {which if file else TINY_NAME}", "bold")
         with self._busy("reading the weights"):
             self.model = weights.read(file or tiny.cached() / weights.WEIGHTS)
@@ -188,7 +187,7 @@ class Run:
 
         size = self.model.parameters * np.dtype(self.dtype).itemsize
         limits = running.limits_for(self.registry.limits, size)
-        submission = _submitted(folder, self.registry)
+        submission = submitted(folder, self.registry)
         self.host = self.open.enter_context(sandbox.host(sandbox.Process(), limits))
         right = grading.solutions(self.registry)
         self.code = own.gathered(self.host, self.registry, submission, right)
@@ -296,26 +295,6 @@ class Run:
         shown = shown.encode(encoding, "replace").decode(encoding)
         shown = click.style(shown, bold=True) if bold else shown
         click.echo(shown, file=file, nl=False, color=self.printer.color)
-
-
-def _shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
-    with contextlib.suppress(ValueError):
-        path = path.resolve().relative_to(Path.cwd().resolve())
-    return str(path)
-
-
-def _submitted(folder: Path, registry: Registry) -> Submission:
-    from grader.submission import SubmissionError, read_folder
-
-    try:
-        if folder.is_file():
-            from grader.intake import entries
-
-            return entries.read(entries.alone(folder), registry)
-        return read_folder(folder, registry)
-    except SubmissionError as error:
-        raise Problem(str(error)) from None
 
 
 def _speed(timed: Timed) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from grader import registry as registry_module
+from grader.hosting import hosts
+from grader.paths import submitted
 from grader.problem import Problem
 from grader.registry import ROOT, Registry
 
@@ -32,32 +35,22 @@ _page = click.option("--html", "html_file", type=click.Path(path_type=Path), hel
 
 def _chosen(path: Path | None, registry: Registry) -> Submission:
     """What was asked for, or the right code."""
-    from grader.submission import Submission, SubmissionError, read_folder
-
     right = ROOT / "solutions"
     path = path or (right if right.is_dir() else ROOT / "exercises")
-    try:
-        if path.is_file():
-            from grader.intake import entries
-
-            return entries.read(entries.alone(path), registry)
-        found = read_folder(path, registry)
-    except SubmissionError as error:
-        raise Problem(str(error)) from None
-    return Submission(f"{found.id}/", found.sources, found.refused)
+    found = submitted(path, registry)
+    return replace(found, id=f"{found.id}/") if path.is_dir() else found
 
 
 @contextlib.contextmanager
 def _host(registry: Registry) -> Iterator[Host]:
     """A host for one's own code; what cannot be run or drawn is a Problem."""
-    from grader import sandbox
     from grader.loaded import NotReady
 
-    try:
-        with sandbox.host(sandbox.Process(), registry.limits) as host:
+    with hosts(registry, "auto", 1) as (host,):
+        try:
             yield host
-    except (sandbox.SandboxError, registry_module.KitError, NotReady) as error:
-        raise Problem(str(error)) from None
+        except NotReady as error:
+            raise Problem(str(error)) from None
 
 
 def _written(printer: Printer, path: Path, text: str) -> None:

@@ -1,11 +1,14 @@
-"""Files that are written whole or not at all: beside their place, then moved there."""
+"""Files as the kit writes them: whole or not at all, and zips that are the same every time."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 
 
 def write_whole(path: Path, pieces: Iterable[str]) -> None:
@@ -25,3 +28,12 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def put(archive: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False) -> None:
+    """Adds a file to a zip. runs: whether it is one to execute."""
+    entry = zipfile.ZipInfo(name, LONG_AGO)
+    entry.create_system = 3  # the mode that follows is one of Unix
+    entry.external_attr = (0o100755 if runs else 0o100644) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -134,6 +135,19 @@ class Registry:
         """The steps of that part."""
         return tuple(step for step in self.steps if step.part == part.number)
 
+    def titled(self, steps: Sequence[Step]) -> dict[str, list[str]]:
+        """The steps' ids of each part that is wholly among these, by `Part I: ...`."""
+        whole = (part for part in self.parts if self.of(part) and set(self.of(part)) <= set(steps))
+        return {f"{one.name}: {one.title}": [step.id for step in self.of(one)] for one in whole}
+
+    @property
+    def numbers(self) -> str:
+        """The steps' numbers in words: `1 to 14`, or `1, 3, 5`."""
+        first, last = self.steps[0].number, self.steps[-1].number
+        if len(self.steps) == last - first + 1 > 1:
+            return f"{first} to {last}"
+        return ", ".join(str(step.number) for step in self.steps)
+
     def chosen(self, name: str) -> tuple[Step, ...]:
         """The steps of `part2`, or the one step that `find` finds."""
         match = re.fullmatch(r"part(\d+)", name.strip().lower())
@@ -149,10 +163,9 @@ class Registry:
         for step in self.steps:
             if step.id == wanted or (match and step.number == int(match[1])):
                 return step
-        first, last = self.steps[0].number, self.steps[-1].number
-        whole = len(self.steps) == last - first + 1 > 1
-        known = f"{first} to {last}" if whole else ", ".join(str(one.number) for one in self.steps)
-        raise ValueError(f"there is no step {name!r}: name one of {known}, part1, or a file's name")
+        raise ValueError(
+            f"there is no step {name!r}: name one of {self.numbers}, part1, or a file's name"
+        )
 
     def before(self, step: Step) -> tuple[Step, ...]:
         """The steps that come before this one, which it may import."""

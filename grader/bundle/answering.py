@@ -10,7 +10,7 @@ from typing import Any
 from grader.answers import RIGHT, told
 from grader.client import CallFailed
 from grader.diagnosis import Log
-from grader.grading import Grader, solutions
+from grader.grading import Grader
 from grader.registry import Step
 from grader.submission import Submission
 from grader.variants import Variant
@@ -38,7 +38,7 @@ def _notes(step: Step, log: Log) -> Notes:
 
 def _answers(grader: Grader, step: Step, variant: Variant) -> Notes:
     """What the right step answers with that mistake in it, or in an earlier step."""
-    right = solutions(grader.registry)
+    right = grader.right
     sources = {**right, variant.step: variant.source}
     submission = Submission(variant.name, {step.id: sources[step.id]} | sources)
     earlier = {name: sources[name] for name in right}
@@ -71,7 +71,7 @@ def book(
     grader: Grader, step: Step, tell: Callable[[int, int], None] = lambda done, of: None
 ) -> bytes:
     """The step's book as it is stored. tell: hears how many mistakes are done, of how many."""
-    submission = Submission("right", solutions(grader.registry))
+    submission = Submission("right", grader.right)
     _, log = grader.caused(submission, step)
     right = _notes(step, log)
     variants, known = candidates(grader, step), []

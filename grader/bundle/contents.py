@@ -10,12 +10,13 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader import __version__
-from grader.building import stub
+from grader.building import stub_of
 from grader.records import Status, StepVerdict
 from grader.registry import PACKAGE, ROOT, Registry, Step, read_toml
 from grader.terminal import Overview, Printer
@@ -55,7 +56,7 @@ def contents(
 def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     """The stubs twice: to be written in, and for `reset`."""
     for step in steps:
-        text = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8")).encode()
+        text = stub_of(step).encode()
         yield f"exercises/{step.filename}", text
         yield f"grader/stubs/{step.filename}", text
 
@@ -139,11 +140,7 @@ def first_output(registry: Registry, steps: Sequence[Step]) -> str:
     """What `make check` says of stubs: computed, so that what students read of it is true."""
     text = io.StringIO()
     printer = Printer(text)
-    parts = {
-        f"{part.name}: {part.title}": [step.id for step in registry.of(part) if step in steps]
-        for part in registry.parts
-    }
-    overview = Overview(printer, parts)
+    overview = Overview(printer, replace(registry, steps=tuple(steps)).titled(steps))
     for step in steps:
         verdict = StepVerdict(
             step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, (), None, ""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.exports.gradescope import failure, results
-from grader.files import write_whole
+from grader.files import put, write_whole
 from grader.records import Graded, report_from_dict
 from grader.registry import PACKAGE, ROOT
 
@@ -27,7 +27,6 @@ FOLDERS = ("grader", "solutions", "exercises", "tests/visible", "tests/hidden")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "tests/__init__.py")
 SCRIPTS = ("setup.sh", "run_autograder")
 CONFIG = "autograder.json"
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same kit makes the same zip
 # Plain processes are not among them: students could read the solutions.
 ISOLATIONS = ("bubblewrap", "process+")
 SECONDS_PER_STEP = 90
@@ -49,23 +48,15 @@ def _paths() -> Iterator[Path]:
     yield from (ROOT / name for name in FILES)
 
 
-def _put(file: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False) -> None:
-    entry = zipfile.ZipInfo(name, LONG_AGO)
-    entry.create_system = 3  # the mode that follows is one of Unix
-    entry.external_attr = (0o100755 if runs else 0o100644) << 16
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    file.writestr(entry, data)
-
-
 def autograder(steps: Sequence[str]) -> bytes:
     """The zip to upload. steps: the ids of those that are graded, for an assignment of some."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
         for name in SCRIPTS:
-            _put(file, name, (PACKAGE / "autograder" / name).read_bytes(), runs=True)
-        _put(file, CONFIG, json.dumps({"steps": list(steps)}).encode() + b"\n")
+            put(file, name, (PACKAGE / "autograder" / name).read_bytes(), runs=True)
+        put(file, CONFIG, json.dumps({"steps": list(steps)}).encode() + b"\n")
         for path in _paths():
-            _put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
+            put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
     return whole.getvalue()
 
 

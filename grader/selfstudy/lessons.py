@@ -16,8 +16,8 @@ from typing import Any
 import jupytext
 import nbformat
 
-from grader.building import asked, write_unless_worked_on
-from grader.registry import ROOT, Function, Registry, Step
+from grader.building import asked, defined, solution_of, write_unless_worked_on
+from grader.registry import ROOT, Registry, Step
 
 NOTEBOOKS = ROOT / "notebooks"
 BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
@@ -58,20 +58,15 @@ def _code(text: str, name: str) -> Any:
     return nbformat.v4.new_code_cell(text, id=name)
 
 
-def _defined(text: str, step: Step) -> Function | None:
-    """The step's function that a cell is about."""
-    found = [f for f in step.functions if re.search(rf"^def {f.name}\(", text, re.MULTILINE)]
-    return found[-1] if found else None
-
-
-def _cells(step: Step, solution: str) -> Iterator[Any]:
-    first, *rest = jupytext.reads(asked(solution), fmt="py:percent").cells
+def _cells(step: Step, text: str) -> Iterator[Any]:
+    first, *rest = jupytext.reads(asked(text), fmt="py:percent").cells
     title, _, text = first.source.partition("\n")
     yield _markdown(f"{title}\n\n{OPENING}")
     yield _code(BEGIN.format(step=step.id), "begin")
     yield _markdown(text.strip())
     for cell in rest:
-        function = _defined(cell.source, step) if cell.cell_type == "code" else None
+        found = defined(cell.source, step) if cell.cell_type == "code" else []
+        function = found[-1] if found else None
         if cell.cell_type == "markdown":
             yield _markdown(cell.source)
         else:
@@ -98,12 +93,10 @@ def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
     return found
 
 
-def notebook(step: Step, solution: str) -> str:
+def notebook(step: Step, text: str) -> str:
     """The step's notebook file."""
     metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    book = nbformat.v4.new_notebook(
-        cells=_distinct(_cells(step, solution), step), metadata=metadata
-    )
+    book = nbformat.v4.new_notebook(cells=_distinct(_cells(step, text), step), metadata=metadata)
     book.nbformat_minor = 5
     nbformat.validate(book)
     return str(nbformat.writes(book)) + "\n"
@@ -112,10 +105,7 @@ def notebook(step: Step, solution: str) -> str:
 def notebooks(registry: Registry) -> dict[Path, str]:
     """All notebooks by path."""
     return {
-        NOTEBOOKS / f"{step.id}.ipynb": notebook(
-            step, (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        )
-        for step in registry.steps
+        NOTEBOOKS / f"{step.id}.ipynb": notebook(step, solution_of(step)) for step in registry.steps
     }
 
 

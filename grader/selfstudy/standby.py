@@ -56,10 +56,9 @@ class Asked:
         try:
             return "", self.registry.find(about or lesson)
         except ValueError:
-            known = f"1 to {self.registry.steps[-1].number}"
             raise Problem(
                 f"There is no step or function {about or lesson!r}: name a function, or a step by "
-                f"its number, {known}."
+                f"its number, {self.registry.numbers}."
             ) from None
 
     @property

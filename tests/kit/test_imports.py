@@ -22,7 +22,7 @@ LAYERS = [
     {"loaded", "leaks", "costs", "stackmap", "growthplot", "pictures"},
     {"classroom", "gpt2"},
     {"problem"},
-    {"hosting", "bundle"},
+    {"hosting", "paths", "bundle"},
     {"selfstudy", "course"},
     {"notebook", "look"},
     {"cli_authors", "cli_gpt2", "cli_grade", "cli_lab", "cli_pictures", "cli_release"}

@@ -1,6 +1,7 @@
 """The registry: how steps are found, and that it agrees with the checks that there are."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,18 @@ def test_chosen_takes_a_whole_part(steps):
     assert [step.number for step in steps.chosen("part1")] == list(range(1, 9))
     assert steps.chosen("part2") == steps.steps[8:]
     assert steps.chosen("3") == (steps.find("3"),)
+
+
+def test_part_without_steps_has_no_title(steps):
+    """As in a bundle of Part I alone."""
+    first = steps.chosen("part1")
+    alone = replace(steps, steps=first)
+    assert list(alone.titled(first).values()) == [[step.id for step in first]]
+
+
+def test_only_whole_parts_have_titles(steps):
+    (title,) = steps.titled(steps.steps[1:])
+    assert title == f"Part II: {steps.parts[1].title}"
 
 
 @pytest.mark.parametrize("name", ["part3", "part", "part0"])

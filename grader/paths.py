@@ -1,0 +1,35 @@
+"""Paths that a command is given: what is read from them, and how they are said."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.problem import Problem
+from grader.registry import Registry
+
+if TYPE_CHECKING:
+    from grader.submission import Submission
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be said from here; a folder's ends like one."""
+    with contextlib.suppress(ValueError):
+        path = path.resolve().relative_to(Path.cwd().resolve())
+    return f"{path}{os.sep if path.is_dir() else ''}"
+
+
+def submitted(path: Path, registry: Registry) -> Submission:
+    """The folder of step files, the zip of one, or the notebook; Problem if it is none of them."""
+    from grader.submission import SubmissionError, read_folder
+
+    try:
+        if path.is_file():
+            from grader.intake import entries
+
+            return entries.read(entries.alone(path), registry)
+        return read_folder(path, registry)
+    except SubmissionError as error:
+        raise Problem(str(error)) from None
