@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,14 @@ LAST = {"d_in", "d_out", "d_model", "d_k", "d_v", "V", "n_new", "top_k"}
 class Known:
     """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes.
 
-    keys: those of params.
+    keys: those of params. earlier: the files of the earlier steps' functions, without `.py`.
     """
 
     names: Mapping[int, Sequence[str]]
     allowed: Set[int] | None
     shapes: Sequence[Shape] = ()
     keys: Sequence[str] = ()
+    earlier: Mapping[str, str] = field(default_factory=dict)
 
     def may_say(self, *lengths: int) -> bool:
         """Whether these lengths may be repeated."""
@@ -66,6 +67,7 @@ def known(
     visible: bool,
     fed: Mapping[str, int] | None = None,
     keys: Sequence[str] = (),
+    earlier: Mapping[str, str] | None = None,
 ) -> Known:
     """Names from a case's sizes. In the hidden suite only the lengths of arguments are told.
 
@@ -78,7 +80,7 @@ def known(
         if word not in names.setdefault(length, []):
             names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Known(names, allowed, shapes, keys)
+    return Known(names, allowed, shapes, keys, earlier or {})
 
 
 def _named(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
@@ -276,6 +278,15 @@ def _key(match: re.Match[str], known: Known) -> str:
     return f"The dict that was asked has no such key; params has {', '.join(known.keys)}."
 
 
+def _unnamed(match: re.Match[str], known: Known) -> str:
+    if match[1] == "np":
+        return "The line `import numpy as np` is missing above it."
+    if match[1] in known.earlier:
+        line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
+        return f"It is a function of an earlier step: `{line}` is missing above it."
+    return "A name is used there that nothing was given."
+
+
 Words = Callable[[re.Match[str], Known], str]
 
 
@@ -305,7 +316,6 @@ TUPLE = _fixed("A tuple is shorter than expected: of a shape, the array has fewe
 RESULTS = _fixed("There is a tuple: a function with several results returns all of them together.")
 NUMPY = _fixed("NumPy has nothing of that name.")
 UNBOUND = _fixed("A name is read there before it has a value, at least in this case.")
-UNNAMED = _fixed("A name is used there that nothing was given.")
 ENDLESS = _fixed("A function calls itself without end.")
 ZERO = _fixed("Something is divided by 0.")
 
@@ -362,7 +372,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
     ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),
-    ("NameError", r".*", UNNAMED),
+    ("NameError", r"name '(\w+)' is not defined.*", _unnamed),
     ("RecursionError", r".*", ENDLESS),
     ("ZeroDivisionError", r".*", ZERO),
 ]

@@ -31,7 +31,7 @@ from grader.given import Given
 from grader.inputs import Sizes
 from grader.protocol import Foreign, Handle
 from grader.records import CheckVerdict, Evidence, Status
-from grader.registry import ROOT, Check, KitError, Step
+from grader.registry import ROOT, Check, KitError, Step, load
 from grader.sandbox import Host, SandboxError
 from grader.student import Student
 
@@ -314,8 +314,12 @@ class Bench:
         visible, fed = self.suite == "visible", tokens_fed(self.log.calls)
         params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
         keys = list(params) if isinstance(params, Mapping) else []
-        lengths = known(sizes, list(shapes.values()), visible=visible, fed=fed, keys=keys)
-        return explained(failure, lengths)
+        steps = load().before(self.attempt.step)
+        earlier = {function.name: step.id for step in steps for function in step.functions}
+        told = list(shapes.values())
+        return explained(
+            failure, known(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
+        )
 
     def _beside(self, item: pytest.Item) -> pytest.Item | None:
         """Another check of the same file: named as the next one, it keeps the file set up."""

@@ -14,8 +14,8 @@ from grader.registry import Registry
 __all__ = ["MAX_SOURCE", "Submission", "SubmissionError", "decoded", "place", "read_folder"]
 
 MAX_SOURCE = 1_000_000
-MARK = "# from {notebook}, cell {number}{grade_id}"
-_MARK = re.compile(r"# from (.{1,80}), cell (\d{1,6})(?: \(\w*\))?")
+MARK = "# from {cell}{grade_id}"
+_MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\))?")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     text = lines[number - 1].strip()
     for above in range(number - 1, 0, -1):
         if mark := _MARK.fullmatch(lines[above - 1]):
-            return f"{mark[1]}, cell {mark[2]}, line {number - above}", text
+            return f"{mark[1]}, line {number - above}", text
     return f"{filename}, line {number}", text
 
 

@@ -60,7 +60,8 @@ class Block:
 class Cut:
     """A cell's lines, magics taken out, and the blocks that they form.
 
-    magics: the first words of what was taken out. closed: whether all brackets and quotes are.
+    magics: the first words of what was taken out. closed: whether all brackets and quotes are;
+    the block with one that is not is left out.
     """
 
     lines: tuple[str, ...]
@@ -192,8 +193,11 @@ def cut(source: str) -> Cut:
         if groups:
             groups[-1].append(line)
             heads.append(head)
+    closed = end == len(lines)
+    if groups and not closed and not _begins(lines[end], heads):
+        groups.pop()  # without its end it would be another function
     blocks = tuple(_block(lines, group) for group in groups)
-    return Cut(tuple(lines), blocks, tuple(magics), end == len(lines))
+    return Cut(tuple(lines), blocks, tuple(magics), closed)
 
 
 def idle(block: Block) -> bool:

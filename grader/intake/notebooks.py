@@ -98,10 +98,16 @@ class _Reading:
         self.warnings: list[str] = []
         self.left_out: set[int] = set()
 
+    def label(self, *numbers: int) -> str:
+        """What a reader calls these cells: by their file, or by their numbers in a kernel."""
+        if self.name:
+            return f"{self.name}, cell {', '.join(map(str, numbers))}"
+        return f"cell {', '.join(f'In[{number}]' for number in numbers)}"
+
     def warn(self, where: Cell | int, text: str) -> None:
         """One warning, which names the cell."""
         number = where if isinstance(where, int) else where.number
-        warning = f"{self.name}, cell {number}: {text}"
+        warning = f"{self.label(number)}: {text}"
         if warning not in self.warnings:
             self.warnings.append(warning)
 
@@ -179,7 +185,7 @@ class _Reading:
                     lines[block.first] = guard + lines[block.first]
             if any(lines):
                 tag = f" ({cell.grade_id})" if re.fullmatch(r"\w{1,60}", cell.grade_id) else ""
-                mark = MARK.format(notebook=self.name, number=cell.number, grade_id=tag)
+                mark = MARK.format(cell=self.label(cell.number), grade_id=tag)
                 pieces.append("\n".join([mark, *lines]))
         text = "\n".join(pieces)
         return "\n".join([*future, _QUIET, *self._earlier(step, text, bound), text]) + "\n"
@@ -236,7 +242,10 @@ def read(data: bytes, name: str, registry: Registry) -> Notebook:
 
 
 def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook:
-    """The notebook that consists of these cells; SubmissionError if they are too much."""
+    """The notebook that consists of these cells; SubmissionError if they are too much.
+
+    name is the file's; "" for what a kernel has run, where cells have numbers of their own.
+    """
     reading = _Reading(name, registry)
     cells = reading.cells(raws)
     owners = {
@@ -256,10 +265,9 @@ def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook
     }
     left_out = ""
     if reading.left_out:
-        numbers = ", ".join(map(str, sorted(reading.left_out)))
         left_out = (
-            f"{reading.name}, cell {numbers}: statements that are neither imports, definitions nor "
-            "constants are left out."
+            f"{reading.label(*sorted(reading.left_out))}: statements that are neither imports, "
+            "definitions nor constants are left out."
         )
     warnings = (*reading.warnings, left_out) if left_out else tuple(reading.warnings)
     return Notebook(sources, written, warnings, left_out)

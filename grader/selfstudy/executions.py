@@ -87,6 +87,12 @@ def latest_step(runs: Sequence[Run], steps: Sequence[Step]) -> Step | None:
     return None
 
 
+def unclosed(runs: Sequence[Run], names: Collection[str]) -> Run | None:
+    """The cell that was to define one of these functions, if a bracket or quote is left open."""
+    made = {name for run in runs for name in run.makes}
+    return next((run for run in runs if (run.defines & set(names)) - made), None)
+
+
 def raw_cells(runs: Sequence[Run], step: Step | None) -> Iterator[RawCell]:
     """Cells as a notebook's are read; functions of the step that no cell makes come as stubs."""
     made = {name for run in runs for name in run.makes}

@@ -25,11 +25,14 @@ from grader.registry import Registry, Step
 from grader.sandbox import Process, host
 from grader.selfstudy import changeover
 from grader.selfstudy.cards import Card, cannot_be_judged, step_card, steps_card, words_card
-from grader.selfstudy.executions import Run, latest_step, raw_cells, standing
+from grader.selfstudy.executions import Run, latest_step, raw_cells, standing, unclosed
 from grader.selfstudy.progress import Progress
 from grader.submission import Submission, SubmissionError, read_folder
 
-NAME = "notebook"  # what a message calls it, before the number in brackets beside the cell
+UNCLOSED = (
+    "In cell In[{number}] a bracket or a quote is never closed: mend that, run the cell, and check "
+    "again."
+)
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
 HINTS_FILE = ".hints.json"
 
@@ -77,7 +80,7 @@ class Asked:
         """The exercises, with what stands in the notebook in their place; and what to note."""
         files = read_folder(self.folder, self.registry)
         cells = list(raw_cells(self.runs, self.step))
-        book = notebooks.of_cells(cells, NAME, self.registry)
+        book = notebooks.of_cells(cells, "", self.registry)
         mine = self.step.id if self.step else ""
         sources = {id: text for id, text in book.sources.items() if book.written[id] or id == mine}
         refused = {id: text for id, text in files.refused.items() if id not in sources}
@@ -114,8 +117,11 @@ class Judge:
 
     def _judged(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
         """The verdict on the step, or on that function alone; and what to note."""
-        submission, notes = asked.submission()
         step = asked.one.narrowed(function) if function else asked.one
+        wanted = [function] if function else [one.name for one in step.functions]
+        if run := unclosed(asked.runs, wanted):
+            raise Problem(UNCLOSED.format(number=run.number))
+        submission, notes = asked.submission()
         verdict = self.grader.grade(submission, [step]).steps[0]
         if not function:
             self.progress.checked(verdict)
@@ -199,7 +205,7 @@ class Judge:
 
 def _written(asked: Asked, step: Step) -> int:
     cells = list(raw_cells(asked.runs, step))
-    return notebooks.of_cells(cells, NAME, asked.registry).written.get(step.id, 0)
+    return notebooks.of_cells(cells, "", asked.registry).written.get(step.id, 0)
 
 
 def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:

@@ -69,6 +69,7 @@ CRASHES = {
     "(lambda q: q)(1, axis=2)": "with more, fewer or other arguments",
     "def f():\n    scores = scores + 1\nf()": "read there before it has a value",
     "skores": "that nothing was given.",
+    "np_.float64(1)": "that nothing was given.",
     "def f():\n    return f()\nf()": "calls itself without end",
     "1 / 0": "divided by 0",
 }
@@ -79,6 +80,20 @@ def test_crash_is_put_in_words(code):
     told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=True))
     assert CRASHES[code] in told
     assert told.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("np", "import numpy as np"),
+        ("softmax", "from exercises.step04_softmax import softmax"),
+    ],
+)
+def test_import_that_is_missing_is_told(name, line):
+    earlier = {"softmax": "step04_softmax"}
+    failure = Raised("NameError", (), f"name '{name}' is not defined", ())
+    told = explained(failure, known(SIZES, SHAPES, visible=True, earlier=earlier))
+    assert told.endswith(f"`{line}` is missing above it.")
 
 
 def test_length_of_several_sizes_gets_no_name():

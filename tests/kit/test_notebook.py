@@ -94,7 +94,15 @@ def test_last_definition_counts_however_it_came_about(shown):
 def test_cell_that_does_not_compile_is_named(shown):
     broken = "def linear(x, weight, bias=None):\n    return x @ weight +\n"
     *_, before, _, after = shown(broken, 'check("linear")', LINEAR, "check(linear)", errors=True)
-    assert "(notebook, cell 2, line 2: `return x @ weight +`)" in " ".join(before.split())
+    assert "(cell In[2], line 2: `return x @ weight +`)" in " ".join(before.split())
+    assert PASSED in after
+
+
+def test_cell_with_an_open_bracket_is_named(shown):
+    *_, before, _, after = shown(
+        LINEAR.replace("weight\n", "(weight\n"), "check(1)", LINEAR, "check(linear)", errors=True
+    )
+    assert "In cell In[2] a bracket or a quote is never closed" in before
     assert PASSED in after
 
 

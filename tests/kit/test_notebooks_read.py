@@ -265,6 +265,17 @@ def test_unclosed_solution_costs_only_what_follows(read):
     assert answer(notebook) == "right"
 
 
+def test_function_without_its_end_is_left_out(read):
+    """What was written of it would be another function."""
+    notebook = read("def softmax(x):\n    y = x\n    return (y\n", RIGHT)
+    assert list(notebook.sources) == [STEP]
+
+
+def test_function_above_an_open_bracket_stays(read):
+    assert answer(read(RIGHT + "print((1)\n")) == "right"
+    assert answer(read(RIGHT + "x = (1\n")) == "right"
+
+
 # Where a line stood.
 
 
