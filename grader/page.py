@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from grader.grids import exhibits, influence_grid
 from grader.influences import counted, findings, worth_drawing
@@ -37,6 +37,11 @@ _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 def _finished(value: Any) -> Any:
     """Every value on its way into the page passes through here, before it is escaped."""
     return value if isinstance(value, Markup) else visible(str(value))
+
+
+def prose(text: str) -> Markup:
+    """A sentence of the kit's: what stands between backticks in it is code."""
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(visible(text))))
 
 
 def printed(text: str) -> tuple[str, str]:
@@ -124,6 +129,7 @@ def template(name: str) -> Template:
     )
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)
     environment.filters["points"] = "{:g}".format
+    environment.filters["prose"] = prose
     return environment.get_template(name)
 
 

@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -29,10 +29,11 @@ from grader.intake import notebooks
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.records import Report, Status, StepVerdict, report_from_dict
 from grader.registry import ROOT, Registry, Step, load
+from grader.selfstudy.executions import Run, raw_cells, unclosed
 from grader.submission import SubmissionError
 from grader.terminal import Printer, numbered
 
-HERE = "this notebook"
+UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: mend that, and run it again."
 
 
 class ChecksFailed(AssertionError):
@@ -45,13 +46,6 @@ class ChecksFailed(AssertionError):
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback."""
         return [line for line in (str(self), "", *self.report.strip("\n").split("\n")) if line]
-
-
-def _notebook(sources: Sequence[str]) -> bytes:
-    """Cells as the bytes of a notebook, which is what the intake reads."""
-    return json.dumps(
-        {"cells": [{"cell_type": "code", "source": text} for text in sources]}
-    ).encode()
 
 
 def _beside(step: Step) -> Path:
@@ -70,14 +64,15 @@ def _other(step: Step, registry: Registry) -> str:
         return exercise.read_text(encoding="utf-8") if exercise.is_file() else ""
 
 
-def _executed() -> list[str]:
-    """The text of all cells that this kernel has run, in order."""
+def _executed() -> list[Run]:
+    """All that this kernel has run, in order."""
     from IPython import get_ipython
 
     shell = get_ipython()
     if shell is None:
         raise ChecksFailed("check() is for notebooks: elsewhere run python -m grader check")
-    return [text for text in shell.history_manager.input_hist_raw if text]
+    texts = enumerate(shell.history_manager.input_hist_raw)
+    return [Run(number, "", text) for number, text in texts if text]
 
 
 def _step_with(function: str, registry: Registry) -> Step:
@@ -131,7 +126,10 @@ def check(function: str) -> None:
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()
     step = _step_with(function, registry)
-    found = notebooks.read(_notebook(_executed()), HERE, registry)
+    runs = _executed()
+    if run := unclosed(runs, [function]):
+        raise ChecksFailed(UNCLOSED.format(number=run.number))
+    found = notebooks.of_cells(raw_cells(runs, None), "", registry)
     if step.id not in found.sources:
         raise ChecksFailed(f"{function} is not there: run its cell first.")
     earlier = {one.id: _other(one, registry) for one in registry.before(step)}

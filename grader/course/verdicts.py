@@ -6,15 +6,14 @@ holds what a student may be told, and no number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbformat.v4 import new_output
 
-from grader.exports.told import told
 from grader.page import failing, shared_message, template
-from grader.records import CheckVerdict, Report, StepVerdict
+from grader.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict
 
 PREFIX = "check_"
 
@@ -44,20 +43,23 @@ def found_in(report: Report, function: str) -> Found | None:
     return None
 
 
-def _causes(checks: Sequence[CheckVerdict]) -> list[str]:
-    """What is told of causes, each once."""
-    named = [replace(check, message="") for check in checks if failing(check)]
-    return [text for text in dict.fromkeys(map(told, named)) if text]
+def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, Diagnosis | None]]:
+    """Each check, what is said of it, and its cause where that was not told yet."""
+    causes = set()
+    for check in checks:
+        said = failing(check) or check.status is Status.SKIPPED
+        cause = check.diagnosis if failing(check) and check.diagnosis not in causes else None
+        causes.add(cause)
+        yield check, check.message if said else "", cause
 
 
 def _html(found: Found, warnings: Sequence[str]) -> str:
     shared = shared_message(list(found.checks))
     data = {
         "found": found,
-        "rows": [(check, check.message if failing(check) else "") for check in found.checks],
+        "rows": list(_rows(found.checks)),
         "shared": shared,
         "about_all": "" if found.step.message == shared else found.step.message,
-        "causes": _causes(found.checks),
         "warnings": warnings,
     }
     return template("cell.html").render(data).strip()

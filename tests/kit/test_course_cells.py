@@ -157,3 +157,10 @@ def test_function_that_was_not_run_is_missed(desk):
     cell_of(notebook, "attention_scores")["source"] = ""
     found = output(desk.executed(notebook))
     assert found["evalue"] == "attention_scores is not there: run its cell first."
+
+
+def test_cell_with_an_open_bracket_is_named(desk):
+    notebook = source()
+    cell_of(notebook, "attention_scores")["source"] = UNSCALED.replace("(k, -1", "((k, -1")
+    found = output(desk.executed(notebook))
+    assert found["evalue"].startswith("In cell In[2] a bracket or a quote is never closed")
