@@ -201,8 +201,13 @@ class Run:
     def _whose(self) -> None:
         """A line for every step that runs."""
         own = sum(part.own for part in self.code.parts)
-        said = "all of it yours" if own == len(self.code.parts) else f"{own or 'no'} steps yours"
-        self.printer.line(f"\nThe code that runs it, {said}:", "bold")
+        said = {
+            0: "none of it yours yet",
+            1: "one step yours",
+            len(self.code.parts): "all of it yours",
+        }
+        which = said.get(own, f"{own} steps yours")
+        self.printer.line(f"\nThe code that runs it, {which}:", "bold")
         for part in self.code.parts:
             row = f"{part.step.number:>2}  {part.step.title:<20} "
             if part.own:
@@ -299,5 +304,7 @@ class Run:
 
 def _speed(timed: Timed) -> str:
     count = len(timed.ids)
-    said = f"{count} token{'s' * (count > 1)}, the first after {timed.seconds[0]:.2f} s"
+    first = timed.seconds[0]
+    after = f"{first:.2f} s" if first >= 1 else f"{first * 1e3:.3g} ms"
+    said = f"{count} token{'s' * (count > 1)}, the first after {after}"
     return said + (f", then {timed.rate:,.1f} per second" if timed.rate else "")

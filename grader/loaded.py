@@ -59,10 +59,12 @@ def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
 
 def _why(failure: CallFailed, what: str) -> str:
     """What became of a call, in a sentence."""
-    if isinstance(failure, Raised) and "NotImplementedError" in failure.kinds:
-        return f"{what} cannot run yet: it, or a step that it stands on, is still to be written."
     if isinstance(failure, Raised):
-        return f"{what} raised {failure.type}: {failure.text}"
+        where = " line {1} of {0}".format(*failure.innermost) if failure.innermost else ""
+        if "NotImplementedError" in failure.kinds:
+            place = where or " a step that it stands on"
+            return f"{what} cannot run yet:{place} is still to be written."
+        return f"{what} raised {failure.type}{where and ' in' + where}: {failure.text}"
     if isinstance(failure, TimedOut):
         return f"{what} took longer than {failure.seconds:g} seconds."
     return f"The process that ran {what} ended."
