@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 
 from grader.client import Raised
-from grader.diagnosis import DOUBLE, SINGLE, Call, Log, holds_single, writes_into
+from grader.diagnosis import (
+    DOUBLE,
+    SINGLE,
+    Call,
+    Log,
+    but_for,
+    holds_single,
+    may_leave_one,
+    writes_into,
+)
 from grader.protocol import Foreign, Handle
 from grader.records import Diagnosis
 from grader.registry import PACKAGE, Step
@@ -135,6 +144,18 @@ class Book:
 
         return sorted(fits, key=rank)
 
+    def nearly(
+        self, calls: Mapping[str, Sequence[Call]], own: Sequence[str], failing: Sequence[str]
+    ) -> tuple[Known, str] | None:
+        """The one mistake that explains all of the function's own checks but one, and that check.
+
+        Which must be a failing one, and not the first. None if several mistakes do.
+        """
+        came = {name: Came(list(map(told, of)), list(map(_near, of))) for name, of in calls.items()}
+        left = [(k, [n for n in own if not self._answers(k, n, came[n])]) for k in self.known]
+        found = [(k, names[0]) for k, names in left if len(names) == 1 and names[0] in failing[1:]]
+        return found[0] if len({known.id for known, _ in found}) == 1 else None
+
     def _answers(self, known: Known, check: str, came: Came) -> bool:
         if known.asked.get(check) != len(came.answers):
             return False
@@ -164,14 +185,24 @@ class Answers:
             self._books[step.id] = Book(data[RIGHT], known)
         return self._books[step.id]
 
-    def diagnosis(self, step: Step, function: str, log: Log, check: str) -> Diagnosis | None:
-        """The mistake that answered all checks of the function as this code did, if one did."""
+    def diagnosis(
+        self, step: Step, function: str, log: Log, failing: Sequence[str]
+    ) -> Diagnosis | None:
+        """The mistake that answered all checks of the function as this code did, if one did.
+
+        Or all but one, as `grader.diagnosis` has it. failing: those of the function that failed.
+        """
         if not log.whole:
             return None
-        if (found := writes_into(log, check)) is not None:
+        if (found := writes_into(log, failing[0])) is not None:
             return found
+        book = self._book(step)
         own = [one.id for one in step.function(function).checks if one.id in log.spans]
         calls = {name: log.of(name) for name in log.spans}
-        for known in self._book(step).explaining(calls, function, own):
+        for known in book.explaining(calls, function, own):
             return Diagnosis(known.id, known.hint, known.says)
-        return None
+        nearly = book.nearly(calls, own, failing) if may_leave_one(log, failing) else None
+        if nearly is None:
+            return None
+        known, check = nearly
+        return but_for(Diagnosis(known.id, known.hint, known.says), check)

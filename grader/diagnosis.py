@@ -361,6 +361,16 @@ def diagnose(
     return _but_for_one_check(library, step, function, log, failing)
 
 
+def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
+    """Whether a cause may leave one failing check unexplained: the first one must hold values."""
+    return len(failing) > 1 and bool(log.fingerprint(failing[0]))
+
+
+def but_for(cause: Diagnosis, check: str) -> Diagnosis:
+    """The cause, with a word that it leaves that check unexplained."""
+    return replace(cause, says=f"{cause.says} It does not explain what is wrong in {check}.")
+
+
 def _but_for_one_check(
     library: Library, step: Step, function: str, log: Log, failing: Sequence[str]
 ) -> Diagnosis | None:
@@ -368,7 +378,7 @@ def _but_for_one_check(
 
     Only if the first failing check got values, and by mistakes of one name.
     """
-    if len(failing) < 2 or not log.fingerprint(failing[0]):
+    if not may_leave_one(log, failing):
         return None
     singles = next(library.causes(step, function))
     try:
@@ -378,5 +388,4 @@ def _but_for_one_check(
     if len({cause.diagnosis.misconception for cause, _ in found}) != 1:
         return None
     cause, check = found[0]
-    says = f"{cause.diagnosis.says} It does not explain what is wrong in {check}."
-    return replace(cause.diagnosis, says=says)
+    return but_for(cause.diagnosis, check)

@@ -182,7 +182,7 @@ class Grader:
         if step.id in self.right:
             return diagnose(self.library, step, verdict.function, log, failing, named)
         if self.bench.suite == "visible":
-            return self.answers.diagnosis(step, verdict.function, log, verdict.check)
+            return self.answers.diagnosis(step, verdict.function, log, failing)
         return None
 
     def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:

@@ -157,6 +157,22 @@ def test_bundle_says_what_the_whole_kit_says(variant, bundle, tmp_path):
     assert mine[0]["status"] == ("passed" if variant.kind == "fair" else "failed")
 
 
+TWO_MISTAKES = """import numpy as np
+
+
+def attention_scores(q, k):
+    scores = q @ np.swapaxes(k, -1, -2) * np.sqrt(q.shape[-1])
+    return scores if q.shape[-1] > 1 else -scores
+"""
+
+
+def test_bundle_names_a_mistake_beside_another(bundle, tmp_path):
+    submission = solved(step02_scores=TWO_MISTAKES)
+    mine = said(judged(bundle, submission, tmp_path, "2"))
+    assert mine == said(judged(ROOT, submission, tmp_path, "2"))
+    assert mine[0][-1]["says"].endswith("It does not explain what is wrong in scores_shapes.")
+
+
 def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_path):
     assert {step["status"] for step in judged(bundle, solved(), tmp_path)} == {"passed"}
     stubs = {s.id: (bundle / "exercises" / s.filename).read_text("utf-8") for s in FEW}

@@ -255,10 +255,11 @@ def test_judge_ends_with_its_kernel(judge):
 
 
 def test_judge_that_cannot_start_says_why(judge, monkeypatch):
-    (judge.folder / "grader").mkdir()  # found before an installed kit
-    (judge.folder / "grader" / "__init__.py").touch()
+    broken = judge.folder / "grader" / "__init__.py"  # found before an installed kit
+    broken.parent.mkdir()
+    broken.write_text("raise SystemExit('it is broken')\n", encoding="utf-8")
     monkeypatch.setattr("grader.selfstudy.session.ROOT", judge.folder)
-    with pytest.raises(JudgeError, match=r"the judge did not start .*No module named"):
+    with pytest.raises(JudgeError, match=r"the judge did not start \(it is broken\)"):
         judge.ask(ASKED)
 
 
