@@ -41,7 +41,8 @@ def _finished(value: Any) -> Any:
 
 def prose(text: str) -> Markup:
     """A sentence of the kit's: what stands between backticks in it is code."""
-    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(visible(text))))
+    plain = str(escape(visible(text)))  # where it stayed Markup, re.sub would escape the tags too
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", plain))
 
 
 def printed(text: str) -> tuple[str, str]:

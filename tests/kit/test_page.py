@@ -375,6 +375,12 @@ def test_one_message_is_told_once():
     assert page(report(step(*checks, status=Status.NOT_ATTEMPTED))).count(text) == 1
 
 
+def test_code_in_a_sentence_is_set_as_code():
+    text = "It raised ValueError (line 2: `return x < y`); `a lone backtick is one."
+    html = page(report(step(check(message=text))))
+    assert "(line 2: <code>return x &lt; y</code>); `a lone backtick is one." in html
+
+
 def test_seed_is_not_told():
     assert "987654321" not in page(report(step(check()), seed=987_654_321, suite="hidden"))
 
