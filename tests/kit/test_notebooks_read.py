@@ -380,7 +380,7 @@ def deep(levels):
 
 
 REFUSED = {
-    "nothing": (b"", "its JSON is broken in line 1"),
+    "nothing": (b" \n", "it is empty"),
     "half of it": (b'{"cells": [\n\n{"cell_type":', "its JSON is broken in line 3"),
     "no JSON": (b"def f(): pass", "its JSON is broken"),
     "a list": (b"[]", "it is JSON, but no notebook"),
