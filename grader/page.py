@@ -41,8 +41,8 @@ def _finished(value: Any) -> Any:
 
 def prose(text: str) -> Markup:
     """A sentence of the kit's: what stands between backticks in it is code."""
-    plain = str(escape(visible(text)))  # where it stayed Markup, re.sub would escape the tags too
-    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", plain))
+    escaped = str(escape(visible(text)))  # a str, for Markup escapes whatever is put into it
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 
 def printed(text: str) -> tuple[str, str]:

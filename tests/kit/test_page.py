@@ -14,7 +14,7 @@ import pytest
 
 from grader.grids import MAX_MAP, are_weights, exhibits, influence_grid
 from grader.influences import findings
-from grader.page import MAX_PRINTED_LINES, page
+from grader.page import MAX_PRINTED_LINES, page, prose
 from grader.plain import MAX_TEXT
 from grader.records import (
     Array,
@@ -383,6 +383,10 @@ def test_code_in_a_sentence_is_set_as_code():
 
 def test_seed_is_not_told():
     assert "987654321" not in page(report(step(check()), seed=987_654_321, suite="hidden"))
+
+
+def test_code_in_a_sentence_is_set_as_code_and_escaped():
+    assert prose("`a < b` & <i>") == "<code>a &lt; b</code> &amp; &lt;i&gt;"
 
 
 def test_report_without_steps():
