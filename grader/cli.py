@@ -327,12 +327,15 @@ def reset(step: str) -> None:
     """Puts a step's stub back; what was there is kept beside it."""
     from grader import building
 
-    registry = registry_module.load()
-    (found,) = steps_named(registry, (step,))
-    kept = building.reset(found)
-    click.echo(f"exercises/{found.filename} is the stub again.")
-    if kept is not None:
-        click.echo(f"Your file is kept as exercises/{kept.name}.")
+    for found in steps_named(registry_module.load(), (step,)):
+        try:
+            kept = building.reset(found)
+        except OSError as error:
+            file = f"exercises/{found.filename}"
+            raise Problem(f"cannot write {file}: {error.strerror}") from None
+        click.echo(f"exercises/{found.filename} is the stub again.")
+        if kept is not None:
+            click.echo(f"Your file is kept as exercises/{kept.name}.")
 
 
 def main() -> None:
