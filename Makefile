@@ -27,10 +27,10 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
-	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission $(SUBMISSION))
+	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 watch: $(VENV)/.light   ## the same on every save, at once
-	@$(RUN) watch $(if $(SUBMISSION),--submission $(SUBMISSION))
+	@$(RUN) watch $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 list: $(VENV)/.light   ## the steps and their state
 	@$(RUN) list
@@ -45,13 +45,13 @@ lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 	@$(RUN) lab $(ARGS)
 
 leakmap: $(VENV)/.light   ## what one layer without a mask lets through
-	@$(RUN) leakmap $(if $(SUBMISSION),--submission $(SUBMISSION))
+	@$(RUN) leakmap $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 costs: $(VENV)/.light   ## what the next token costs, with a cache and without
-	@$(RUN) costs $(if $(SUBMISSION),--submission $(SUBMISSION))
+	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
-	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission $(SUBMISSION))
+	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)

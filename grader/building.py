@@ -145,6 +145,7 @@ def reset(step: Step) -> Path | None:
     if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
         return None
     kept = keep_aside(path)
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return kept
 

@@ -14,16 +14,14 @@ import click
 
 from grader import registry as registry_module
 from grader.hosting import hosts
-from grader.paths import shown, submitted
+from grader.paths import EXERCISES, shown, submitted
 from grader.problem import HIDDEN, Problem, need_hidden, steps_named
-from grader.registry import PACKAGE, ROOT, Registry, Step
+from grader.registry import PACKAGE, Registry, Step
 
 if TYPE_CHECKING:
     from grader.grading import Grader
     from grader.records import Report, StepVerdict
     from grader.terminal import Printer
-
-EXERCISES = ROOT / "exercises"
 
 
 class _Later(click.Group):
@@ -215,6 +213,9 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
         printer.line(f"\n{terminal.clean(todo.message)}")
     path = f"{shown(folder)}{todo.step}.py" if folder.is_dir() else shown(folder)
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
+        printer.line(f"\nNext: `make reset STEP={number}` makes the file anew.")
+        return
     again = "make exam" if suite == "hidden" else "make check"
     printer.line(f"\n{verb} {path}, then `{again}` again.")
 
@@ -225,6 +226,8 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
 def watch(submission: Path, suite: str) -> None:
     """The same on every save, at once: the step that was saved, then the rest if it passes."""
     registry = registry_module.load()
+    if not submission.is_dir():
+        raise Problem(f"there is no folder {submission}: name one with step files to watch")
     if suite == "hidden":
         need_hidden()
     with hosts(registry, "auto", 1) as (host,):
@@ -324,12 +327,15 @@ def reset(step: str) -> None:
     """Puts a step's stub back; what was there is kept beside it."""
     from grader import building
 
-    registry = registry_module.load()
-    (found,) = steps_named(registry, (step,))
-    kept = building.reset(found)
-    click.echo(f"exercises/{found.filename} is the stub again.")
-    if kept is not None:
-        click.echo(f"Your file is kept as exercises/{kept.name}.")
+    for found in steps_named(registry_module.load(), (step,)):
+        try:
+            kept = building.reset(found)
+        except OSError as error:
+            file = f"exercises/{found.filename}"
+            raise Problem(f"cannot write {file}: {error.strerror}") from None
+        click.echo(f"exercises/{found.filename} is the stub again.")
+        if kept is not None:
+            click.echo(f"Your file is kept as exercises/{kept.name}.")
 
 
 def main() -> None:

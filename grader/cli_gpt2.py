@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader.gpt2.weights import Model
     from grader.gpt2.writing import Choice, Timed
     from grader.sandbox import Host
+    from grader.submission import Submission
     from grader.terminal import Printer
 
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
@@ -74,10 +75,11 @@ def gpt2(
     from grader.terminal import Printer
 
     run = Run(Printer(), np.float64 if double else np.float32)
+    own = submitted(submission, run.registry)  # before anything is downloaded
     with _said(), run:
         run.read("" if tiny else weights or HUB_NAME, given=weights is not None)
         ids = run.prompt(prompt, tokens)
-        run.start(submission)
+        run.start(own)
         agreed = run.compare()
         if agreed:
             run.write(prompt, ids, tokens, Choice(temperature, top_k, seed), cache=not no_cache)
@@ -157,7 +159,8 @@ class Run:
         self.words = Words(self.model.folder / weights.TOKENIZER, config.vocabulary)
         say(
             f"{self.model.parameters:,} parameters: {config.n_layers} layers of {config.n_heads} "
-            f"heads, {config.d_model} features, {config.vocabulary:,} tokens"
+            f"heads, {config.d_model} features, a vocabulary of {config.vocabulary:,}, "
+            f"texts of up to {config.t_max:,} tokens"
         )
 
     @contextlib.contextmanager
@@ -180,14 +183,13 @@ class Run:
         check_length(ids, n_new, self.model.config.t_max)
         return ids
 
-    def start(self, folder: Path) -> None:
+    def start(self, submission: Submission) -> None:
         """Loads the student's steps, says whose runs, and hands them the model's params."""
         from grader import grading, sandbox
         from grader.gpt2 import names, own, running
 
         size = self.model.parameters * np.dtype(self.dtype).itemsize
         limits = running.limits_for(self.registry.limits, size)
-        submission = submitted(folder, self.registry)
         self.host = self.open.enter_context(sandbox.host(sandbox.Process(), limits))
         right = grading.solutions(self.registry)
         self.code = own.gathered(self.host, self.registry, submission, right)

@@ -50,7 +50,8 @@ class Call:
 
     more: where the check asked for it, the first of two calls with the same arrays (`before`), the
     arguments afterwards (`after`), the `products` that were counted, and the number under which
-    the result was `kept`. Looking at a kept result again is a call of FETCH.
+    the result was `kept`. Looking at a kept result again is a call of FETCH. Afterwards also
+    whether the check has `passed`.
     """
 
     function: str
@@ -75,6 +76,15 @@ class Log:
     def of(self, check: str) -> Sequence[Call]:
         """The calls that the check made."""
         return self.calls[slice(*self.spans.get(check, (0, 0)))]
+
+    def with_passed(self, checks: Sequence[str]) -> Log:
+        """The same, with the calls of these checks marked as those of checks that passed."""
+        calls = list(self.calls)
+        for start, stop in (self.spans.get(check, (0, 0)) for check in checks):
+            calls[start:stop] = [
+                replace(call, more={**call.more, "passed": True}) for call in calls[start:stop]
+            ]
+        return replace(self, calls=calls)
 
     def fingerprint(self, check: str) -> str:
         """A digest of what the check was answered, to the last bit; "" where it got no values."""
@@ -349,6 +359,8 @@ def diagnose(
         return None  # what little is left of the calls could be anybody's
     if (found := writes_into(log, failing[0])) is not None:
         return found
+    passed = [check.id for check in step.function(function).checks if check.id not in failing]
+    log = log.with_passed(passed)
     for causes in library.causes(step, function, named):
         try:
             span = log.spans.get(failing[0], (0, 0))

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.problem import Problem
-from grader.registry import Registry
+from grader.registry import ROOT, Registry
 
 if TYPE_CHECKING:
     from grader.submission import Submission
+
+EXERCISES = ROOT / "exercises"
 
 
 def shown(path: Path) -> str:
@@ -22,7 +24,10 @@ def shown(path: Path) -> str:
 
 
 def submitted(path: Path, registry: Registry) -> Submission:
-    """The folder of step files, the zip of one, or the notebook; Problem if it is none of them."""
+    """The folder of step files, the zip of one, or the notebook; Problem if it is none of them.
+
+    The exercises may be there or not.
+    """
     from grader.submission import SubmissionError, read_folder
 
     try:
@@ -30,6 +35,13 @@ def submitted(path: Path, registry: Registry) -> Submission:
             from grader.intake import entries
 
             return entries.read(entries.alone(path), registry)
-        return read_folder(path, registry)
+        found = read_folder(path, registry)
     except SubmissionError as error:
         raise Problem(str(error)) from None
+    if not found.sources and not found.refused and path.resolve() != EXERCISES.resolve():
+        raise Problem(f"{shown(path)} holds none of the files {_files(registry)}: name another")
+    return found
+
+
+def _files(registry: Registry) -> str:
+    return f"{registry.steps[0].filename} … {registry.steps[-1].filename}"

@@ -163,8 +163,9 @@ class Registry:
         for step in self.steps:
             if step.id == wanted or (match and step.number == int(match[1])):
                 return step
+        parts = "".join(f"part{part.number}, " for part in self.parts if self.of(part))
         raise ValueError(
-            f"there is no step {name!r}: name one of {self.numbers}, part1, or a file's name"
+            f"there is no step {name!r}: name one of {self.numbers}, {parts}or a file's name"
         )
 
     def before(self, step: Step) -> tuple[Step, ...]:

@@ -4,9 +4,9 @@ On the standard library and NumPy alone, like the worker. A call is a dict: `fun
 `kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
 args and kwargs, whose arrays were then refilled), `after` (what became of args and kwargs),
 `products` and `kept` (the number that the result was held under, the first one if there is a
-`before`). A call of FETCH tells what a held result was by then. Objects that only student code
-looks into are written `{HANDLE: number}`, with the numbers that they had when the calls were
-recorded.
+`before`); and `passed` where the check that made it did. A call of FETCH tells what a held result
+was by then. Objects that only student code looks into are written `{HANDLE: number}`, with the
+numbers that they had when the calls were recorded.
 """
 
 import dis
@@ -103,7 +103,8 @@ def _same_error(error, call):
 
     An error of the same type may have any cause, one in the same words has this one. Where right
     code raises too (`refused`), the words are anybody's own and the type is enough, if both refuse
-    or both break; so it is where both refuse, though right code does not.
+    or both break, or if the check asked for no more than that (`passed`); so it is where both
+    refuse, though right code does not.
     """
     kind, _, words = call.get("raised", ": ").partition(": ")
     if type(error).__name__ != kind:
@@ -112,7 +113,7 @@ def _same_error(error, call):
         return True
     broke = words.startswith(NUMPYS)
     if call.get("refused") == kind:
-        return _refuses(error) != broke
+        return call.get("passed", False) or _refuses(error) != broke
     return call.get("refusing", False) and not broke and _refuses(error)
 
 

@@ -168,8 +168,10 @@ def layer_norm(x, gain, bias, eps=1e-5):
 # trained with one must be run with that one. Here it is the tanh form.
 #
 # Use np.tanh. Written out with exponentials, the tanh of a large number is ∞/∞. And let
-# NumPy compute √(2/π). Written-out digits, such as the eight that one finds in many
-# programs, are enough for float32, but not for float64.
+# Python compute √(2/π). Written-out digits, such as the eight that one finds in many
+# programs, are enough for float32, but not for float64. np.sqrt of a number returns a
+# float64, which (from NumPy 2 on) makes float64 of a whole array of float32; a power of
+# 0.5 does not.
 
 
 # %%

@@ -304,6 +304,17 @@ def cross_q_from_memory(x, memory, params, n_heads, memory_mask=None):
 
 
 @mistake(
+    "cross_q_from_memory",
+    "cross_attention",
+    caught_by="cross_agree",
+    says="The memory asks and x answers, under a mask that is made for the reverse.",
+    hint="Who asks, and who answers? How many answers does each of them need?",
+)
+def cross_q_from_memory_same_mask(x, memory, params, n_heads, memory_mask=None):
+    return right(memory, x, params, n_heads, memory_mask)
+
+
+@mistake(
     "cross_ignores_memory",
     "cross_attention",
     caught_by="cross_agree",

@@ -543,6 +543,25 @@ def kv_shared_across_layers_decoder(tokens_new, cache, params, n_heads):
     "kv_shared_across_layers",
     "decoder_step",
     caught_by="step_agree",
+    also={"new_decoder_cache": "one_dict_for_all"},
+    says="All layers append to one cache, whose length is then taken for the count of tokens.",
+    hint="Write into the cache of layer 0: what is then in that of layer 1?",
+)
+def kv_shared_and_counted_decoder(tokens_new, cache, params, n_heads):
+    start = cache[0]["kv"][0].shape[-2] if cache[0] else 0
+    refuse_too_long(start + tokens_new.shape[-1], params)
+    x = placed(tokens_new, start, params)
+    for kept, block in zip(cache, params["blocks"], strict=True):
+        normal = normed(x, block["ln_1"])
+        y, kept["kv"] = attended(normal, block["attention"], n_heads, kept.get("kv"))
+        x = half_block(x + y, block)
+    return head(x, params), cache
+
+
+@mistake(
+    "kv_shared_across_layers",
+    "decoder_step",
+    caught_by="step_agree",
     also={"new_decoder_cache": "Memory"},
     says="All layers append to one place, which then has more keys than the mask allows for.",
     hint="After one call, how many keys are kept for each token, if there are two layers?",
@@ -1236,6 +1255,37 @@ def kv_pos_counted_per_layer_decoder(tokens_new, cache, params, n_heads):
     rows = (start + np.arange(tokens_new.shape[-1])) % len(params["position"])
     x = params["embedding"][tokens_new] + params["position"][rows]
     return stepped_on(x, cache, params, n_heads)
+
+
+@mistake(
+    "kv_pos_off_by_one",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="The count of tokens grows once in every layer: positions jump, and T_max comes too soon.",
+    hint="After one call with three tokens, what is the count, and does it depend on the layers?",
+)
+def kv_count_grows_in_layers_decoder(tokens_new, cache, params, n_heads):
+    grown = cache.length + len(params["blocks"]) * tokens_new.shape[-1]
+    logits, cache = stepped(tokens_new, cache, params, n_heads)
+    cache.length = grown
+    return logits, cache
+
+
+@mistake(
+    "kv_pos_off_by_one",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="The count of tokens grows once in every layer, so the mask has more keys than there are.",
+    hint="After one call with three tokens, what is the count, and does it depend on the layers?",
+)
+def kv_count_grows_under_one_mask_decoder(tokens_new, cache, params, n_heads):
+    grown = cache.length + len(params["blocks"]) * tokens_new.shape[-1]
+    attend = under_one_mask(tokens_new, cache.length)
+    logits, cache = stepped(tokens_new, cache, params, n_heads, attend)
+    cache.length = grown
+    return logits, cache
 
 
 @mistake(

@@ -2,11 +2,14 @@
 
 import json
 import re
+import shutil
 
 import pytest
+from click.testing import CliRunner
 
 from grader import building
 from grader.building import BuildError, same_values, stub
+from grader.cli import cli
 from grader.given import VALUES
 from grader.recording import record
 from grader.records import Status
@@ -128,6 +131,23 @@ def test_reset_keeps_every_old_file(workshop):
         assert kept.name == f"{path.name}.{number}.bak"
         assert kept.read_text(encoding="utf-8") == f"attempt {number}\n"
     assert building.reset(STEPS[0]) is None
+
+
+def test_reset_of_a_part_brings_back_all_its_steps(workshop):
+    shutil.rmtree(building.EXERCISES)
+    done = CliRunner().invoke(cli, ["reset", "part2"])
+    assert done.exit_code == 0, done.output
+    names = [step.filename for step in STEPS if step.part == 2]
+    assert sorted(path.name for path in building.EXERCISES.iterdir()) == names
+    assert done.output.splitlines() == [f"exercises/{name} is the stub again." for name in names]
+
+
+def test_reset_says_what_it_cannot_write(workshop):
+    shutil.rmtree(building.EXERCISES)
+    building.EXERCISES.touch()
+    done = CliRunner().invoke(cli, ["reset", "2"])
+    assert done.exit_code == 2
+    assert done.output.startswith("nopeek: cannot write exercises/step02_scores.py: ")
 
 
 def test_reset_brings_back_a_missing_file(workshop):

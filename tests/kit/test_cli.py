@@ -8,7 +8,9 @@ import sys
 import zipfile
 
 import pytest
+from click.testing import CliRunner
 
+from grader.cli import cli
 from grader.records import SCHEMA
 
 from .conftest import ROOT, STEPS
@@ -72,6 +74,14 @@ def test_step_named_is_the_only_one_judged(nopeek, mine):
     assert "Scaled scores" not in done.stdout
     assert "bottom" not in done.stdout
     assert "Next: mend mine/step03_mask.py" in done.stdout
+
+
+def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
+    monkeypatch.setattr("grader.cli.EXERCISES", mine)
+    (mine / "step05_output.py").unlink()
+    done = CliRunner().invoke(cli, ["check", "5", "--submission", str(mine)])
+    assert "There is no step05_output.py in the submission." in done.output
+    assert done.output.endswith("\nNext: `make reset STEP=5` makes the file anew.\n")
 
 
 def test_no_command_checks_the_exercises(nopeek):
@@ -141,6 +151,12 @@ def test_hidden_seed_is_fresh_each_time(nopeek, mine, tmp_path):
 WRONG_USE = {
     "unknown step": (["check", "77"], "there is no step '77': name one of 1 to"),
     "missing folder": (["check", "--submission", "nowhere"], "there is no folder nowhere"),
+    "folder of something else": (
+        ["check", "--submission", ROOT / "notebooks"],
+        "/ holds none of the files step01_projections.py … step14_masked_lm.py: name another",
+    ),
+    "watching no folder": (["watch", "--submission", "nowhere"], "there is no folder nowhere"),
+    "watching a file": (["watch", "--submission", "README.md"], "there is no folder README.md"),
     "seed without hidden": (["check", "--seed", "3"], "--seed goes with --suite hidden"),
     "isolation not there": (["check", "--isolation", "jail"], "'jail' is not one of"),
     "report in no folder": (

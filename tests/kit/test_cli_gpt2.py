@@ -186,6 +186,11 @@ def test_bad_arguments_are_refused_in_one_sentence(gpt2, made, arguments, said):
     refused(gpt2(*given, submission=submission, tokens=tokens), said)
 
 
+def test_submission_is_looked_for_before_anything_is_downloaded(gpt2, monkeypatch):
+    monkeypatch.setattr(weights, "located", lambda name: pytest.fail(f"{name} is downloaded"))
+    refused(gpt2("--weights", "somebody/a-model", submission="nowhere"), "there is no folder")
+
+
 @pytest.mark.parametrize("name", ["./nowhere", "no/such/path", "gone.safetensors"])
 def test_weights_that_are_not_there_are_refused(gpt2, name):
     refused(gpt2("--weights", name), f"there is no folder or file {name}: name one, or a model")

@@ -1,5 +1,7 @@
 """`costs`: what the next token costs. Only what is counted is tested; times are the machine's."""
 
+import shutil
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -238,6 +240,7 @@ def test_command_counts_and_writes_a_page(tmp_path):
 
 
 def test_command_says_what_is_missing(tmp_path):
+    shutil.copy(ROOT / "solutions" / "step01_projections.py", tmp_path)
     done = CliRunner().invoke(cli, ["costs", "--submission", str(tmp_path)])
     assert done.exit_code == 2
     assert "There is no step12_decoder.py in" in done.output

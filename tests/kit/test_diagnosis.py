@@ -239,6 +239,27 @@ def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed
     assert {d.misconception for d in found.values() if d and d.known} == {"pos_not_checked"}
 
 
+CUT = {
+    "head_reshape_no_transpose": "x.reshape(*batch, n_heads, t, width)",
+    "head_interleaved": "np.moveaxis(x.reshape(*batch, t, width, n_heads), -1, -3)",
+}
+
+
+@pytest.mark.parametrize("id", CUT)
+def test_cause_does_not_depend_on_who_refuses(diagnosed, id):
+    """A width that does not divide is refused by the reshape itself, which is all that is asked."""
+    end = f"""
+def split_heads(x, n_heads):
+    *batch, t, d_model = x.shape
+    width = d_model // n_heads
+    return {CUT[id]}
+"""
+    found = diagnosed("step09_heads", end)
+    assert "split_errors" not in found
+    split = [found[check] for check in found if check.startswith("split_")]
+    assert {cause and cause.misconception for cause in split} == {id}
+
+
 def test_error_of_numpy_is_no_refusal():
     """It may have any cause, unlike one that was raised on purpose."""
 
