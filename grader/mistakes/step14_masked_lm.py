@@ -209,6 +209,18 @@ def mlm_one_number_for_both(tokens, select, replace, random_ids, mask_id, rate=0
 
 
 @mistake(
+    "mlm_one_number_for_both",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Shares of the rate are compared with `select`; `replace` is never read.",
+    hint="Which of your arguments does your code never read?",
+)
+def mlm_shares_of_the_rate(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    limits = (0.8 * rate, 0.9 * rate)
+    return corruption(tokens, select, select, random_ids, mask_id, rate, limits)
+
+
+@mistake(
     "mlm_chosen_above_rate",
     "mask_tokens",
     caught_by="corruption_agree",
@@ -792,6 +804,17 @@ def loss_ignore_wrong_id(logits, targets):
 )
 def mlm_scored_elsewhere(logits, targets):
     return cross_entropy(np.roll(logits, 1, axis=-2), targets, ignore_id=-100)
+
+
+@mistake(
+    "mlm_scored_elsewhere",
+    "masked_lm_loss",
+    caught_by="masked_loss_agree",
+    says="The logits of each position are scored against the target of the next one.",
+    hint="In a masked model, which position says what was hidden at position t?",
+)
+def mlm_shifted(logits, targets):
+    return cross_entropy(logits[..., :-1, :], targets[..., 1:], ignore_id=-100)
 
 
 @mistake(
