@@ -46,6 +46,13 @@ def normed(x, norm):
     return standardised(x) * norm["gain"] + norm["bias"]
 
 
+def normed_in_place(x, norm):
+    """The same, and x itself has mean 0 and variance 1 afterwards."""
+    x -= x.mean(axis=-1, keepdims=True)
+    x /= np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return x * norm["gain"] + norm["bias"]
+
+
 def fed(x, params):
     """A right feed-forward network."""
     return linear(tanh_gelu(linear(x, params["w_in"], params["b_in"])), *outward(params))
@@ -1351,9 +1358,10 @@ def block_residual_from_norm(x, params, n_heads, mask):
     hint="What does `-=` in a function do to an array that the function was only lent?",
 )
 def block_norms_in_place(x, params, n_heads, mask):
-    normal, x = normed(x, params["ln_1"]), standardised(x)
+    normal = normed_in_place(x, params["ln_1"])
     x = x + multi_head_attention(normal, params["attention"], n_heads, mask)
-    return refined(x, params) + standardised(x)
+    normal = normed_in_place(x, params["ln_2"])
+    return x + fed(normal, params["feed_forward"])
 
 
 @mistake(
