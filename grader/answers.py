@@ -147,14 +147,14 @@ class Book:
     ) -> list[Known]:
         """The mistakes that answer the function's own checks as they were answered.
 
-        First those in the function itself, and of these what explains most of the other checks.
+        First what explains most of the other checks, and of these what is in the function itself.
         """
         came = {name: Came(list(map(told, of)), list(map(_near, of))) for name, of in calls.items()}
         fits = [k for k in self.known if all(self._answers(k, name, came[name]) for name in own)]
 
-        def rank(known: Known) -> tuple[bool, int]:
+        def rank(known: Known) -> tuple[int, bool]:
             more = sum(self._answers(known, name, came[name]) for name in came)
-            return function not in known.places, -more
+            return -more, function not in known.places
 
         return sorted(fits, key=rank)
 
