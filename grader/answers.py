@@ -31,16 +31,12 @@ from grader.diagnosis import (
 from grader.protocol import Foreign, Handle
 from grader.records import Diagnosis
 from grader.registry import PACKAGE, Step
+from grader.replay import NUMPYS
 
 ANSWERS = PACKAGE / "answers"
 DIGITS = 10  # that are written down
 OPAQUE = "opaque"
 RIGHT = "right"
-# How NumPy's own errors begin, as in `grader/replay.py`: of shapes that do not go together.
-NUMPYS = (
-    *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
-    *("matmul: ", "all the input array", "cannot reshape", "shapes ("),
-)
 
 
 def told(call: Call) -> list[Any]:
