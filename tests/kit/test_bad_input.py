@@ -56,7 +56,7 @@ BROKEN = {
         PRELUDE + "def attention_scores(q, k):\n    return q / 0\n\nattention_scores(1, 2)\n",
         Status.ERROR,
         Status.ERROR,
-        r"return q / 0`\)\. It is called outside of all functions \(step02_scores.py, line \d+: `att",
+        r"q / 0`\)\. It is called outside of all functions \(step02_scores.py, line \d+: `att",
     ),
     "imports a missing step": (
         "from exercises.step77_magic import spell\n",
