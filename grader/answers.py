@@ -36,6 +36,11 @@ ANSWERS = PACKAGE / "answers"
 DIGITS = 10  # that are written down
 OPAQUE = "opaque"
 RIGHT = "right"
+# How NumPy's own errors begin, as in `grader/replay.py`: of shapes that do not go together.
+NUMPYS = (
+    *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
+    *("matmul: ", "all the input array", "cannot reshape", "shapes ("),
+)
 
 
 def told(call: Call) -> list[Any]:
@@ -46,8 +51,17 @@ def told(call: Call) -> list[Any]:
         given = [list(call.args), dict(call.kwargs)]
         done["touched"] = not _same(_plain(given), _plain(after), 0)
     if isinstance(call.outcome, Raised):
-        return [call.function, {"raised": call.outcome.type}, done]
+        return [call.function, _error(call.outcome), done]
     return [call.function, _plain(call.outcome), done]
+
+
+def _error(raised: Raised) -> dict[str, str]:
+    """An error's type; with NumPy's words if they are that, for only the same ones have one cause.
+
+    In what words code refuses an argument is anybody's own.
+    """
+    words = {"words": raised.text} if raised.text.startswith(NUMPYS) else {}
+    return {"raised": raised.type, **words}
 
 
 def _plain(value: Any) -> Any:
@@ -133,14 +147,14 @@ class Book:
     ) -> list[Known]:
         """The mistakes that answer the function's own checks as they were answered.
 
-        First those in the function itself, and of these what explains most of the other checks.
+        First what explains most of the other checks, and of these what is in the function itself.
         """
         came = {name: Came(list(map(told, of)), list(map(_near, of))) for name, of in calls.items()}
         fits = [k for k in self.known if all(self._answers(k, name, came[name]) for name in own)]
 
-        def rank(known: Known) -> tuple[bool, int]:
+        def rank(known: Known) -> tuple[int, bool]:
             more = sum(self._answers(known, name, came[name]) for name in came)
-            return function not in known.places, -more
+            return -more, function not in known.places
 
         return sorted(fits, key=rank)
 

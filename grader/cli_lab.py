@@ -17,12 +17,21 @@ from grader.registry import ROOT
 # Where `notebooks/` and `exercises/` lie, if it is not in the kit.
 HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
 NOTEBOOKS = HOME / "notebooks"
-QUIET = {
-    "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
+# Files that JupyterLab starts with, below the folder of its own. The third keeps nbgrader's menu,
+# of which nothing is for a learner, out of a JupyterLab that shares its environment with nbgrader.
+SETTINGS: dict[str, dict[str, object]] = {
+    "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
         "fetchNews": "false",
         "checkForUpdates": False,
-    }
+    },
+    # So that the names of the notebooks can be read in full.
+    "settings/@jupyterlab/filebrowser-extension/browser.jupyterlab-settings": {
+        "showLastModifiedColumn": False
+    },
+    "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyter/nbgrader": True}},
 }
+# What the file browser does not list: what it never does, and an instructor's course.
+UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
 NEWS = (
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
@@ -53,8 +62,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 def prepare(folder: Path) -> None:
     """Settings that JupyterLab starts with; what has been changed since stays as it is."""
-    for name, settings in QUIET.items():
-        path = folder / "settings" / name
+    for name, settings in SETTINGS.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
@@ -76,6 +85,7 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     # In a container one often is; JupyterLab would refuse.
     options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
+    command += [f"--ContentsManager.hide_globs={UNLISTED}"]
     variables = {**os.environ, **environment(folder)}
     try:
         sys.exit(subprocess.call([*command, *NEWS, *options, *more], env=variables, cwd=NOTEBOOKS))

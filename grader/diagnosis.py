@@ -135,13 +135,14 @@ class Library:
         """What may be wrong with a function, likeliest first: itself, a part of it, two parts.
 
         named: the causes found in other functions of the step. What calls one of these is likely
-        to be wrong because of it, so they come with the function's own.
+        to be wrong because of it, so they come even before the function's own: one mistake then
+        explains both functions, where its twin in the caller would be a second one.
         """
         singles = [variant for variant in read(MISTAKES, step) if function in variant.places]
         used = _used(self.right[step.id][0], function)
         yield [
-            *(Cause((variant,)) for variant in singles),
             *(c for c in named if used & set(c.places)),
+            *map(_alone, singles),
         ]
         parts = self._parts(step, used)
         near = [variant for part in parts for variant in part if variant.step == step.id]

@@ -347,7 +347,8 @@ class Bench:
                 message = messages.died(self.asked)
                 return self.verdict(check, Status.ERROR, message, evidence=self._call())
             case Missing():
-                message = messages.missing(failure.name, self.names, self.attempt.step)
+                attempt = self.attempt
+                message = messages.missing(failure.name, self.names, attempt.step, attempt.source)
                 return self.verdict(check, Status.ERROR, message)
             case KitError() | SandboxError() | None:
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure

@@ -224,6 +224,9 @@ class Grader:
         if "exercises" not in submission.sources[step.id]:
             return True, ""  # it cannot import anything of theirs
         source = submission.sources[step.id]
+        uses = {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
+        if uses and not uses & {*submission.sources, *submission.refused}:
+            return None, ""  # the step was handed in alone
         for earlier in self.registry.before(step):
             if earlier.id in self.slow and earlier.id in source:
                 self.slow.add(step.id)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from grader.client import CallFailed, Died, Raised, TimedOut
 from grader.records import Status
 from grader.registry import Limits, Step
-from grader.submission import place
+from grader.submission import left_open, place
 
 OWN = "an exception of its own"
 MAX_SIMILAR = 500
@@ -28,8 +28,13 @@ def no_time_left(limits: Limits) -> str:
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
 
-def missing(name: str, names: Sequence[str], step: Step) -> str:
-    """For a function that the file does not define."""
+def missing(name: str, names: Sequence[str], step: Step, source: str) -> str:
+    """For a function that the file, or the notebook that became that source, does not define."""
+    if where := left_open(source, name):
+        return (
+            f"{name} is left out ({where}): "
+            "a bracket or a quote is never closed there, or above it in its cell."
+        )
     wanted = {function.name for function in step.functions}
     others = [other for other in names if other not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)

@@ -41,7 +41,8 @@ def _finished(value: Any) -> Any:
 
 def prose(text: str) -> Markup:
     """A sentence of the kit's: what stands between backticks in it is code."""
-    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(visible(text))))
+    escaped = str(escape(visible(text)))  # a str, for Markup escapes whatever is put into it
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 
 def printed(text: str) -> tuple[str, str]:

@@ -11,10 +11,19 @@ from pathlib import Path
 from grader.intake.folders import Folder, SubmissionError
 from grader.registry import Registry
 
-__all__ = ["MAX_SOURCE", "Submission", "SubmissionError", "decoded", "place", "read_folder"]
+__all__ = [
+    "MAX_SOURCE",
+    "Submission",
+    "SubmissionError",
+    "decoded",
+    "place",
+    "left_open",
+    "read_folder",
+]
 
 MAX_SOURCE = 1_000_000
 MARK = "# from {cell}{grade_id}"
+LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
 _MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\))?")
 
 
@@ -70,6 +79,14 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
         if mark := _MARK.fullmatch(lines[above - 1]):
             return f"{mark[1]}, line {number - above}", text
     return f"{filename}, line {number}", text
+
+
+def left_open(source: str, name: str) -> str:
+    """Where a function stood that was left out for an open bracket or quote; "" if none was."""
+    for number, line in enumerate(re.split(r"\r\n?|\n", source), 1):
+        if line == LEFT_OPEN.format(name=name):
+            return place(source, number, "")[0]
+    return ""
 
 
 def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:

@@ -46,14 +46,20 @@ class NotGradable(Exception):
 
 
 class _OneSentence(logging.Filter):
-    """Where nbgrader logs a traceback of ours: its last line, which says it all."""
+    """Where nbgrader logs a traceback of ours: its last line, which says it all.
+
+    So nbgrader's last words must not send anyone to look for a traceback.
+    """
 
     MARK = f"{__name__}.NotGradable: "
+    LAST = "Please see the the above traceback"
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
         if self.MARK in text:
             record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
+        elif text.startswith(self.LAST):
+            record.msg, record.args = "What is wrong with each of them is said above.", ()
         return True
 
 
@@ -278,4 +284,5 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
             self.log.warning("%s: %s", who, warning)
         for step in report.steps:
             points = f"{step.points:g} of {step.max_points:g} points"
-            self.log.info("%s: %s %s, %s", who, step.step, step.status.value, points)
+            status = step.status.value.replace("_", " ")
+            self.log.info("%s: %s %s, %s", who, step.step, status, points)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import SAWarning
 
 USERS = (
     "nbgrader.converters.autograde",
@@ -32,6 +34,14 @@ class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
 
 
 @contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """No word on the order in which nbgrader makes its entries: it adds them all in the end."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
+        yield
+
+
+@contextlib.contextmanager
 def opened_once() -> Iterator[None]:
     """Within it, the modules that autograde share one gradebook for each database and course."""
     kept: dict[tuple[Any, ...], _Kept] = {}
@@ -46,7 +56,8 @@ def opened_once() -> Iterator[None]:
     for module in users:
         module.Gradebook = gradebook  # type: ignore[attr-defined]
     try:
-        yield
+        with _hushed():
+            yield
     finally:
         for module in users:
             module.Gradebook = Gradebook  # type: ignore[attr-defined]

@@ -80,9 +80,11 @@ def rebuilt(
     for raw in cells:
         mine = known.get(raw.grade_id)
         if mine is not None and last[raw.grade_id] is not raw:
-            warn(f"cell {raw.number} is a second {raw.grade_id}; the last one counts")
+            second = f"cell {raw.number} is a second {raw.grade_id}"
             if mine.locked:
+                warn(f"{second}; the last one counts")
                 continue
+            warn(second)  # which of them counts, the judge says
             mine = None
         if mine is None or not mine.locked:
             made.append(_kept(raw, mine, lessons))

@@ -61,13 +61,15 @@ class Cut:
     """A cell's lines, magics taken out, and the blocks that they form.
 
     magics: the first words of what was taken out. closed: whether all brackets and quotes are;
-    the block with one that is not is left out.
+    the block with one that is not is left out, and all below it. lost: the functions and classes
+    there, by name, with the number of their first lines.
     """
 
     lines: tuple[str, ...]
     blocks: tuple[Block, ...]
     magics: tuple[str, ...]
     closed: bool
+    lost: tuple[tuple[str, int], ...] = ()
 
 
 def _string_end(text: str, at: int, quote: str) -> int:
@@ -195,9 +197,16 @@ def cut(source: str) -> Cut:
             heads.append(head)
     closed = end == len(lines)
     if groups and not closed and not _begins(lines[end], heads):
-        groups.pop()  # without its end it would be another function
+        end = groups.pop()[0].first  # without its end it would be another function
     blocks = tuple(_block(lines, group) for group in groups)
-    return Cut(tuple(lines), blocks, tuple(magics), closed)
+    return Cut(tuple(lines), blocks, tuple(magics), closed, tuple(_defined(lines, end)))
+
+
+def _defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
+    """The functions and classes that begin at the left margin from that line on."""
+    for number in range(first, len(lines)):
+        if match := _DEFINES.match(lines[number]):
+            yield match[1], number
 
 
 def idle(block: Block) -> bool:

@@ -235,8 +235,9 @@ def submission(student: str, place: Place, registry: Registry) -> Submission:
             reading.read_notebooks(room)
     reading.merge()
     warnings = [warning for _, notebook in reading.notebooks for warning in notebook.warnings]
-    if not reading.sources and not reading.refused:
-        details = " ".join(reading.warnings[:3]).rstrip(".")
+    if not reading.sources:
+        why = dict.fromkeys([*reading.refused.values(), *reading.warnings])
+        details = " ".join(list(why)[:3]).rstrip(".")
         raise SubmissionError(details or _nothing(registry))
     everything: Mapping[str, None] = dict.fromkeys([*reading.warnings, *warnings])
     return Submission(student, reading.sources, reading.refused, tuple(everything))

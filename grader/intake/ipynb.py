@@ -52,6 +52,8 @@ def _refuse_giants(data: bytes) -> None:
 
 def _parsed(data: bytes) -> Mapping[str, Any]:
     _refuse_giants(data)
+    if not data.strip():
+        raise SubmissionError("it is empty")
     try:
         # Numbers are not needed, and a whole number may have a million digits.
         notebook = json.loads(data.decode("utf-8-sig"), parse_int=float)

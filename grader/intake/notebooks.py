@@ -30,7 +30,7 @@ from grader.intake.folders import SubmissionError
 from grader.intake.ipynb import RawCell, raw_cells
 from grader.names import shown
 from grader.registry import Registry, Step
-from grader.submission import MARK, MAX_SOURCE
+from grader.submission import LEFT_OPEN, MARK, MAX_SOURCE
 
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
@@ -163,8 +163,17 @@ class _Reading:
             self.warn(chosen, f"taken for {name} by its name; it has no such grade_id.")
         return chosen
 
+    def lost(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> dict[str, Cell]:
+        """The functions that no cell makes, and that one would but for an open bracket or quote."""
+        return {
+            name: cell
+            for cell in cells
+            for name, _ in cell.cut.lost
+            if name in self.functions and name not in owners
+        }
+
     def source(self, step: Step, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> str:
-        """The step's module."""
+        """The step's module. Of functions that are left out for an open bracket a word is left."""
         pieces = []
         bound: set[str] = set()
         imported: set[str] = set()
@@ -183,6 +192,9 @@ class _Reading:
                     guard = "with _suppress(Exception): " if block.kind == "assignment" else ""
                     lines[block.first : block.end] = cell.cut.lines[block.first : block.end]
                     lines[block.first] = guard + lines[block.first]
+            for name, number in cell.cut.lost:
+                if self.functions.get(name) is step and name not in owners:
+                    lines[number] = LEFT_OPEN.format(name=name)
             if any(lines):
                 tag = f" ({cell.grade_id})" if re.fullmatch(r"\w{1,60}", cell.grade_id) else ""
                 mark = MARK.format(cell=self.label(cell.number), grade_id=tag)
@@ -253,7 +265,10 @@ def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook
         for function in reading.functions
         if (cell := reading.owner(function, cells)) is not None
     }
-    steps = {reading.functions[function].id: reading.functions[function] for function in owners}
+    steps = {
+        reading.functions[function].id: reading.functions[function]
+        for function in (*owners, *reading.lost(cells, owners))
+    }
     sources = {id: reading.source(step, cells, owners) for id, step in steps.items()}
     written = {
         id: sum(

@@ -307,6 +307,17 @@ def merge_sum(x):
 
 
 @mistake(
+    "merge_mean_or_sum_or_max",
+    "merge_heads",
+    caught_by="merge_agree",
+    says="The heads are averaged, and the average is repeated to fill the width.",
+    hint="Concatenate or average: which keeps all that the heads found?",
+)
+def merge_mean_filled_up(x):
+    return np.concatenate([x.mean(axis=-3)] * x.shape[-3], axis=-1)
+
+
+@mistake(
     "merge_along_time",
     "merge_heads",
     caught_by="merge_agree",
@@ -653,6 +664,18 @@ def head_same_slice_inside(x, params, n_heads, mask=None):
     q, k, v = (array[..., :1, :, :] for array in heads_of(x, params, n_heads))
     heads = attention(q, k, v, spread(mask))
     return mixed(np.concatenate([heads] * n_heads, axis=-3), params)
+
+
+@mistake(
+    "head_same_slice",
+    "multi_head_attention",
+    caught_by="heads_agree",
+    says="Every head asks with the queries of head 0.",
+    hint="Which features of the queries belong to head 1?",
+)
+def head_same_queries(x, params, n_heads, mask=None):
+    q, k, v = heads_of(x, params, n_heads)
+    return mixed(attention(q[..., :1, :, :], k, v, spread(mask)), params)
 
 
 @mistake(

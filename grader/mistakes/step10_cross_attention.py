@@ -326,6 +326,17 @@ def cross_ignores_memory(x, memory, params, n_heads, memory_mask=None):
 
 
 @mistake(
+    "cross_ignores_memory",
+    "cross_attention",
+    caught_by="cross_agree",
+    says="x attends to itself: neither the memory nor its mask is read.",
+    hint="Which of your arguments does your code never read?",
+)
+def cross_ignores_memory_and_mask(x, memory, params, n_heads, memory_mask=None):
+    return right(x, x, params, n_heads, None)
+
+
+@mistake(
     "cross_reads_memory_only",
     "cross_attention",
     caught_by="cross_agree",

@@ -46,6 +46,13 @@ def normed(x, norm):
     return standardised(x) * norm["gain"] + norm["bias"]
 
 
+def normed_in_place(x, norm):
+    """The same, and x itself has mean 0 and variance 1 afterwards."""
+    x -= x.mean(axis=-1, keepdims=True)
+    x /= np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return x * norm["gain"] + norm["bias"]
+
+
 def fed(x, params):
     """A right feed-forward network."""
     return linear(tanh_gelu(linear(x, params["w_in"], params["b_in"])), *outward(params))
@@ -290,6 +297,19 @@ def ln_not_centred(x, gain, bias, eps=1e-5):
 
 
 @mistake(
+    "ln_variance_sign",
+    "layer_norm",
+    caught_by="norm_agree",
+    says="The square of the mean is added to the mean of the squares, not taken off.",
+    hint="Work out the variance of 1, 2, 3 by hand, in both ways: are they the same?",
+)
+def ln_variance_sign(x, gain, bias, eps=1e-5):
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = (x**2).mean(axis=-1, keepdims=True) + mean**2
+    return (x - mean) / np.sqrt(variance + eps) * gain + bias
+
+
+@mistake(
     "ln_variance_not_centred",
     "layer_norm",
     caught_by="norm_agree",
@@ -371,6 +391,28 @@ def ln_eps_fixed(x, gain, bias, eps=1e-5):
 )
 def ln_smaller_eps(x, gain, bias, eps=1e-6):
     return standardised(x, -1, eps) * gain + bias
+
+
+@mistake(
+    "ln_eps_fixed",
+    "layer_norm",
+    caught_by="norm_eps",
+    says="The argument eps is not used: 1e-6 stands in its place.",
+    hint="Follow the argument eps through your function: where does it act?",
+)
+def ln_smaller_eps_fixed(x, gain, bias, eps=1e-5):
+    return standardised(x, -1, 1e-6) * gain + bias
+
+
+@mistake(
+    "ln_eps_fixed",
+    "layer_norm",
+    caught_by="norm_eps",
+    says="The argument eps is not used: 1e-8 stands in its place.",
+    hint="Follow the argument eps through your function: where does it act?",
+)
+def ln_tiny_eps_fixed(x, gain, bias, eps=1e-5):
+    return standardised(x, -1, 1e-8) * gain + bias
 
 
 @mistake(
@@ -1312,6 +1354,20 @@ def block_residual_from_norm(x, params, n_heads, mask):
     "block_residual_from_norm",
     "decoder_block",
     caught_by="block_stream",
+    says="Each norm changes the stream itself, and its half is added to what is left of that.",
+    hint="What does `-=` in a function do to an array that the function was only lent?",
+)
+def block_norms_in_place(x, params, n_heads, mask):
+    normal = normed_in_place(x, params["ln_1"])
+    x = x + multi_head_attention(normal, params["attention"], n_heads, mask)
+    normal = normed_in_place(x, params["ln_2"])
+    return x + fed(normal, params["feed_forward"])
+
+
+@mistake(
+    "block_residual_from_norm",
+    "decoder_block",
+    caught_by="block_stream",
     says="Attention is added to what ln_1 made of x, and not to x itself.",
     hint="What exactly travels along the first shortcut?",
 )
@@ -1413,6 +1469,19 @@ def block_parallel(x, params, n_heads, mask):
 def block_order(x, params, n_heads, mask):
     x = x + refined(x, params)
     return x + attended(x, params, n_heads, mask)
+
+
+@mistake(
+    "block_order",
+    "decoder_block",
+    caught_by="block_agree",
+    says="The feed-forward network comes first, with ln_1, and attention second, with ln_2.",
+    hint="Which half of the block comes first?",
+)
+def block_order_of_halves(x, params, n_heads, mask):
+    x = x + fed(normed(x, params["ln_1"]), params["feed_forward"])
+    normal = normed(x, params["ln_2"])
+    return x + multi_head_attention(normal, params["attention"], n_heads, mask)
 
 
 @mistake(

@@ -226,8 +226,8 @@ def kv_not_used_decoder(tokens_new, cache, params, n_heads):
     "decoder_step",
     caught_by="step_agree",
     also={"new_decoder_cache": "Memory"},
-    says="Every call begins a new text: neither the past nor its length is read.",
-    hint="What does your function do with the cache that it is given?",
+    says="Every call begins a new text, as if its cache were empty.",
+    hint="What is in the cache that your function returns, and what does it read from it later?",
 )
 def kv_starts_anew_decoder(tokens_new, cache, params, n_heads):
     return stepped(tokens_new, Memory(len(params["blocks"])), params, n_heads)
@@ -544,14 +544,15 @@ def kv_shared_across_layers_decoder(tokens_new, cache, params, n_heads):
     "decoder_step",
     caught_by="step_agree",
     also={"new_decoder_cache": "one_dict_for_all"},
-    says="All layers append to one cache, whose length is then taken for the count of tokens.",
+    says="All layers append to one cache, and the length of the text is counted on it.",
     hint="Write into the cache of layer 0: what is then in that of layer 1?",
 )
 def kv_shared_and_counted_decoder(tokens_new, cache, params, n_heads):
-    start = cache[0]["kv"][0].shape[-2] if cache[0] else 0
+    kept = cache[0]
+    start = kept["kv"][0].shape[-2] if kept else 0
     refuse_too_long(start + tokens_new.shape[-1], params)
     x = placed(tokens_new, start, params)
-    for kept, block in zip(cache, params["blocks"], strict=True):
+    for block in params["blocks"]:
         normal = normed(x, block["ln_1"])
         y, kept["kv"] = attended(normal, block["attention"], n_heads, kept.get("kv"))
         x = half_block(x + y, block)
@@ -1395,8 +1396,8 @@ def kv_global_state_decoder(tokens_new, cache, params, n_heads):
     "decoder_step",
     caught_by="step_separate",
     also={"new_decoder_cache": "default_argument_memory"},
-    says="The contents of a new cache are default arguments, which all caches share.",
-    hint="How often does Python evaluate a default argument?",
+    says="What a new cache holds is made only once, so all caches share it.",
+    hint="How often does Python run a line outside of all functions, or a default argument?",
 )
 def kv_global_state_default_decoder(tokens_new, cache, params, n_heads):
     memory = {"layers": cache["layers"], "length": sum(cache["lengths"])}

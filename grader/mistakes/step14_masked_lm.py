@@ -810,10 +810,10 @@ def mlm_scored_elsewhere(logits, targets):
     "mlm_scored_elsewhere",
     "masked_lm_loss",
     caught_by="masked_loss_agree",
-    says="Logits and targets are shifted against each other, as if the next token were asked for.",
+    says="The logits of each position are scored against the target of the next one.",
     hint="In a masked model, which position says what was hidden at position t?",
 )
-def mlm_scored_as_next_token(logits, targets):
+def mlm_shifted(logits, targets):
     return cross_entropy(logits[..., :-1, :], targets[..., 1:], ignore_id=-100)
 
 

@@ -66,6 +66,16 @@ def test_what_another_process_has_kept_meanwhile_is_seen(url):
             assert gradebook.find_student("ada").id == "ada"
 
 
+def test_entries_are_made_without_a_warning(url):
+    with opened_once(), autograde.Gradebook(url) as gradebook:
+        gradebook.add_student("ada")
+        gradebook.add_assignment("step")
+        gradebook.add_notebook("step", "step")
+        gradebook.add_grade_cell("check", "step", "step", cell_type="code", max_score=1)
+        gradebook.add_submission("step", "ada")
+        assert gradebook.find_grade("check", "step", "step", "ada").max_score == 1
+
+
 def test_what_was_not_kept_is_forgotten_with_the_session(url):
     with opened_once():
         with autograde.Gradebook(url) as gradebook:

@@ -141,6 +141,10 @@ def test_lesson_in_a_browser(lab, page, settings, request):
     name = request.node.callspec.id
     open_notebook(page, lab(settings))
     expect(page.get_by_text("official Jupyter news")).to_have_count(0)
+    expect(page.get_by_role("menuitem", name="Nbgrader")).to_have_count(0)
+    names = page.locator(".jp-DirListing-itemText")
+    expect(names.filter(has_text="step14_masked_lm.ipynb")).to_be_visible()
+    expect(names.filter(has_text="nbgrader")).to_have_count(0)
     run_all(page)
     check = cell_with(page, 'check("attention_scores")')
     expect(check.locator(".nopeek")).to_contain_text("not attempted", timeout=SECONDS * 1000)
@@ -152,6 +156,7 @@ def test_lesson_in_a_browser(lab, page, settings, request):
     run(page, check)
     expect(check.locator(".nopeek")).to_contain_text("not divided by √d_k", timeout=SECONDS * 1000)
     expect(check.locator("td.wrong").first).to_be_visible()
+    expect(check.locator(".nopeek code").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
     looked_at(page, f"wrong_{name}")
 
     rewrite(page, function, WRONG + " / q.shape[-1] ** 0.5")

@@ -11,10 +11,13 @@ from functools import cache
 import pytest
 from click.testing import CliRunner
 
-from grader import registry, version
+from grader import registry, replay, version
+from grader.answers import NUMPYS, told
 from grader.bundle.contents import contents
 from grader.bundle.writing import ReleaseError, answers, write, zipped
 from grader.cli_release import release
+from grader.client import Raised
+from grader.diagnosis import Call
 from grader.submission import Submission
 from grader.variants import FAIR, MISTAKES, read
 
@@ -171,6 +174,21 @@ def test_bundle_names_a_mistake_beside_another(bundle, tmp_path):
     mine = said(judged(bundle, submission, tmp_path, "2"))
     assert mine == said(judged(ROOT, submission, tmp_path, "2"))
     assert mine[0][-1]["says"].endswith("It does not explain what is wrong in scores_shapes.")
+
+
+def raised(words):
+    """What is written down of a call that raised."""
+    return told(Call("softmax", (1,), {}, False, Raised("ValueError", ("ValueError",), words, ())))
+
+
+def test_error_of_numpys_is_that_of_a_mistake_in_the_same_words_only():
+    two, five = (f"matmul: Input operand 1 has a mismatch ({n} vs 4)" for n in (2, 5))
+    assert raised(two) == raised(two) != raised(five)
+    assert raised("x is too long") == raised("no such length") != raised(two)
+
+
+def test_numpys_words_are_those_of_the_replay():
+    assert NUMPYS == replay.NUMPYS
 
 
 def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_path):

@@ -106,8 +106,9 @@ def test_some_students_have_part_of_the_points(scores):
 def test_log_names_what_happened(course, step):
     most = REGISTRY.find(step).max_points
     assert f"right: {step} passed, {most:g} of {most:g} points" in course.said[step]
-    assert f"untouched: {step} not_attempted, 0 of {most:g} points" in course.said[step]
+    assert f"untouched: {step} not attempted, 0 of {most:g} points" in course.said[step]
     assert "nopeek grades under bubblewrap" in course.said[step]
+    assert "Warning:" not in course.said[step]
 
 
 def test_feedback_names_the_mistake(course):

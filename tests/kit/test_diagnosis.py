@@ -104,6 +104,19 @@ def test_cause_of_one_check_alone_does_not_leave_all_others(diagnosed):
     assert not [d for d in diagnosed("step14_masked_lm", end).values() if d and d.known]
 
 
+def test_cause_found_in_a_part_is_named_for_the_whole_too(diagnosed):
+    """Splitting in reverse and merging in reverse come to the same, but only one was done."""
+    end = """
+def split_heads(x, n_heads):
+    if x.shape[-1] % n_heads:
+        raise ValueError("n_heads does not divide the width")
+    return np.stack(np.split(x, n_heads, axis=-1)[::-1], axis=-3)
+"""
+    found = diagnosed("step09_heads", end)
+    assert {"split_agree", "heads_agree"} <= set(found)
+    assert {cause and cause.misconception for cause in found.values()} == {"head_order_reversed"}
+
+
 def test_unknown_mistake_gets_no_cause(diagnosed):
     end = "\ndef attention_scores(q, k):\n    return np.sin(q @ np.swapaxes(k, -1, -2)) + 0.123\n"
     assert set(diagnosed("step02_scores", end).values()) == {None}

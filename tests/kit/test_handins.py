@@ -1,10 +1,12 @@
 """Where in a hand-in the step files may lie, and which of several counts."""
 
 import json
+import re
 
 import pytest
 
 from grader.intake import entries as intake
+from grader.intake.folders import SubmissionError
 
 from .conftest import ROOT
 from .handed_in import FILE, notebook, packed, source, spread, write
@@ -128,6 +130,21 @@ def test_broken_notebook_costs_its_step_only(read, tmp_path):
     sentence = "step03_mask.ipynb cannot be read: its JSON is broken in line 1."
     assert dict(submission.refused) == {"step03_mask": sentence}
     assert submission.warnings == (sentence,)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("step02_scores.ipynb", b"{", "its JSON is broken in line 1"),
+        (FILE, b"# caf\xe9", "it is not UTF-8 text"),
+    ],
+)
+def test_work_of_which_nothing_can_be_read_is_not_gradable(read, tmp_path, name, data, reason):
+    """A zero would say that it is wrong."""
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / name).write_bytes(data)
+    with pytest.raises(SubmissionError, match=f"^{re.escape(name)} cannot be read: {reason}$"):
+        read("alice")
 
 
 NEARLY = ["Step02_Scores.py", "step02_scores (1).py", "step02_scores.py.txt", "step02_scores-1.py"]

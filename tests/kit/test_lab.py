@@ -1,6 +1,8 @@
 """The command that opens JupyterLab, as far as it can be tested without a browser."""
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -43,13 +45,22 @@ def test_lab_hands_on_its_options(called, monkeypatch, user, root):
 def test_lab_asks_for_no_news(called, tmp_path):
     _, (command, _) = called()
     assert "--LabApp.news_url=None" in command
-    (file,) = (tmp_path / "settings").rglob("*.jupyterlab-settings")
+    (file,) = tmp_path.rglob("notification.jupyterlab-settings")
     assert json.loads(file.read_text(encoding="utf-8"))["fetchNews"] == "false"
+
+
+def test_lab_shows_nothing_of_nbgrader(called, tmp_path):
+    _, (command, how) = called()
+    (hidden,) = (one for one in command if one.startswith("--ContentsManager.hide_globs="))
+    assert {"nbgrader", "__pycache__"} <= set(ast.literal_eval(hidden.partition("=")[2]))
+    file = Path(how["env"]["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
+    disabled = json.loads(file.read_text(encoding="utf-8"))["disabledExtensions"]
+    assert disabled == {"@jupyter/nbgrader": True}
 
 
 def test_lab_keeps_settings_that_were_changed(called, tmp_path):
     called()
-    (file,) = (tmp_path / "settings").rglob("*.jupyterlab-settings")
+    (file,) = tmp_path.rglob("notification.jupyterlab-settings")
     file.write_text('{"fetchNews": "true"}', encoding="utf-8")
     called()
     assert file.read_text(encoding="utf-8") == '{"fetchNews": "true"}'

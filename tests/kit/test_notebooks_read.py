@@ -268,7 +268,28 @@ def test_unclosed_solution_costs_only_what_follows(read):
 def test_function_without_its_end_is_left_out(read):
     """What was written of it would be another function."""
     notebook = read("def softmax(x):\n    y = x\n    return (y\n", RIGHT)
-    assert list(notebook.sources) == [STEP]
+    assert "def softmax" not in notebook.sources["step04_softmax"]
+    assert notebook.written == {STEP: 1, "step04_softmax": 0}
+
+
+def test_function_without_its_end_is_said_to_be_left_open(grade, steps, read):
+    """Also where it is all that the notebook has."""
+    notebook = read(text(), "x = 1\n\ndef attention_scores(q, k):\n    return (q @ k\n")
+    (verdict,) = grade(Submission("alice", notebook.sources), only=(steps.find(STEP),)).steps
+    assert {check.status.value for check in verdict.checks} == {"error"}
+    assert {check.message for check in verdict.checks} == {
+        "attention_scores is left out (work.ipynb, cell 2, line 3): "
+        "a bracket or a quote is never closed there, or above it in its cell."
+    }
+
+
+def test_function_below_what_is_left_open_is_left_out_too(read):
+    notebook = read("x = (\n\n" + SCORES.format("1"))
+    assert "def attention_scores" not in notebook.sources[STEP]
+
+
+def test_function_that_is_left_open_gives_way_to_another(read):
+    assert answer(read(RIGHT, "def attention_scores(q, k):\n    return (q\n")) == "right"
 
 
 def test_function_above_an_open_bracket_stays(read):
@@ -359,7 +380,7 @@ def deep(levels):
 
 
 REFUSED = {
-    "nothing": (b"", "its JSON is broken in line 1"),
+    "nothing": (b" \n", "it is empty"),
     "half of it": (b'{"cells": [\n\n{"cell_type":', "its JSON is broken in line 3"),
     "no JSON": (b"def f(): pass", "its JSON is broken"),
     "a list": (b"[]", "it is JSON, but no notebook"),

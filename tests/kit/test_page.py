@@ -14,7 +14,7 @@ import pytest
 
 from grader.grids import MAX_MAP, are_weights, exhibits, influence_grid
 from grader.influences import findings
-from grader.page import MAX_PRINTED_LINES, page
+from grader.page import MAX_PRINTED_LINES, page, prose
 from grader.plain import MAX_TEXT
 from grader.records import (
     Array,
@@ -375,8 +375,18 @@ def test_one_message_is_told_once():
     assert page(report(step(*checks, status=Status.NOT_ATTEMPTED))).count(text) == 1
 
 
+def test_code_in_a_sentence_is_set_as_code():
+    text = "It raised ValueError (line 2: `return x < y`); `a lone backtick is one."
+    html = page(report(step(check(message=text))))
+    assert "(line 2: <code>return x &lt; y</code>); `a lone backtick is one." in html
+
+
 def test_seed_is_not_told():
     assert "987654321" not in page(report(step(check()), seed=987_654_321, suite="hidden"))
+
+
+def test_code_in_a_sentence_is_set_as_code_and_escaped():
+    assert prose("`a < b` & <i>") == "<code>a &lt; b</code> &amp; &lt;i&gt;"
 
 
 def test_report_without_steps():
