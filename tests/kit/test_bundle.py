@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from grader import registry, replay, version
 from grader.answers import NUMPYS, told
-from grader.bundle.contents import contents
+from grader.bundle.contents import contents, with_needed
 from grader.bundle.writing import ReleaseError, answers, write, zipped
 from grader.cli_release import release
 from grader.client import Raised
@@ -45,6 +45,35 @@ def bundle(books, tmp_path_factory):
     """A bundle of a few steps, unpacked."""
     folder, _ = write(contents(REGISTRY, FEW, books), tmp_path_factory.mktemp("release"))
     return folder
+
+
+IMPORTED = re.compile(
+    r"^from (?:exercises|tests\.visible)\.(?:test_)?(step\w+) import", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_step_brings_the_earlier_steps_that_it_and_its_checks_import(step):
+    brought = with_needed(REGISTRY, (step,))
+    files = contents(REGISTRY, brought, {})
+    imported = {
+        name
+        for path, data in files.items()
+        if path.startswith(("exercises/", "tests/"))
+        for name in IMPORTED.findall(data.decode())
+    }
+    assert imported <= {one.id for one in brought}
+    assert brought[-1] == step
+
+
+def test_command_says_which_steps_come_along(tmp_path, monkeypatch):
+    monkeypatch.setattr("grader.bundle.writing.answers", lambda *_: {})
+    done = CliRunner().invoke(release, ["9", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("with the earlier steps that these import: 1, 2, 3, 4, 5\n")
+    names = [step.filename for step in with_needed(REGISTRY, (REGISTRY.find("9"),))]
+    found = sorted(path.name for path in (tmp_path / "out" / "nopeek" / "exercises").iterdir())
+    assert found == names
 
 
 def lines_of(text, shortest=24):
