@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader import registry, replay, version
-from grader.answers import NUMPYS, told
+from grader.answers import NUMPYS, Book, Known, told
 from grader.bundle.contents import contents, with_needed
 from grader.bundle.writing import ReleaseError, answers, write, zipped
 from grader.cli_release import release
@@ -214,6 +214,22 @@ def test_error_of_numpys_is_that_of_a_mistake_in_the_same_words_only():
     two, five = (f"matmul: Input operand 1 has a mismatch ({n} vs 4)" for n in (2, 5))
     assert raised(two) == raised(two) != raised(five)
     assert raised("x is too long") == raised("no such length") != raised(two)
+
+
+@pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
+def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
+    """A reshape refuses by itself what mistakes refuse on purpose."""
+    refused = ["split_heads", {"raised": "ValueError"}, {}]
+    own = {"split_agree": {"0": ["split_heads", 1.5, {}]}}
+    known = Known("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
+    book = Book({"split_errors": [refused]}, [known])
+    broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
+    more = {"passed": True} if passed else {}
+    calls = {
+        "split_agree": [Call("split_heads", (), {}, False, 1.5)],
+        "split_errors": [Call("split_heads", (), {}, False, broke, more)],
+    }
+    assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
 
 
 def test_numpys_words_are_those_of_the_replay():
