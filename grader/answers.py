@@ -121,10 +121,26 @@ class Known:
 
 @dataclass(frozen=True)
 class Came:
-    """What became of a check's calls, and how near another answer must be to be the same."""
+    """What became of a check's calls, and how near another answer must be to be the same.
+
+    passed: whether the check passed, which no words of an error have kept it from.
+    """
 
     answers: Sequence[Any]
     near: Sequence[float]
+    passed: bool
+
+
+def _came(calls: Sequence[Call]) -> Came:
+    passed = any(call.more.get("passed") for call in calls)
+    return Came(list(map(told, calls)), list(map(_near, calls)), passed)
+
+
+def _wordless(answer: Any) -> Any:
+    """What became of a call, without an error's words."""
+    function, outcome, done = answer
+    raised = isinstance(outcome, dict) and "raised" in outcome
+    return [function, {"raised": outcome["raised"]} if raised else outcome, done]
 
 
 def _near(call: Call) -> float:
@@ -145,7 +161,7 @@ class Book:
 
         First what explains most of the other checks, and of these what is in the function itself.
         """
-        came = {name: Came(list(map(told, of)), list(map(_near, of))) for name, of in calls.items()}
+        came = {name: _came(of) for name, of in calls.items()}
         fits = [k for k in self.known if all(self._answers(k, name, came[name]) for name in own)]
 
         def rank(known: Known) -> tuple[int, bool]:
@@ -161,7 +177,7 @@ class Book:
 
         Which must be a failing one, and not the first. None if several mistakes do.
         """
-        came = {name: Came(list(map(told, of)), list(map(_near, of))) for name, of in calls.items()}
+        came = {name: _came(of) for name, of in calls.items()}
         left = [(k, [n for n in own if not self._answers(k, n, came[n])]) for k in self.known]
         found = [(k, names[0]) for k, names in left if len(names) == 1 and names[0] in failing[1:]]
         return found[0] if len({known.id for known, _ in found}) == 1 else None
@@ -171,7 +187,10 @@ class Book:
             return False
         right = self.right.get(check, ())
         wanted = [known.answer(check, number, right) for number in range(len(came.answers))]
-        return all(map(_same, wanted, came.answers, came.near))
+        answers = came.answers
+        if came.passed:
+            wanted, answers = (list(map(_wordless, one)) for one in (wanted, answers))
+        return all(map(_same, wanted, answers, came.near))
 
 
 class Answers:
@@ -207,6 +226,8 @@ class Answers:
         if (found := writes_into(log, failing[0])) is not None:
             return found
         book = self._book(step)
+        passed = [c.id for c in step.function(function).checks if c.id not in failing]
+        log = log.with_passed(passed)
         own = [one.id for one in step.function(function).checks if one.id in log.spans]
         calls = {name: log.of(name) for name in log.spans}
         for known in book.explaining(calls, function, own):

@@ -39,13 +39,17 @@ def _autograder(steps: tuple[Step, ...], path: Path) -> None:
 
 
 def _bundle(steps: tuple[Step, ...], out: Path) -> None:
-    from grader.bundle.contents import contents
+    from grader.bundle.contents import contents, with_needed
     from grader.bundle.writing import ReleaseError, answers, write
 
+    registry, asked = registry_module.load(), steps
+    steps = with_needed(registry, asked)
+    if more := [str(step.number) for step in steps if step not in asked]:
+        click.echo(f"with the earlier steps that these import: {', '.join(more)}")
     click.echo("writing down what known mistakes answer, once for every version of the kit ...")
     try:
         books = answers(steps, out / ".answers", lambda name: click.echo(f"  {name}"))
-        folder, archive = write(contents(registry_module.load(), steps, books), out)
+        folder, archive = write(contents(registry, steps, books), out)
     except ReleaseError as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:

@@ -317,6 +317,8 @@ RESULTS = _fixed("There is a tuple: a function with several results returns all 
 NUMPY = _fixed("NumPy has nothing of that name.")
 UNBOUND = _fixed("A name is read there before it has a value, at least in this case.")
 ENDLESS = _fixed("A function calls itself without end.")
+TYPED = _fixed("Nobody can type anything there: leave out what asks for it, such as input().")
+DEBUGGER = _fixed("There is no debugger there: what print() prints is shown with what fails.")
 ZERO = _fixed("Something is divided by 0.")
 
 DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
@@ -375,6 +377,8 @@ RULES: list[tuple[str, str, Words]] = [
     ("NameError", r"name '(\w+)' is not defined.*", _unnamed),
     ("RecursionError", r".*", ENDLESS),
     ("ZeroDivisionError", r".*", ZERO),
+    ("EOFError", r"EOF when reading a line", TYPED),
+    ("BdbQuit", r".*", DEBUGGER),
 ]
 
 

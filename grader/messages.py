@@ -176,7 +176,20 @@ def _refused_import(raised: Raised, source: str) -> str:
         return f": {module}.py has not all of these names"
     if package == "numpy" or package in sys.stdlib_module_names:
         return ""
+    if re.match(r"step\d", package):
+        return f": {package} stands in a package: `exercises.{package}` is its name here"
     return f": a step may import NumPy and the standard library, not {package!r}"
+
+
+def _called_outside(raised: Raised, source: str, step: Step) -> str:
+    """Which line at the left margin called the function that raised; "" if none did."""
+    first, last = (
+        _function_around(source, raised.lines[n]) if raised.lines else "" for n in (0, -1)
+    )
+    if first or not last:
+        return ""
+    where, line = place(source, raised.lines[0], step.filename)
+    return f". It is called outside of all functions ({where}: `{line[:100]}`)"
 
 
 def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
@@ -196,7 +209,8 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
                 return f"{step.filename} is not valid Python{text}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{step.filename} calls exit() when it is imported.{place}"
-            return f"Importing {step.filename} raised {failure.known or OWN}{text}{place}"
+            called = _called_outside(failure, source, step)
+            return f"Importing {step.filename} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (
                 f"Importing {step.filename} took more than {limits.call_seconds:g} s: "

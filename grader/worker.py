@@ -272,6 +272,8 @@ class Refusal(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == PACKAGE:
             message = f"there is no step file {name.partition('.')[2]}.py to import from"
+        elif name[:4] == "step" and name[4:5].isdigit():
+            message = f"{name} stands in a package: `{PACKAGE}.{name}` is its name here"
         elif path is None and name not in sys.builtin_module_names:
             message = f"a step may import NumPy and the standard library, not {name!r}"
         else:

@@ -35,6 +35,15 @@ LEFT_OUT = frozenset(
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini"})
 
 
+def with_needed(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps and the earlier ones that they import, directly or not, in order."""
+    wanted = {step.id for step in steps}
+    for step in reversed(registry.steps):
+        if step.id in wanted:
+            wanted |= {e.id for e in registry.before(step) if f"exercises.{e.id} " in stub_of(step)}
+    return tuple(step for step in registry.steps if step.id in wanted)
+
+
 def contents(
     registry: Registry, steps: Sequence[Step], answers: Mapping[str, bytes]
 ) -> dict[str, bytes]:

@@ -46,6 +46,18 @@ BROKEN = {
         Status.ERROR,
         "may import NumPy and the standard library, not 'torch'",
     ),
+    "imports a step by its bare name": (
+        "from step01_projections import linear\n",
+        Status.ERROR,
+        Status.ERROR,
+        "step01_projections stands in a package: `exercises.step01_projections` is its name here",
+    ),
+    "calls its functions at import": (
+        PRELUDE + "def attention_scores(q, k):\n    return q / 0\n\nattention_scores(1, 2)\n",
+        Status.ERROR,
+        Status.ERROR,
+        r"q / 0`\)\. It is called outside of all functions \(step02_scores.py, line \d+: `att",
+    ),
     "imports a missing step": (
         "from exercises.step77_magic import spell\n",
         Status.ERROR,

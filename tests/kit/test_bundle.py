@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from grader import registry, replay, version
-from grader.answers import NUMPYS, told
-from grader.bundle.contents import contents
+from grader.answers import NUMPYS, Book, Known, told
+from grader.bundle.contents import contents, with_needed
 from grader.bundle.writing import ReleaseError, answers, write, zipped
 from grader.cli_release import release
 from grader.client import Raised
@@ -45,6 +45,35 @@ def bundle(books, tmp_path_factory):
     """A bundle of a few steps, unpacked."""
     folder, _ = write(contents(REGISTRY, FEW, books), tmp_path_factory.mktemp("release"))
     return folder
+
+
+IMPORTED = re.compile(
+    r"^from (?:exercises|tests\.visible)\.(?:test_)?(step\w+) import", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_step_brings_the_earlier_steps_that_it_and_its_checks_import(step):
+    brought = with_needed(REGISTRY, (step,))
+    files = contents(REGISTRY, brought, {})
+    imported = {
+        name
+        for path, data in files.items()
+        if path.startswith(("exercises/", "tests/"))
+        for name in IMPORTED.findall(data.decode())
+    }
+    assert imported <= {one.id for one in brought}
+    assert brought[-1] == step
+
+
+def test_command_says_which_steps_come_along(tmp_path, monkeypatch):
+    monkeypatch.setattr("grader.bundle.writing.answers", lambda *_: {})
+    done = CliRunner().invoke(release, ["9", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("with the earlier steps that these import: 1, 2, 3, 4, 5\n")
+    names = [step.filename for step in with_needed(REGISTRY, (REGISTRY.find("9"),))]
+    found = sorted(path.name for path in (tmp_path / "out" / "nopeek" / "exercises").iterdir())
+    assert found == names
 
 
 def lines_of(text, shortest=24):
@@ -185,6 +214,22 @@ def test_error_of_numpys_is_that_of_a_mistake_in_the_same_words_only():
     two, five = (f"matmul: Input operand 1 has a mismatch ({n} vs 4)" for n in (2, 5))
     assert raised(two) == raised(two) != raised(five)
     assert raised("x is too long") == raised("no such length") != raised(two)
+
+
+@pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
+def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
+    """A reshape refuses by itself what mistakes refuse on purpose."""
+    refused = ["split_heads", {"raised": "ValueError"}, {}]
+    own = {"split_agree": {"0": ["split_heads", 1.5, {}]}}
+    known = Known("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
+    book = Book({"split_errors": [refused]}, [known])
+    broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
+    more = {"passed": True} if passed else {}
+    calls = {
+        "split_agree": [Call("split_heads", (), {}, False, 1.5)],
+        "split_errors": [Call("split_heads", (), {}, False, broke, more)],
+    }
+    assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
 
 
 def test_numpys_words_are_those_of_the_replay():

@@ -72,6 +72,8 @@ CRASHES = {
     "np_.float64(1)": "that nothing was given.",
     "def f():\n    return f()\nf()": "calls itself without end",
     "1 / 0": "divided by 0",
+    "raise EOFError('EOF when reading a line')": "Nobody can type anything there",
+    "import bdb\nraise bdb.BdbQuit": "no debugger there",
 }
 
 

@@ -1132,7 +1132,10 @@ NOT_LOADED = {
     "a missing step": ("from exercises.step09_x import y", "no step file step09_x.py to import"),
     "a missing step, relatively": ("from .step09_x import y", "no step file step09_x.py"),
     "a missing step from the package": ("from exercises import step09_x", "step09_x"),
-    "a step by its bare name": ("import step02_scores", "not 'step02_scores'"),
+    "a step by its bare name": (
+        "import step02_scores",
+        "`exercises.step02_scores` is its name here",
+    ),
     "torch": ("import torch", "a step may import NumPy and the standard library, not 'torch'"),
     "part of torch": ("import torch.nn.functional as F", "not 'torch'"),
     "beyond the package": ("from .. import grader", "beyond top-level package"),
