@@ -17,8 +17,8 @@ from grader.registry import ROOT
 # Where `notebooks/` and `exercises/` lie, if it is not in the kit.
 HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
 NOTEBOOKS = HOME / "notebooks"
-# Files that JupyterLab starts with, below the folder of its own. The third keeps nbgrader's menu,
-# of which nothing is for a learner, out of a JupyterLab that shares its environment with nbgrader.
+# Files that JupyterLab starts with, below the folder of its own. The third keeps out the menu of an
+# nbgrader in the same environment, for nothing in that is for a learner.
 SETTINGS: dict[str, dict[str, object]] = {
     "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
         "fetchNews": "false",

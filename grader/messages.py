@@ -81,7 +81,18 @@ def printed(text: str) -> str:
 
 def _place(raised: Raised, source: str, step: Step) -> str:
     where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
-    return f" ({where}: `{line[:100]}`)" if where else ""
+    told = f": `{line[:100]}`" if line else ""
+    return f" ({where}{told})" if where else ""
+
+
+def _own_lines(text: str, source: str) -> str:
+    """What Python said of a syntax error, with its lines as the student counts them."""
+
+    def counted(match: re.Match[str]) -> str:
+        where, _ = place(source, int(match[1]), "")
+        return f"on {where.rpartition(', ')[2]}" if where else match[0]
+
+    return re.sub(r"\bon line (\d{1,6})\b", counted, text)
 
 
 def _function_around(source: str, number: int) -> str:
@@ -206,7 +217,7 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{step.filename} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:
-                return f"{step.filename} is not valid Python{text}{place}"
+                return f"{step.filename} is not valid Python{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{step.filename} calls exit() when it is imported.{place}"
             called = _called_outside(failure, source, step)

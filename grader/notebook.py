@@ -18,6 +18,7 @@ __all__ = ["check", "hint", "lesson", "load", "save", "status"]
 
 # Where `exercises/` lies, if it is not in the kit.
 HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
+INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
 NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
 
 
@@ -41,7 +42,7 @@ class _Kernel:
         self.judge.start()  # now, so that it is warm when it is asked
 
     def ask(self, do: str, about: object) -> dict[str, Any]:
-        """The judge's answer; Problem if there is none."""
+        """The judge's answer; Problem if there is none, or it is not waited for."""
         history = self.history
         request: dict[str, Any] = {"do": do, "about": _named(about, do), "lesson": self.lesson}
         request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
@@ -49,6 +50,8 @@ class _Kernel:
             return self.judge.ask(request)
         except JudgeError as error:
             raise Problem(str(error)) from None
+        except KeyboardInterrupt:
+            raise Problem(INTERRUPTED) from None
 
 
 def _shell() -> Any:

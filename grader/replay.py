@@ -24,7 +24,7 @@ NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
     *("matmul: ", "all the input array", "cannot reshape", "shapes ("),
 )
-RAISE = dis.opmap["RAISE_VARARGS"]
+RAISE, STORE = dis.opmap["RAISE_VARARGS"], dis.opmap["STORE_GLOBAL"]
 
 
 def bound(module, places, rebind):
@@ -320,7 +320,7 @@ def _lasting(value, module, seen):
 
 def _rebinds(code):
     """Whether a function's code has a `global` statement that it uses."""
-    return any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(code))
+    return STORE in code.co_code[::2]  # every second byte is an operation
 
 
 def _names(code):

@@ -24,6 +24,7 @@ __all__ = [
 MAX_SOURCE = 1_000_000
 MARK = "# from {cell}{grade_id}"
 LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
+GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
 _MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\))?")
 
 
@@ -74,7 +75,7 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     lines = re.split(r"\r\n?|\n", source)  # as Python counts them; splitlines() sees more
     if not 0 < number <= len(lines):
         return "", ""
-    text = lines[number - 1].strip()
+    text = lines[number - 1].strip().removeprefix(GUARD)
     for above in range(number - 1, 0, -1):
         if mark := _MARK.fullmatch(lines[above - 1]):
             return f"{mark[1]}, line {number - above}", text

@@ -30,7 +30,7 @@ from grader.intake.folders import SubmissionError
 from grader.intake.ipynb import RawCell, raw_cells
 from grader.names import shown
 from grader.registry import Registry, Step
-from grader.submission import LEFT_OPEN, MARK, MAX_SOURCE
+from grader.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
 
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
@@ -189,7 +189,7 @@ class _Reading:
                 if block.text.startswith("from __future__"):
                     future.append(block.text.partition(";")[0].strip())
                 else:
-                    guard = "with _suppress(Exception): " if block.kind == "assignment" else ""
+                    guard = GUARD if block.kind == "assignment" else ""
                     lines[block.first : block.end] = cell.cut.lines[block.first : block.end]
                     lines[block.first] = guard + lines[block.first]
             for name, number in cell.cut.lost:

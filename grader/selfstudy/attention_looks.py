@@ -67,7 +67,7 @@ def spread(attention_scores: Function) -> Shown:
         plain.append(float(np.einsum("id,jd->ij", q, k).std()))
     lines = [Curve("your scores", WIDTHS, mine), Curve("dot products, not divided", WIDTHS, plain)]
     picture = curves("Spread of the scores", "d_k", "standard deviation", lines, [])
-    ends = f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f} and {plain[-1]:.2f}."
+    ends = f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f}; not divided, {plain[-1]:.2f}."
     return shown([("Standard deviation of 3600 scores", picture)], ends)
 
 
@@ -130,7 +130,7 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
     mask = past(models.LENGTH - 1)
     functions = (attention, log_softmax, cross_entropy)
     lines, said, data = [], [], {}
-    for name, own_mask in (("with the mask", mask), ("without: it peeks", None)):
+    for name, own_mask in (("with the mask", mask), ("without it, peeking", None)):
         model = models.Model(*functions, own_mask)
         losses = models.train(model, seen)
         lines.append(Curve(name, range(1, len(losses) + 1), losses))

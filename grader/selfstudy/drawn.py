@@ -6,6 +6,7 @@ While a function is a stub, or its results cannot be drawn, a sentence says so.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -27,9 +28,12 @@ Map = tuple[str, str, str]  # and the same as text
 
 def drawn(draw: Callable[..., Shown]) -> Callable[..., Shown]:
     """With a sentence in place of the picture where a function raises or returns something else."""
+    names = ", ".join(inspect.signature(draw).parameters)
 
     @functools.wraps(draw)
     def wrapped(*functions: Function) -> Shown:
+        if len(functions) != names.count(",") + 1 or not all(map(callable, functions)):
+            return _words(f"This picture is made with: look.{draw.__name__}({names})")
         try:
             with np.errstate(all="ignore"):
                 return draw(*functions)

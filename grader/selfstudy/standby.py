@@ -7,6 +7,7 @@ kernel is gone, however that came about.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -34,6 +35,7 @@ UNCLOSED = (
     "again."
 )
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
+CLOSE = 0.8  # how alike two names must be, of 1
 HINTS_FILE = ".hints.json"
 
 
@@ -59,10 +61,17 @@ class Asked:
         try:
             return "", self.registry.find(about or lesson)
         except ValueError:
-            raise Problem(
-                f"There is no step or function {about or lesson!r}: name a function, or a step by "
-                f"its number, {self.registry.numbers}."
-            ) from None
+            raise Problem(self._unknown(about or lesson)) from None
+
+    def _unknown(self, name: str) -> str:
+        """What is said of a name that nothing has: which one it is close to, or what there is."""
+        names = [function.name for step in self.registry.steps for function in step.functions]
+        if close := difflib.get_close_matches(name, names, 1, CLOSE):
+            return f"There is no function {name!r}: is {close[0]!r} meant?"
+        return (
+            f"There is no step or function {name!r}: name a function, or a step by its number, "
+            f"{self.registry.numbers}."
+        )
 
     @property
     def one(self) -> Step:
@@ -144,8 +153,9 @@ class Judge:
         checks = [c for c in verdict.checks if not function or c.function == function]
         statuses = {check.status for check in checks}
         if statuses == {Status.NOT_ATTEMPTED}:
-            what = f"{function} in its cell" if function else "the functions in their cells"
-            return [f"Write {what}, run that, then check again."]
+            if function:
+                return [f"Write {function} in its cell, run that, then check again."]
+            return ["Write the functions in their cells, run these, then check again."]
         if statuses - {Status.PASSED, Status.NOT_ATTEMPTED}:
             return [] if cannot_be_judged(verdict) else ["hint() gives a hint."]
         if function or verdict.status is not Status.PASSED:

@@ -23,6 +23,7 @@ from grader.variants import MISTAKES, read
 ROUNDS = 9
 AIM = 0.15
 BEGIN = "from grader.notebook import check, lesson"
+QUIET = ["--log-level=ERROR"]  # a kernel warns that its sockets are not encrypted
 SETTINGS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 
 
@@ -33,7 +34,7 @@ def kernel(home: Path):
     for path in own.values():
         Path(path).mkdir(parents=True, exist_ok=True)
     variables = {**os.environ, **own, "NOPEEK_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    manager, client = start_new_kernel(env=variables)
+    manager, client = start_new_kernel(env=variables, extra_arguments=QUIET)
     try:
         yield client, manager.provisioner.process.pid
     finally:

@@ -101,6 +101,12 @@ def test_function_that_raises_is_named():
     assert "softmax raised IndexError" in repr(look.weights(softmax))
 
 
+@pytest.mark.parametrize("given", [(), (3,), (len, len)], ids=["none", "a number", "too many"])
+def test_look_that_is_used_wrongly_says_how(given):
+    said = look.scores(*given)
+    assert str(said) == "This picture is made with: look.scores(attention_scores)"
+
+
 def test_every_look_of_the_lessons_is_tested():
     texts = [(ROOT / "solutions" / s.filename).read_text(encoding="utf-8") for s in STEPS]
     asked = {name for text in texts for name in re.findall(r"^# look\.(\w+)\(", text, re.MULTILINE)}
@@ -246,7 +252,7 @@ def test_model_that_peeks_is_too_good_until_it_writes(right):
     trained, writing = losses["with the mask"]
     assert peeking.FLOOR - 0.05 < writing < peeking.FLOOR + 0.1
     assert abs(trained - writing) < 0.1
-    trained, writing = losses["without: it peeks"]
+    trained, writing = losses["without it, peeking"]
     assert trained < peeking.FLOOR - 0.2
     assert writing > peeking.FLOOR + 0.5
 

@@ -98,6 +98,13 @@ def test_cell_that_does_not_compile_is_named(shown):
     assert PASSED in after
 
 
+def test_line_that_is_not_indented_is_named(shown):
+    *_, told = shown("HALF = 0.5", LINEAR.replace("    ", ""), 'check("linear")', errors=True)
+    assert "after function definition on line 1 (cell In[3], line 2: `y = x @ weight`)" in " ".join(
+        told.split()
+    )
+
+
 def test_cell_with_an_open_bracket_is_named(shown):
     *_, before, _, after = shown(
         LINEAR.replace("weight\n", "(weight\n"), "check(1)", LINEAR, "check(linear)", errors=True
@@ -186,7 +193,8 @@ def test_hints_come_one_after_the_other(shown):
 
 WRONG_USE = {
     "check()": "nopeek: Which step? Run the cells that define its functions first, or name it",
-    "check('linaer')": "nopeek: There is no step or function 'linaer': name a function, or a step",
+    "check('linaer')": "nopeek: There is no function 'linaer': is 'linear' meant?",
+    "check('all')": "nopeek: There is no step or function 'all': name a function, or a step",
     "check(True)": "nopeek: check() takes a function, its name or a step",
     "check(99)": "nopeek: There is no step or function '99'",
     "save()": "nopeek: Which step?",
@@ -204,6 +212,16 @@ def test_wrong_use_is_told_in_one_sentence(shown):
 def test_outside_a_kernel_it_says_where_it_works():
     with pytest.raises(notebook.Problem, match=r"check\(\) works in a notebook: start one with"):
         notebook.check()
+
+
+def test_check_that_is_interrupted_says_so(shown):
+    loop = "def linear(x, weight, bias=None):\n    while True:\n        pass\n"
+    soon = "import os, signal, threading\n"
+    soon += "threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()\ncheck(1)"
+    *_, told, after = shown(loop, soon, LINEAR + "check(linear)", errors=True)
+    assert told.startswith("nopeek: interrupted; the next call starts a new judge")
+    assert "Traceback" not in told
+    assert PASSED in after
 
 
 # The process.
