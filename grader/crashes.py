@@ -302,7 +302,16 @@ CALLED = _fixed("A function was called with more, fewer or other arguments than 
 NUMBER = _fixed("There is a single number where the code expects an array with axes.")
 OPERANDS = _fixed("A matrix product needs arrays with axes, and got a single number or None.")
 INDEX = _fixed("What is used as an index is no integer.")
-
+COUNT = _fixed("What is used as a length, or as an index, is no integer.")
+DIVIDED = _fixed(
+    "A length or a count must be an integer, and a float is none, not even 2.0: / gives floats, "
+    "// integers."
+)
+POWER = _fixed("A power is written **; ^ compares the bits of integers.")
+SINGLE = _fixed(
+    "int(), float() and the functions of math take one number, and got a whole array; NumPy's own "
+    "functions take arrays."
+)
 STACKED = _fixed("Arrays that are stacked must all have the same shape.")
 RESHAPED = _fixed("A reshape must keep the number of elements: multiply the lengths out.")
 TRANSPOSED = _fixed("A transpose must name every axis of the array, batch axes included.")
@@ -369,7 +378,10 @@ RULES: list[tuple[str, str, Words]] = [
         CALLED,
     ),
     ("TypeError", r"(len\(\) of unsized object|iteration over a 0-d array).*", NUMBER),
-    ("TypeError", r"only integer scalar arrays can be converted.*", INDEX),
+    ("TypeError", r"only integer scalar arrays can be converted.*", COUNT),
+    ("TypeError", r"'float' object cannot be interpreted as an integer", DIVIDED),
+    ("TypeError", r"ufunc 'bitwise_xor' not supported.*", POWER),
+    ("TypeError", r"only \S+ arrays can be converted to Python scalars", SINGLE),
     ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
     ("KeyError", r"'(\w+)'", _key),

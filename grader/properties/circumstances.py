@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.compare import WORDS
-from grader.properties.conditions import FIXED, Condition, optional, ranks, related, too_long, zero
+from grader.properties.conditions import Condition, fixed, optional, ranks, related, too_long, zero
 from grader.properties.tried import Fact, Tried, whole
 
 MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
 UNWRITABLE = ("output operand", "read-only")  # in NumPy's words
 WRITTEN = "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?"
 NEEDED = 2  # cases on either side; one more of what may well be chance
+CHANCE = 0.05  # that the ordinary cases alone are wrong, but not all of them
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,22 @@ class Division:
             return False
         if self.condition.of_axes and len(others & cases.alike) < NEEDED:
             return False  # it may be anything else that those checks ask for
+        if self.condition.absent and self.chance(len(wrong), len(others)) > CHANCE:
+            return False
         many = 2 * len(self.having) > len(cases.right) + len(wrong)
         if self.condition.mostly:
             return len(wrong) >= MOST * len(self.having)
         share = 1.0 if chancy else 0.5 if many else 0.25
         return len(wrong) >= share * len(self.having)
+
+    def chance(self, wrong: int, others: int) -> float:
+        """How often so many wrong cases, dealt out blindly, would all be among those that have it.
+
+        0 where every case that has it is wrong: that can be said as it is.
+        """
+        having = len(self.having)
+        drawn = math.comb(having, wrong) / math.comb(having + others, wrong)
+        return 0.0 if having == wrong else drawn
 
 
 def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
@@ -89,7 +102,7 @@ def _hint(tried: Sequence[Tried], condition: Condition, wrong: frozenset[int]) -
 def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
     names = sorted({name for one in tried for name in one.arguments})
     options = [name for name in names if name not in takes and name not in ("x", "params")]
-    plain = [*zero(names, takes), *FIXED, *optional(options)]
+    plain = [*zero(names, takes), *fixed(tried), *optional(options)]
     plain += [one for name in takes[:1] for one in ranks(name)]
     plain += [one.opposite for one in plain if one.both]
     return [*plain, *too_long(tried), *related(_sizes_of_all(tried))]

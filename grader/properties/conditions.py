@@ -24,6 +24,7 @@ class Condition:
     chancy: one of many of its kind, so that more is needed before it means anything. both: whether
     it also means something that only the cases without it are wrong; else these are the easy ones.
     mostly: whether it means nothing where more than a few of the cases that have it are right.
+    absent: whether it is that something is not there, which is the ordinary case.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Condition:
     chancy: bool = False
     both: bool = False
     mostly: bool = False
+    absent: bool = False
 
     @property
     def of_axes(self) -> bool:
@@ -51,6 +53,7 @@ class Condition:
             lambda tried: not self.holds(tried),
             self.chancy,
             mostly=self.mostly,
+            absent=True,
         )
 
     def along_with(self, more: Condition) -> Condition:
@@ -294,6 +297,13 @@ FIXED = [
         lambda one: "n_new" in one.sizes and length(one) > 1,
     ),
 ]
+
+
+def fixed(tried: Sequence[Tried]) -> list[Condition]:
+    """Those that mean something here: a mask is not small if none is ever larger."""
+    masks = [_mask(one) for one in tried if not _smaller_mask(one)]
+    larger = any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
+    return [one for one in FIXED if larger or one.id != "smaller_mask"]
 
 
 def optional(names: Sequence[str]) -> Iterator[Condition]:

@@ -54,6 +54,13 @@ CRASHES = {
     "ones(3).shape[1]": "of a shape, the array has fewer axes.",
     "np.float64(1)[0]": "There is a single number",
     "ones(3)[1.5]": "What is used as an index is no integer.",
+    "ones(3, 4).reshape(ones(2) > 0, 2)": "is used as a length, or as an index, is no integer.",
+    "[1, 2][ones(2)]": "What is used as a length, or as an index, is no integer.",
+    "ones(3) ^ 3": "A power is written **; ^ compares the bits of integers.",
+    "import math\nmath.tanh(ones(3))": "int(), float() and the functions of math take one number, "
+    "and got a whole array; NumPy's own functions take arrays.",
+    "int(ones(3))": "take one number, and got a whole array",
+    "ones(4).reshape(4 / 2, 2)": "a float is none, not even 2.0: / gives floats, // integers.",
     "if ones(3) > 0: pass": "need a single True or False",
     "np.array([[1, 2], [3]], dtype=float)": "Lists of different lengths",
     "a, b, c = ones(3, 4).shape": "more names on the left than values",

@@ -376,6 +376,49 @@ def test_padding_is_smaller_than_the_scores_of_tokens_with_a_batch_or_without(ba
     assert smaller.holds(one)
 
 
+def padded_texts(*rows):
+    """Texts with a padding mask of one row, without any, and with masks of so many rows."""
+    masks = [(1, 3), (1, 4), (1, 5), (1, 1)] + [None] * 4 + [(n, n) for n in rows]
+    return [
+        (
+            {"tokens": np.arange(n), "padding": None if shape is None else np.ones(shape, bool)},
+            {"batch": (), "number": i},
+        )
+        for i, shape in enumerate(masks)
+        for n in [i if shape is None else shape[-1]]
+    ]
+
+
+@pytest.mark.parametrize(("rows", "name"), [((), "with_padding"), ((4, 6), "smaller_mask")])
+def test_mask_is_called_smaller_only_where_others_are_not(rows, name):
+    """A padding mask is one row by its nature: that it is one means nothing."""
+
+    def right(tokens, padding=None):
+        return tokens + 0.5
+
+    def wrong(tokens, padding=None):
+        smaller = padding is not None and padding.shape[-2] < tokens.size
+        return right(tokens) ** (2 if smaller else 1)
+
+    found = said(tried(right, wrong, padded_texts(*rows)), takes=("tokens",))
+    assert ids(found)[0] == name
+
+
+def test_half_of_the_cases_that_have_it_may_be_chance():
+    """Half of those without a limit are wrong, and the few with one are right: what of it?"""
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4)), "limit": limit}, {"number": i})
+        for i, limit in enumerate([None] * 16 + [2] * 4)
+    ]
+
+    def wrong(x, limit=None):
+        return x.T if limit is None and x[0, 0] > middle else x
+
+    middle = np.median([case["x"][0, 0] for case, _ in cases[:16]])
+    found = said(tried(lambda x, limit: x, wrong, cases), takes=("x",))
+    assert ids(found) == ["swapped_axes"]
+
+
 def test_circumstance_needs_two_cases_on_either_side():
     found = tried(same, lambda x: x if x.ndim < 3 else np.sin(x) + x**2, arrays(*OBLONGS))
     assert not any("batch" in name for name in ids(said(found, ["x"])))
