@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from grader.client import CallFailed, Died, Raised, TimedOut
 from grader.records import Status
 from grader.registry import Limits, Step
-from grader.submission import left_open, place
+from grader.submission import from_notebook, left_open, place
 
 OWN = "an exception of its own"
 MAX_SIMILAR = 500
@@ -204,32 +204,34 @@ def _called_outside(raised: Raised, source: str, step: Step) -> str:
 
 
 def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
-    """For a file that could not be imported.
+    """For a file that could not be imported, or a notebook's cells.
 
     What was raised may quote the right earlier steps that it was loaded with: its text is shown
     only where that is no secret.
     """
+    file = "what stands in the notebook" if from_notebook(source) else step.filename
+    at_first = file[0].upper() + file[1:] if from_notebook(source) else file
     match failure:
         case Raised():
             place = _place(failure, source, step)
             text = f": {failure.text[:300]}" if visible and failure.text else ""
             text = text or _refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
-                return f"{step.filename} imports what is not valid Python{text}"
+                return f"{at_first} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:
-                return f"{step.filename} is not valid Python{_own_lines(text, source)}{place}"
+                return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:
-                return f"{step.filename} calls exit() when it is imported.{place}"
+                return f"{at_first} calls exit() when it is imported.{place}"
             called = _called_outside(failure, source, step)
-            return f"Importing {step.filename} raised {failure.known or OWN}{text}{place}{called}"
+            return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (
-                f"Importing {step.filename} took more than {limits.call_seconds:g} s: "
+                f"Importing {file} took more than {limits.call_seconds:g} s: "
                 "does it run something long outside of its functions?"
             )
         case Died():
-            return f"The process ended while {step.filename} was being imported."
-    return f"{step.filename} could not be imported."
+            return f"The process ended while {file} was being imported."
+    return f"{at_first} could not be imported."
 
 
 def stands_on(titles: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "Submission",
     "SubmissionError",
     "decoded",
+    "from_notebook",
     "place",
     "left_open",
     "read_folder",
@@ -80,6 +81,11 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
         if mark := _MARK.fullmatch(lines[above - 1]):
             return f"{mark[1]}, line {number - above}", text
     return f"{filename}, line {number}", text
+
+
+def from_notebook(source: str) -> bool:
+    """Whether a source was put together from a notebook's cells."""
+    return any(_MARK.fullmatch(line) for line in source.split("\n"))
 
 
 def left_open(source: str, name: str) -> str:

@@ -115,7 +115,7 @@ def test_feedback_names_the_mistake(course):
     text = words(course.feedback("mistake0", "step03_mask"))
     assert "causal_mask" in text
     assert "needs work, 0 of" in text
-    cause, hint = text.index("These are the numbers of a known mistake."), text.index("Hint. ")
+    cause, hint = text.index("This looks like a known mistake."), text.index("Hint. ")
     assert text.index("needs work, 0 of") < cause < hint
 
 

@@ -203,7 +203,7 @@ def test_every_check_says_its_status_points_and_message():
         "A title.needs work0/ of 1 points 2 of 4 values are wrong.",
         "not counted0/ of 1 points Not counted yet.",
         "too slow0/ of 1 points It had not returned after 5 s.",
-        "These are the numbers of a known mistake. It sums over the queries.",
+        "This looks like a known mistake. It sums over the queries.",
         "Hint. Which axis?",
         "on top of your own earlier steps: softmax.",
         "4 checks: 1 passed, 1 needs work, 1 too slow, 1 not counted.",
