@@ -1259,6 +1259,20 @@ def kv_pos_counted_per_layer_decoder(tokens_new, cache, params, n_heads):
 
 
 @mistake(
+    "kv_pos_off_by_one",
+    "decoder_step",
+    caught_by="step_agree",
+    also={"new_decoder_cache": "Memory"},
+    says="The count of tokens grows once in every layer instead of once in every call.",
+    hint="After one call with three tokens, what is the count, and does it depend on the layers?",
+)
+def kv_length_grows_per_layer_decoder(tokens_new, cache, params, n_heads):
+    logits, cache = stepped(tokens_new, cache, params, n_heads)
+    cache.length += tokens_new.shape[-1] * (len(params["blocks"]) - 1)
+    return logits, cache
+
+
+@mistake(
     "kv_pos_jump",
     "decoder_step",
     caught_by="step_chunks",
