@@ -318,6 +318,17 @@ def merge_mean_filled_up(x):
 
 
 @mistake(
+    "merge_head_0_only",
+    "merge_heads",
+    caught_by="merge_agree",
+    says="Head 0 is repeated to fill the width, and the other heads are lost.",
+    hint="Which features of the result come from head 1?",
+)
+def merge_head_0_only(x):
+    return np.concatenate([x[..., 0, :, :]] * x.shape[-3], axis=-1)
+
+
+@mistake(
     "merge_along_time",
     "merge_heads",
     caught_by="merge_agree",
@@ -691,6 +702,18 @@ def head_count_ignored(x, params, n_heads, mask=None):
 
 
 @mistake(
+    "head_count_is_width",
+    "multi_head_attention",
+    caught_by="heads_agree",
+    says="The width of a head is passed where the number of heads is asked for.",
+    hint="Is n_heads a number of heads or the width of one?",
+)
+def head_width_for_number(x, params, n_heads, mask=None):
+    heads = heads_of(x, params, x.shape[-1] // n_heads)
+    return mixed(attention(*heads, spread(mask)), params)
+
+
+@mistake(
     "head_attends_to_heads",
     "multi_head_attention",
     caught_by="heads_agree",
@@ -1054,6 +1077,19 @@ def mask_zero_score(x, params, n_heads, mask=None):
     q, k, v = heads_of(x, params, n_heads)
     scores = attention_scores(q, k)
     return mixed(softmax(scores if mask is None else scores * spread(mask)) @ v, params)
+
+
+@mistake(
+    "mask_bool_added",
+    "multi_head_attention",
+    caught_by="heads_no_future",
+    says="The mask is added to the scores as ones and zeros, which hides nothing.",
+    hint="What does adding 0 do to a score, and what should happen to a hidden one?",
+)
+def mask_bool_added(x, params, n_heads, mask=None):
+    q, k, v = heads_of(x, params, n_heads)
+    scores = attention_scores(q, k)
+    return mixed(softmax(scores if mask is None else scores + spread(mask)) @ v, params)
 
 
 @mistake(

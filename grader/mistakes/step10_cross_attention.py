@@ -103,6 +103,19 @@ def shift_left(tokens, start_id):
 
 
 @mistake(
+    "shift_overwrites",
+    "shift_right",
+    caught_by="shift_right_agree",
+    says="Each place is copied from one that was overwritten before, so token 0 fills the text.",
+    hint="In which order do you copy the tokens: what stands at place 1 when place 2 is copied?",
+)
+def shift_overwrites(tokens, start_id):
+    shifted = np.repeat(tokens[..., :1], tokens.shape[-1], axis=-1)
+    shifted[..., 0] = start_id
+    return shifted
+
+
+@mistake(
     "shift_rolls",
     "shift_right",
     caught_by="shift_right_agree",

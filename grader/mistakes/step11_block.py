@@ -974,7 +974,7 @@ def ffn_activation_last(x, params):
     "ffn_activation_misplaced",
     "feed_forward",
     caught_by="feed_forward_agree",
-    says="gelu comes after both linear maps.",
+    says="gelu comes after each of the two linear maps, the second one too.",
     hint="Can your network ever add a large negative number to the stream?",
 )
 def ffn_activation_twice(x, params):

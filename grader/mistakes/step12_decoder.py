@@ -1168,6 +1168,20 @@ def pos_not_checked_decoder(tokens, params, n_heads, padding=None):
 
 
 @mistake(
+    "pad_values_zeroed_only",
+    "decoder_logits",
+    caught_by="decoder_padding",
+    says="Padded positions are set to 0 before the blocks, but no mask hides them.",
+    hint="What is the score of a key that is all zeros, or a bias, and what is its exponential?",
+)
+def pad_zeroed_not_hidden(tokens, params, n_heads, padding=None):
+    x = embedded(tokens, params)
+    if padding is not None:
+        x = x * np.swapaxes(padding, -1, -2)
+    return headed(stacked(x, params["blocks"], n_heads, causal_mask(tokens.shape[-1])), params)
+
+
+@mistake(
     "dec_full_table_refused",
     "decoder_logits",
     caught_by="decoder_errors",

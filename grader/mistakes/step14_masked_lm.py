@@ -303,9 +303,7 @@ def mlm_own_random_ids(tokens, select, replace, random_ids, mask_id, rate=0.15):
 def mlm_random_ids_in_a_row(tokens, select, replace, random_ids, mask_id, rate=0.15):
     corrupted, targets = corruption(tokens, select, replace, tokens, mask_id, rate)
     place = (select < rate) & (replace >= 0.8) & (replace < 0.9)
-    # A position's own entry is never the one that it gets, however the ids happen to lie.
-    following = np.roll(random_ids.ravel(), -1)[: np.count_nonzero(place)]
-    corrupted[place] = following
+    corrupted[place] = random_ids.ravel()[: np.count_nonzero(place)]
     return corrupted, targets
 
 
@@ -853,6 +851,18 @@ def loss_softmax_over_time(logits, targets):
 def loss_not_reduced(logits, targets):
     chosen_positions(targets)
     return losses(logits, targets)
+
+
+@mistake(
+    "loss_not_reduced",
+    "masked_lm_loss",
+    caught_by="masked_loss_agree",
+    says="One loss for each text is returned instead of one for all.",
+    hint="How many numbers should come back?",
+)
+def loss_of_each_text(logits, targets):
+    chosen = chosen_positions(targets)
+    return losses(logits, targets).sum(axis=-1) / np.maximum(chosen.sum(axis=-1), 1)
 
 
 @mistake(
