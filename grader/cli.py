@@ -211,13 +211,17 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    path = f"{shown(folder)}{todo.step}.py" if folder.is_dir() else shown(folder)
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
     if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
         printer.line(f"\nNext: `make reset STEP={number}` makes the file anew.")
         return
     again = "make exam" if suite == "hidden" else "make check"
-    printer.line(f"\n{verb} {path}, then `{again}` again.")
+    printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
+
+
+def _file(submission: Path, step: StepVerdict) -> str:
+    """Where the step is written: its file in a folder, or else the zip or the notebook."""
+    return f"{shown(submission)}{step.step}.py" if submission.is_dir() else shown(submission)
 
 
 @cli.command()
@@ -275,7 +279,7 @@ def _first_undone(printer: Printer, report: Report, folder: Path) -> None:
     if todo is None:
         printer.line("Everything passes.")
     elif todo.status is Status.NOT_ATTEMPTED:
-        printer.line(f"Next: {shown(folder)}{todo.step}.py")
+        printer.line(f"Next: {_file(folder, todo)}")
     else:
         printer.step(terminal.numbered(todo), todo)
 
@@ -291,7 +295,7 @@ def list_steps(submission: Path) -> None:
     printer.total(report)
     todo = terminal.first_to_do(report)
     if todo is not None:
-        printer.line(f"\nNext: {shown(submission)}{todo.step}.py")
+        printer.line(f"\nNext: {_file(submission, todo)}")
 
 
 @cli.command()
@@ -310,13 +314,14 @@ def hint(step: str | None, submission: Path) -> None:
         return
     found = registry.find(todo.step)
     known = hints.ladder(found, todo)
-    number, text = hints.next_hint(found, known, submission / ".hints.json")
+    place = submission if submission.is_dir() else submission.parent
+    number, text = hints.next_hint(found, known, place / ".hints.json")
     printer.line(f"Step {found.number}, {found.title}: hint {number} of {len(known)}", "bold")
     printer.line()
     printer.line(text, indent=1)
     printer.line()
     if number == len(known):
-        printer.line(f"That was the last one. The lesson is in {shown(submission)}{todo.step}.py.")
+        printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
         printer.line(f"`make hint STEP={found.number}` gives the next.")
 

@@ -126,16 +126,15 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     found = _chosen(submission, registry)
     with _host(registry) as host:
         from grader import costs, growthplot, terminal
-        from grader.growth import Growth
+        from grader.growth import Growth, Row
         from grader.sheet import Sheet
 
         printer = terminal.Printer()
-        sheet = Sheet(printer.width, printer.plain)
-        growthplot.heading(sheet, found.id, costs.MODEL)
-        printer.sheet(sheet)
-        rows = []
+        rows: list[Row] = []
         for row in costs.rows(host, registry, found, longest):
             sheet = Sheet(printer.width, printer.plain)
+            if not rows:
+                growthplot.heading(sheet, found.id, costs.MODEL)
             growthplot.table_row(sheet, row)
             printer.sheet(sheet)
             rows.append(row)

@@ -49,6 +49,18 @@ def mine(tmp_path):
     return folder
 
 
+def test_hints_for_a_zip_go_on(nopeek, mine, tmp_path):
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
+    told = [nopeek("hint", "3", "--submission", packed).stdout for _ in range(2)]
+    assert "hint 1 of" in told[0]
+    assert "hint 2 of" in told[1]
+
+
+def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
+    assert nopeek("list", "--submission", packed).stdout.endswith("\nNext: packed.zip\n")
+
+
 def test_everything_right_ends_with_0(nopeek):
     done = nopeek("check", "--submission", ROOT / "solutions")
     assert done.returncode == 0, done.stdout + done.stderr
