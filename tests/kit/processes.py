@@ -1,6 +1,7 @@
 """What the tests may know of the machine's processes."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,11 @@ def _read(pid, name):
         return (PROC / str(pid) / name).read_bytes()
     except OSError:
         return b""
+
+
+def interruptible():
+    """In a new process: lets it be interrupted. A runner without a terminal may have that off."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def descriptors():

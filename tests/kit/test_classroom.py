@@ -162,7 +162,11 @@ def test_judges_of_a_killed_run_end_too(graded, tmp_path):
 
 def test_interrupted_run_says_how_to_go_on(graded, tmp_path):
     process = subprocess.Popen(
-        command(graded[0], tmp_path), cwd=ROOT, stderr=subprocess.PIPE, text=True
+        command(graded[0], tmp_path),
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=processes.interruptible,
     )
     while results_kept(tmp_path) < 1:
         time.sleep(0.01)

@@ -12,6 +12,7 @@ import pytest
 from grader.watch import saves
 
 from .conftest import ROOT
+from .processes import interruptible
 
 RIGHT = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
 WRONG = RIGHT + "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
@@ -64,8 +65,7 @@ def watching(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        # A runner without a terminal may have it ignored, and that is inherited.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=interruptible,
     )
     yield folder, process
     process.send_signal(signal.SIGINT)
