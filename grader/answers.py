@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.client import Raised
 from grader.diagnosis import (
@@ -31,10 +33,11 @@ from grader.diagnosis import (
 from grader.protocol import Foreign, Handle
 from grader.records import Diagnosis
 from grader.registry import PACKAGE, Step
-from grader.replay import NUMPYS
+from grader.replay import KINDS, NUMPYS
 
 ANSWERS = PACKAGE / "answers"
 DIGITS = 10  # that are written down
+MAX_WORDS = 120  # letters of an error's text
 OPAQUE = "opaque"
 RIGHT = "right"
 
@@ -52,12 +55,7 @@ def told(call: Call) -> list[Any]:
 
 
 def _error(raised: Raised) -> dict[str, str]:
-    """An error's type; with NumPy's words if they are that, for only the same ones have one cause.
-
-    In what words code refuses an argument is anybody's own.
-    """
-    words = {"words": raised.text} if raised.text.startswith(NUMPYS) else {}
-    return {"raised": raised.type, **words}
+    return {"raised": raised.type, "words": raised.text[:MAX_WORDS]}
 
 
 def _plain(value: Any) -> Any:
@@ -65,17 +63,21 @@ def _plain(value: Any) -> Any:
     match value:
         case Handle() | Foreign():
             return OPAQUE
-        case np.ndarray():
-            numbers = [_rounded(number) for number in value.ravel().tolist()]
-            return {"shape": list(value.shape), "kind": value.dtype.kind, "values": numbers}
+        case np.ndarray() | np.generic() | bool() | int() | float():
+            return _numbers(np.asarray(value))
         case dict():
             return {key: _plain(item) for key, item in value.items()}
         case list() | tuple():
             return [_plain(item) for item in value]
-        case float():
-            return _rounded(value)
     array = getattr(value, "array", None)
     return value if array is None else _plain(array)
+
+
+def _numbers(array: NDArray[Any]) -> dict[str, Any]:
+    """An array, or a single number as one without axes."""
+    kind = KINDS.get(array.dtype.kind, array.dtype.kind)
+    values = [_rounded(number) for number in array.ravel().tolist()]
+    return {"shape": list(array.shape), "kind": kind, "values": values}
 
 
 def _rounded(number: Any) -> Any:
@@ -136,11 +138,36 @@ def _came(calls: Sequence[Call]) -> Came:
     return Came(list(map(told, calls)), list(map(_near, calls)), passed)
 
 
-def _wordless(answer: Any) -> Any:
-    """What became of a call, without an error's words."""
-    function, outcome, done = answer
-    raised = isinstance(outcome, dict) and "raised" in outcome
-    return [function, {"raised": outcome["raised"]} if raised else outcome, done]
+def _raised(answer: Any) -> Mapping[str, str] | None:
+    """The error that a call ended with, if it did."""
+    outcome = answer[1] if answer else None
+    return outcome if isinstance(outcome, dict) and "raised" in outcome else None
+
+
+def _breaks(error: Mapping[str, str]) -> bool:
+    """Whether NumPy found that shapes do not go together, where code may also refuse."""
+    return error["words"].startswith(NUMPYS)
+
+
+def _wording(error: Mapping[str, str]) -> str:
+    """What was raised, whatever numbers are in it."""
+    return error["raised"] + re.sub(r"\d", "", error["words"])
+
+
+def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[str]) -> bool:
+    """Whether two calls ended with one error, as `grader.replay` has it.
+
+    In what words code refuses an argument is anybody's own, where right code refuses it too; and
+    so it is where it refuses in the words of a refusal (refusals) what right code takes.
+    """
+    one, other, meant = _raised(wanted), _raised(came), _raised(right)
+    if one is None or other is None or one["raised"] != other["raised"]:
+        return False
+    if one["words"] == other["words"]:
+        return True
+    if meant is not None and meant["raised"] == other["raised"]:
+        return passed or _breaks(one) == _breaks(other)
+    return _wording(other) in refusals and not _breaks(one) and not _breaks(other)
 
 
 def _near(call: Call) -> float:
@@ -162,10 +189,11 @@ class Book:
         First what explains most of the other checks, and of these what is in the function itself.
         """
         came = {name: _came(of) for name, of in calls.items()}
-        fits = [k for k in self.known if all(self._answers(k, name, came[name]) for name in own)]
+        said = self._refusals(came)
+        fits = [k for k in self.known if all(self._answers(k, n, came[n], said) for n in own)]
 
         def rank(known: Known) -> tuple[int, bool]:
-            more = sum(self._answers(known, name, came[name]) for name in came)
+            more = sum(self._answers(known, name, came[name], said) for name in came)
             return -more, function not in known.places
 
         return sorted(fits, key=rank)
@@ -178,19 +206,31 @@ class Book:
         Which must be a failing one, and not the first. None if several mistakes do.
         """
         came = {name: _came(of) for name, of in calls.items()}
-        left = [(k, [n for n in own if not self._answers(k, n, came[n])]) for k in self.known]
+        said = self._refusals(came)
+        left = [(k, [n for n in own if not self._answers(k, n, came[n], said)]) for k in self.known]
         found = [(k, names[0]) for k, names in left if len(names) == 1 and names[0] in failing[1:]]
         return found[0] if len({known.id for known, _ in found}) == 1 else None
 
-    def _answers(self, known: Known, check: str, came: Came) -> bool:
+    def _answers(self, known: Known, check: str, came: Came, refusals: Set[str]) -> bool:
         if known.asked.get(check) != len(came.answers):
             return False
         right = self.right.get(check, ())
-        wanted = [known.answer(check, number, right) for number in range(len(came.answers))]
-        answers = came.answers
-        if came.passed:
-            wanted, answers = (list(map(_wordless, one)) for one in (wanted, answers))
-        return all(map(_same, wanted, answers, came.near))
+        for number, (answer, near) in enumerate(zip(came.answers, came.near)):
+            wanted = known.answer(check, number, right)
+            meant = right[number] if number < len(right) else None
+            alike = _same_error(wanted, answer, meant, came.passed, refusals)
+            if not alike and not _same(wanted, answer, near):
+                return False
+        return True
+
+    def _refusals(self, came: Mapping[str, Came]) -> set[str]:
+        """The words of errors where right code has errors of these types."""
+        pairs = (
+            (_raised(answer), _raised(right))
+            for check, calls in came.items()
+            for answer, right in zip(calls.answers, self.right.get(check, ()))
+        )
+        return {_wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
 
 
 class Answers:

@@ -22,7 +22,7 @@ KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
 NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
-    *("matmul: ", "all the input array", "cannot reshape", "shapes ("),
+    *("matmul: ", "all the input array", "cannot reshape", "shapes (", "need at least one array"),
 )
 RAISE, STORE = dis.opmap["RAISE_VARARGS"], dis.opmap["STORE_GLOBAL"]
 

@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 from click.testing import CliRunner
 
-from grader import registry, replay, version
-from grader.answers import NUMPYS, Book, Known, told
+from grader import registry, version
+from grader.answers import Book, Known
 from grader.bundle.contents import contents, with_needed
 from grader.bundle.writing import ReleaseError, answers, write, zipped
 from grader.cli_release import release
@@ -205,22 +205,53 @@ def test_bundle_names_a_mistake_beside_another(bundle, tmp_path):
     assert mine[0][-1]["says"].endswith("It does not explain what is wrong in scores_shapes.")
 
 
-def raised(words):
-    """What is written down of a call that raised."""
-    return told(Call("softmax", (1,), {}, False, Raised("ValueError", ("ValueError",), words, ())))
+MATMUL = "matmul: Input operand 1 has a mismatch ({} vs 4)"
+REFUSED = ["f", {"raised": "ValueError", "words": "longer than T_max"}, {}]
 
 
-def test_error_of_numpys_is_that_of_a_mistake_in_the_same_words_only():
-    two, five = (f"matmul: Input operand 1 has a mismatch ({n} vs 4)" for n in (2, 5))
-    assert raised(two) == raised(two) != raised(five)
-    assert raised("x is too long") == raised("no such length") != raised(two)
+def error(words):
+    return Raised("ValueError", ("ValueError",), words, ())
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "mine", "right", "found"),
+    [
+        (MATMUL.format(2), MATMUL.format(2), 1.5, True),
+        (MATMUL.format(2), MATMUL.format(5), 1.5, False),
+        ("too long", "no such length", REFUSED[1], True),
+        ("too long", MATMUL.format(5), REFUSED[1], False),
+        ("too long", "no such length", 1.5, False),
+        ("too long", "more than 3", 1.5, True),
+        ("need at least one array to stack", "more than 3", 1.5, False),
+    ],
+    ids=[
+        "the same words",
+        "other words of NumPy's",
+        "own words where right code refuses too",
+        "words of NumPy's where right code refuses",
+        "own words where right code does not refuse",
+        "own words that refuse elsewhere",
+        "words of NumPy's against own ones that refuse elsewhere",
+    ],
+)
+def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
+    """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
+    answers = {"agree": {"0": ["f", {"raised": "ValueError", "words": mistakes}, {}]}}
+    known = Known("some", "", "", (), {"agree": 1, "errors": 1}, answers)
+    book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
+    calls = {
+        "agree": [Call("f", (), {}, False, error(mine))],
+        "errors": [Call("f", (), {}, False, error("more than 5"))],
+    }
+    assert bool(book.explaining(calls, "f", tuple(calls))) is found
 
 
 @pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
 def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     """A reshape refuses by itself what mistakes refuse on purpose."""
-    refused = ["split_heads", {"raised": "ValueError"}, {}]
-    own = {"split_agree": {"0": ["split_heads", 1.5, {}]}}
+    refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
+    number = {"shape": [], "kind": "float", "values": [1.5]}
+    own = {"split_agree": {"0": ["split_heads", number, {}]}}
     known = Known("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
     book = Book({"split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
@@ -230,10 +261,6 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
         "split_errors": [Call("split_heads", (), {}, False, broke, more)],
     }
     assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
-
-
-def test_numpys_words_are_those_of_the_replay():
-    assert NUMPYS == replay.NUMPYS
 
 
 def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_path):
