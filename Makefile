@@ -82,6 +82,7 @@ lint: $(VENV)/.lint   ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.test   ## how long things take, side by side; BENCH=bench for one of them
 	@for name in $(BENCH); do echo; echo "== $$name"; $(BIN)/python tests/bench/$$name.py || exit 1; done

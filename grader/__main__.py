@@ -7,7 +7,7 @@ import sys
 if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109
     del sys.path[0]
 
-from grader.cli import main
+from grader.cli.main import main
 
 if __name__ == "__main__":
     main()

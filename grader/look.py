@@ -6,7 +6,7 @@ sentence says so in place of the picture.
 
 from __future__ import annotations
 
-from grader.selfstudy.attention_looks import (
+from grader.notebooks.attention_looks import (
     attention_weights,
     leaks,
     masking,
@@ -19,8 +19,8 @@ from grader.selfstudy.attention_looks import (
     times,
     weights,
 )
-from grader.selfstudy.decoder_looks import cut, decoder_times, heads, layers, norms, translation
-from grader.selfstudy.gap_looks import both_sides, hidden
+from grader.notebooks.decoder_looks import cut, decoder_times, heads, layers, norms, translation
+from grader.notebooks.gap_looks import both_sides, hidden
 
 __all__ = [
     "projections",

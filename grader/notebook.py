@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from grader.selfstudy.session import ROOT, Exercises, History, JudgeError, JudgeProcess
-from grader.selfstudy.shown import Shown
+from grader.notebooks.session import ROOT, Exercises, History, JudgeError, JudgeProcess
+from grader.notebooks.shown import Shown
 
 __all__ = ["check", "hint", "lesson", "load", "save", "status"]
 

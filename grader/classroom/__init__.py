@@ -1,1 +1,1 @@
-"""Grading a class: judges in processes of their own, a gradebook, pages and an overview."""
+"""Grading a class: judges, gradebook, pages and exports."""

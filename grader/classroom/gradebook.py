@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.judge import Exam, Outcome
-from grader.records import Change, Graded, Report, report_from_dict
-from grader.submission import Submission
+from grader.intake.submission import Submission
+from grader.report.records import Change, Graded, Report, report_from_dict
 
 NAME = "gradebook.db"
 LOCK = ".gradebook.lock"

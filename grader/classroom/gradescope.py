@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.exports.gradescope import failure, results
-from grader.files import put, write_whole
-from grader.records import Graded, report_from_dict
-from grader.registry import PACKAGE, ROOT
+from grader.classroom.exports.gradescope import failure, results
+from grader.report.files import put, write_whole
+from grader.report.records import Graded, report_from_dict
+from grader.steps.paths import PACKAGE, ROOT
 
 FOLDERS = ("grader", "solutions", "exercises", "tests/visible", "tests/hidden")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "tests/__init__.py")
@@ -53,7 +53,7 @@ def autograder(steps: Sequence[str]) -> bytes:
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
         for name in SCRIPTS:
-            put(file, name, (PACKAGE / "autograder" / name).read_bytes(), runs=True)
+            put(file, name, (PACKAGE / "classroom" / "autograder" / name).read_bytes(), runs=True)
         put(file, CONFIG, json.dumps({"steps": list(steps)}).encode() + b"\n")
         for path in _paths():
             put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())

@@ -26,14 +26,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from grader.records import Report, report_from_dict
-from grader.registry import ROOT, KitError, Limits, load
-from grader.sandbox.hosts import remove
-from grader.submission import Submission
-from grader.version import kit_digest
+from grader.engine.kit_digest import kit_digest
+from grader.intake.submission import Submission
+from grader.isolation.hosts import remove
+from grader.report.records import Report, report_from_dict
+from grader.steps.paths import ROOT
+from grader.steps.registry import KitError, Limits, load
 
 if TYPE_CHECKING:
-    from grader.sandbox import Host, Isolation
+    from grader.isolation import Host, Isolation
 
 LENGTH = struct.Struct(">Q")
 START_SECONDS = 120.0
@@ -109,8 +110,8 @@ def main() -> None:
 def _load() -> None:
     """Imports what a hidden suite is judged with. What is not there, the exam will complain of."""
     with contextlib.suppress(ImportError):
-        importlib.import_module("grader.grading")
-        importlib.import_module("grader.reference")
+        importlib.import_module("grader.engine.grading")
+        importlib.import_module("grader.answer_key.reference")
 
 
 def _end_with_parent() -> None:
@@ -124,7 +125,8 @@ def _end_with_parent() -> None:
 def _serve(
     exam: Exam, held: Mapping[str, bool] | None, questions: IO[bytes], answers: IO[bytes]
 ) -> None:
-    from grader import grading, probe, sandbox
+    from grader.engine import grading
+    from grader.isolation import SandboxError, probe
 
     registry = load()
     steps = [registry.find(name) for name in exam.steps]
@@ -147,7 +149,7 @@ def _serve(
                         _send(answers, grader.grade(submission, steps).to_dict())
 
             grading.with_grader(registry, sandboxes.trusted, exam.suite, exam.seed, steps, work)
-    except (KitError, sandbox.SandboxError) as error:
+    except (KitError, SandboxError) as error:
         _send(answers, {"refused": str(error)})
 
 
@@ -160,12 +162,12 @@ class _Sandboxes:
     """
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
-        from grader import sandbox
+        from grader.isolation import Process, start_host
 
-        self.new: Callable[[], Host] = lambda: sandbox.host(isolation, limits)
+        self.new: Callable[[], Host] = lambda: start_host(isolation, limits)
         self.turns = TURNS if isolation.held else 1
         self.served = 0
-        self.trusted = sandbox.host(sandbox.Process(), limits)
+        self.trusted = start_host(Process(), limits)
         self.host, self.spare = self.new(), self.new()
 
     def __enter__(self) -> _Sandboxes:

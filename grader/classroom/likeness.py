@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.classroom.lexing import Lexer, lexer
-from grader.records import Alike, Graded
+from grader.report.records import Alike, Graded
 
 if TYPE_CHECKING:
     from copydetect import CodeFingerprint

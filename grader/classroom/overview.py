@@ -13,10 +13,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from grader.classroom.summary import BINS, Row, Spread, Summary
-from grader.names import safe_name
-from grader.page import SIGNS, template
-from grader.plain import one_line
-from grader.records import Alike, Status
+from grader.report.html.page import SIGNS, template
+from grader.report.names import safe_name
+from grader.report.records import Alike, Status
+from grader.report.sanitize import one_line
 
 NAMED = 10  # who made a mistake, at a glance
 LISTED = 200  # and when unfolded; the table of all students has everyone
@@ -65,7 +65,7 @@ def short(name: str) -> str:
 
 
 def _script() -> Markup:
-    text = (Path(__file__).parents[1] / "overview.js").read_text(encoding="utf-8")
+    text = (Path(__file__).with_name("overview.js")).read_text(encoding="utf-8")
     return Markup(text)
 
 
@@ -102,4 +102,4 @@ def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
         "marks": marks,
         "passed": passed,
     }
-    return template("overview.html").generate(data)
+    return template("overview.html", Path(__file__).parent).generate(data)

@@ -7,19 +7,20 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grader.building import stub
+from grader.classroom.exports.changes import changes
+from grader.classroom.exports.grades import grades
+from grader.classroom.exports.options import Options
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.overview import class_page
 from grader.classroom.summary import Summary
-from grader.exports.changes import changes
-from grader.exports.grades import grades
-from grader.exports.options import Options
-from grader.files import write_whole
-from grader.names import safe_name
-from grader.page import feedback
-from grader.records import Alike, Graded
-from grader.registry import ROOT, Registry
+from grader.report.files import write_whole
+from grader.report.html.page import feedback
+from grader.report.names import safe_name
+from grader.report.records import Alike, Graded
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry
+from grader.steps.stubs import stub
 
 MAX_COMPARED = 2000  # which takes minutes
 

@@ -15,8 +15,8 @@ from time import monotonic
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, graded
 from grader.intake import entries as intake
-from grader.registry import Registry
-from grader.submission import Submission, SubmissionError
+from grader.intake.submission import Submission, SubmissionError
+from grader.steps.registry import Registry
 
 LOST = "It could not be judged: {}."
 

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from grader.names import safe_name
-from grader.records import CheckVerdict, Graded, Report, Status
+from grader.report.names import safe_name
+from grader.report.records import CheckVerdict, Graded, Report, Status
 
 BINS = 10
 MAX_SLOW = 10

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import BinaryIO, cast
 
 from grader.intake.folders import SubmissionError, litter
-from grader.names import shown
+from grader.report.names import shown
 
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBERS = 20_000

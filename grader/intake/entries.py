@@ -23,8 +23,8 @@ from pathlib import Path
 from grader.intake import handins, layouts
 from grader.intake.folders import Folder, Place, Some, SubmissionError
 from grader.intake.layouts import Attempt, Found
-from grader.registry import Registry
-from grader.submission import Submission
+from grader.intake.submission import Submission
+from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
 

@@ -19,9 +19,9 @@ from grader.intake.archives import Archive
 from grader.intake.folders import Place, SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.notebooks import Notebook
-from grader.names import shown
-from grader.registry import Registry, Step
-from grader.submission import MAX_SOURCE, Submission, decoded, refusal
+from grader.intake.submission import MAX_SOURCE, Submission, decoded, refusal
+from grader.report.names import shown
+from grader.steps.registry import Registry, Step
 
 MAX_DOWN = 4
 MAX_LOOKED_INTO = 50

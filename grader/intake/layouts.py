@@ -28,7 +28,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from grader.intake.handins import is_notebook, is_packed
-from grader.names import shown
+from grader.report.names import shown
 
 _ENDING = re.compile(r"(\.tar)?\.\w+$")
 _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 from grader.intake.cells import Block, Cut, cut, harmless, idle, missing_modules
 from grader.intake.folders import SubmissionError
 from grader.intake.ipynb import RawCell, raw_cells
-from grader.names import shown
-from grader.registry import Registry, Step
-from grader.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
+from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
+from grader.report.names import shown
+from grader.steps.registry import Registry, Step
 
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}

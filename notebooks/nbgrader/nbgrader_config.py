@@ -25,11 +25,11 @@ c.Nopeek.isolation = "auto"
 # The hidden inputs. Drawn once for the course, and kept in .nopeek-seed, if it is not given here.
 # c.Nopeek.seed = 7
 
-c.Autograde.exporter_class = "grader.course.autograding.Nopeek"
+c.Autograde.exporter_class = "grader.notebooks.nbgrader.autograding.Nopeek"
 # What the exporter hands on is written anew already, so nothing is left to overwrite.
 c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
-    "grader.course.autograding.Verdicts",
+    "grader.notebooks.nbgrader.autograding.Verdicts",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",

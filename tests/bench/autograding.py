@@ -20,8 +20,8 @@ from classes import Graded, Rate, rate
 from students import KINDS, Work
 from timing import Spent, spent
 
-from grader import registry
-from grader.registry import Step
+from grader.steps import registry
+from grader.steps.registry import Step
 
 NBGRADER = registry.ROOT / "notebooks" / "nbgrader"
 ENOUGH = 5.0  # times as fast as nbgrader's own executor

@@ -15,8 +15,9 @@ import functions
 import numpy as np
 import saving
 
-from grader import client, registry, sandbox
-from grader.registry import ROOT
+from grader.isolation import Process, client, start_host
+from grader.steps import registry
+from grader.steps.paths import ROOT
 
 ROUNDS = 7
 CALLS = 2000
@@ -68,7 +69,7 @@ def overhead() -> list[tuple[str, float, float]]:
     here: dict[str, Callable[..., object]] = {}
     exec(compile(source, "step02_scores.py", "exec"), here)
     rows = []
-    with sandbox.host(sandbox.Process(), registered.limits) as host:
+    with start_host(Process(), registered.limits) as host:
         worker = client.Worker(host, time.monotonic() + 600)
         worker.load(client.Program("step02_scores", {"step02_scores": (source, "step02")}))
         for size in (4, 64, 256):

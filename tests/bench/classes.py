@@ -19,8 +19,8 @@ import rivals
 from students import KINDS, Work, hand_in, students
 from timing import Spent, spent
 
-from grader import registry
-from grader.registry import Registry, Step
+from grader.steps import registry
+from grader.steps.registry import Registry, Step
 
 Graded = Callable[[Mapping[str, Work], Path], Spent]
 ASSIGNMENTS = {"one step (4, softmax)": ["4"], "all steps": []}

@@ -22,14 +22,16 @@ from unittest import mock
 from students import each_student, hand_in
 from timing import own_cpu, peak_mib
 
-from grader import grading, registry, sandbox
 from grader.classroom import gradebook, publishing
 from grader.classroom import run as classroom
 from grader.classroom.judge import Exam, Outcome, graded
+from grader.engine import grading
+from grader.engine.kit_digest import kit_digest
 from grader.intake import entries as intake
-from grader.registry import Registry
-from grader.submission import Submission
-from grader.version import kit_digest
+from grader.intake.submission import Submission
+from grader.isolation import Process, start_host
+from grader.steps import registry
+from grader.steps.registry import Registry
 
 KINDS = 40  # reports made for real, which are then given out in turn
 
@@ -62,7 +64,7 @@ def real_outcomes(registered: Registry, exam: Exam) -> list[Outcome]:
         for name, sources in each_student(KINDS, steps):
             found.append(Outcome(grader.grade(Submission(name, sources), steps), "", 0.5))
 
-    with sandbox.host(sandbox.Process(), registered.limits) as host:
+    with start_host(Process(), registered.limits) as host:
         grading.with_grader(registered, host, exam.suite, exam.seed, steps, work)
     return found
 

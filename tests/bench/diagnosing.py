@@ -3,10 +3,11 @@
 import statistics
 import time
 
-from grader import registry, sandbox
-from grader.grading import Grader, with_grader
-from grader.registry import Step
-from grader.variants import FAIR, MISTAKES, Variant, read
+from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
+from grader.engine.grading import Grader, with_grader
+from grader.isolation import Process, start_host
+from grader.steps import registry
+from grader.steps.registry import Step
 
 EVERY = 6
 ROUNDS = 3
@@ -44,7 +45,7 @@ def main() -> None:
     known = registry.load()
     print("checks alone, and what causes add, medians, milliseconds")
     print(f"  {'':<20}{'it passes:':>12}{'more':>7}{'it fails:':>13}{'more':>7}{'ratio':>8}")
-    with sandbox.host(sandbox.Process(), known.limits) as host:
+    with start_host(Process(), known.limits) as host:
         for step in known.steps:
             found = with_grader(
                 known,

@@ -4,10 +4,12 @@ import statistics
 import time
 from collections import defaultdict
 
-from grader import registry, sandbox
-from grader.grading import Grader, with_grader
-from grader.registry import ROOT, Function, Step
-from grader.submission import read_folder
+from grader.engine.grading import Grader, with_grader
+from grader.intake.submission import read_folder
+from grader.isolation import Process, start_host
+from grader.steps import registry
+from grader.steps.paths import ROOT
+from grader.steps.registry import Function, Step
 
 ROUNDS = 7
 
@@ -37,7 +39,7 @@ def medians() -> dict[tuple[Step, str], float]:
                         times[step, function.name].append(_seconds(grader, step, function))
         return {name: statistics.median(spent) for name, spent in times.items()}
 
-    with sandbox.host(sandbox.Process(), registered.limits) as host:
+    with start_host(Process(), registered.limits) as host:
         found: dict[tuple[Step, str], float] = with_grader(
             registered, host, "visible", 0, registered.steps, work, thorough=False
         )

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from grader import registry
-from grader.gpt2 import names, own, tiny, weights
-from grader.gpt2.against import Gpt2, torch
+from grader.demos.gpt2 import names, own, tiny, weights
+from grader.demos.gpt2.against import Gpt2, torch
+from grader.steps import registry
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
 ROUNDS = 7

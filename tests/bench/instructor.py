@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.client import Answer
-from grader.examiner import examine
-from grader.given import Stored
-from grader.protocol import Handle
-from grader.recording import ReferenceBench
-from grader.registry import Registry, Step
+from grader.authoring.recording import ReferenceBench
+from grader.checks.suites import Stored
+from grader.engine.bench import examine
+from grader.isolation.client import Answer
+from grader.isolation.wire import Handle
+from grader.steps.registry import Registry, Step
 
 CALLS = 2  # per function; what makes a cache for the second is not counted
 ALIKE = """

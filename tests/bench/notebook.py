@@ -15,10 +15,10 @@ from pathlib import Path
 from jupyter_client.manager import start_new_kernel
 from timing import family_cpu
 
-from grader import registry
-from grader.registry import ROOT
-from grader.selfstudy.changeover import cell_of
-from grader.variants import MISTAKES, read
+from grader.answer_key.variants import MISTAKES, read
+from grader.notebooks.changeover import cell_of
+from grader.steps import registry
+from grader.steps.paths import ROOT
 
 ROUNDS = 9
 AIM = 0.15

@@ -17,7 +17,7 @@ import instructor
 from students import Work
 from timing import Spent, spent
 
-from grader.registry import Registry, Step
+from grader.steps.registry import Registry, Step
 
 NOTEBOOK = "class"
 WANTED = {

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader import registry, sandbox
-from grader.client import Program, Worker
-from grader.sandbox.world import find_world
+from grader.isolation import Bubblewrap, Isolation, Process, ProcessPlus, start_host
+from grader.isolation.client import Program, Worker
+from grader.isolation.world import find_world
+from grader.steps import registry
 
 STARTS, WORKERS = 10, 100
 SOURCE = "import numpy as np\n\ndef linear(x, weight):\n    return x @ weight\n"
@@ -23,21 +24,21 @@ def _milliseconds(action: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - begin)
 
 
-def _sandbox_starts(isolation: sandbox.Isolation, limits: registry.Limits) -> float:
+def _sandbox_starts(isolation: Isolation, limits: registry.Limits) -> float:
     """From nothing to the first worker's number, and all of it ended again."""
 
     def once() -> None:
-        with sandbox.host(isolation, limits) as host:
+        with start_host(isolation, limits) as host:
             Worker(host, math.inf).close()
 
     return statistics.median(_milliseconds(once) for _ in range(STARTS))
 
 
-def _worker_serves(isolation: sandbox.Isolation, limits: registry.Limits) -> float:
+def _worker_serves(isolation: Isolation, limits: registry.Limits) -> float:
     """A worker forked, a small step loaded, one call answered, the worker ended."""
     x = np.ones((4, 8))
 
-    with sandbox.host(isolation, limits) as host:
+    with start_host(isolation, limits) as host:
 
         def once() -> None:
             worker = Worker(host, math.inf)
@@ -52,10 +53,10 @@ def _worker_serves(isolation: sandbox.Isolation, limits: registry.Limits) -> flo
 def main() -> None:
     """Prints the table."""
     limits, world = registry.load().limits, find_world()
-    kinds: list[sandbox.Isolation] = [
-        sandbox.Process(),
-        sandbox.ProcessPlus(world, limits),
-        sandbox.Bubblewrap(world, limits),
+    kinds: list[Isolation] = [
+        Process(),
+        ProcessPlus(world, limits),
+        Bubblewrap(world, limits),
     ]
     print(f"{'isolation':<12}{'start and end':>16}{'worker':>12}   (ms, median)")
     for kind in kinds:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from grader.registry import ROOT
+from grader.steps.paths import ROOT
 
 ROUNDS = 9
 PAUSE = 0.3

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from grader.registry import ROOT, Step
-from grader.variants import FAIR, MISTAKES, Variant, read
+from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
+from grader.steps.paths import ROOT
+from grader.steps.registry import Step
 
 Work = Mapping[str, str]
 """A student's sources, by step."""

@@ -21,25 +21,28 @@ import _pytest.python
 from students import students
 from timing import children_cpu, family_cpu
 
-from grader import client, examiner, given, grading, protocol, registry, sandbox
-from grader.laws import cases
-from grader.sandbox import hosts, isolation
-from grader.submission import Submission
+from grader import isolation
+from grader.checks import suites
+from grader.checks.laws import cases
+from grader.engine import bench, grading
+from grader.intake.submission import Submission
+from grader.isolation import PROGRAM, Process, client, hosts, start_host, wire
+from grader.steps import registry
 
 STUDENTS = 20
 WORKERS = 16
 # In the judge: what a row of the table is called, and the functions that belong to it.
 JUDGE: dict[str, list[tuple[Any, str]]] = {
-    "pytest around the checks": [(examiner, "runtestprotocol")],
+    "pytest around the checks": [(bench, "runtestprotocol")],
     "the checks and their laws": [(_pytest.python.Function, "runtest")],
-    "making inputs": [(given.Given, "case"), (cases.Case, "others"), (cases, "digest")],
-    "torch, the reference": [(given.Live, "expect")],
+    "making inputs": [(suites.Given, "case"), (cases.Case, "others"), (cases, "digest")],
+    "torch, the reference": [(suites.Live, "expect")],
     "comparing values": [(cases, "matches")],
-    "putting values into bytes and back": [(protocol, "encode"), (protocol, "decode")],
+    "putting values into bytes and back": [(wire, "encode"), (wire, "decode")],
     "sending and receiving": [(client.Worker, "_exchange")],
     "starting and ending workers": [
         *((client.Worker, name) for name in ("__init__", "close")),
-        *((sandbox, "host"), (hosts.ForkingHost, "close")),
+        *((isolation, "start_host"), (hosts.ForkingHost, "close")),
     ],
     "looking for causes": [(grading, "diagnose")],
 }
@@ -116,7 +119,7 @@ def clocked_workers(folder: Path) -> Iterator[Path]:
     """Workers that write into a file how long each call of the student's took."""
     log, program = folder / "calls", folder / "worker.py"
     log.touch()
-    text = sandbox.PROGRAM.read_text(encoding="utf-8")
+    text = PROGRAM.read_text(encoding="utf-8")
     assert text.count(CALLED) == 1, "the worker program is another: adapt CALLED"
     text = text.replace(CALLED, "function = _clocked(self.functions[request['function']])")
     before, line, after = text.partition("class Session:")
@@ -138,7 +141,7 @@ def starting(registered: registry.Registry) -> tuple[float, float]:
     spent = []
     for workers in (0, WORKERS) * 3:
         before = children_cpu()
-        with sandbox.host(sandbox.Process(), registered.limits) as host:
+        with start_host(Process(), registered.limits) as host:
             client.Worker(host, time.monotonic() + 60).close()
             for _ in range(workers):
                 worker = client.Worker(host, time.monotonic() + 60)
@@ -177,7 +180,7 @@ def measure(names: list[str]) -> tuple[Counter[str], int, int]:
         found["worker: reading requests, writing answers, loading steps"] = rest
         return found, calls
 
-    with sandbox.host(sandbox.Process(), registered.limits) as host:
+    with start_host(Process(), registered.limits) as host:
         found, calls = grading.with_grader(registered, host, "hidden", 7, steps, work)
     return found, STUDENTS, calls
 
@@ -198,7 +201,7 @@ def _grade(
     grader: Any, prefix: str, everyone: Any, registered: Any, steps: Any, count: int
 ) -> None:
     for name, sources in list(everyone.items())[:count]:
-        with sandbox.host(sandbox.Process(), registered.limits) as host:
+        with start_host(Process(), registered.limits) as host:
             grader.bench.begin_anew(host)
             grader.grade(Submission(prefix + name, sources), steps)
 

@@ -1,6 +1,6 @@
 """Decoders for the checks of Part II: the parameters of a whole GPT-2, as small as wanted."""
 
-from grader.inputs import Draw
+from grader.steps.inputs import Draw
 
 
 def norm(draw: Draw, d_model: int) -> dict:

@@ -1,6 +1,6 @@
 """Checks of step 1: projections."""
 
-from grader.laws import (
+from grader.checks.laws import (
     agrees,
     agrees_in_float32,
     answers_the_same_again,

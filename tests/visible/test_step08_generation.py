@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.laws import (
+from grader.checks.laws import (
     Continuing,
     agrees,
     agrees_in_float32,

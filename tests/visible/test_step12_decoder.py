@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.laws import (
+from grader.checks.laws import (
     agrees,
     agrees_in_float32,
     answers_the_same_again,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from grader.compare import as_array
-from grader.laws import (
+from grader.checks.compare import as_array
+from grader.checks.laws import (
     agrees,
     agrees_in_float32,
     answers_the_same_again,

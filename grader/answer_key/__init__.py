@@ -1,0 +1,1 @@
+"""What no student gets: the torch reference and the known mistakes."""

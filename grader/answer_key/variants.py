@@ -1,0 +1,128 @@
+"""Variants of the solutions: known mistakes, and fair ways to be right, kept as text.
+
+A variant file is never imported. Each decorated function in it becomes a submission: the step's
+solution, the file's undecorated code, the function, and a last line that puts it in the place of
+the function it replaces.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from grader.intake.submission import Submission
+from grader.steps.paths import PACKAGE, ROOT
+from grader.steps.registry import Step
+
+MISTAKES = PACKAGE / "answer_key" / "mistakes"
+FAIR = ROOT / "tests" / "corpora" / "fair"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def mistake(
+    id: str,
+    replaces: str,
+    *,
+    caught_by: str,
+    says: str,
+    hint: str,
+    also: Mapping[str, str] | None = None,
+) -> Callable[[F], F]:
+    """Marks a known wrong version of a function, and the check that must fail on it."""
+    return lambda function: function
+
+
+def fair(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Callable[[F], F]:
+    """Marks an unusual but right version of a function."""
+    return lambda function: function
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A right solution with one function replaced. A fair one has no caught_by, says or hint.
+
+    places: the function that it replaces, by the name of the one that does; further ones after it.
+    """
+
+    kind: str
+    id: str
+    name: str
+    step: str
+    places: Mapping[str, str]
+    prelude: str = field(repr=False)
+    body: str = field(repr=False)
+    caught_by: str = ""
+    says: str = ""
+    hint: str = ""
+
+    @property
+    def replaces(self) -> str:
+        """The function that it is a version of."""
+        return next(iter(self.places))
+
+    @property
+    def source(self) -> str:
+        """The step's file with the variant in it."""
+        solution = (ROOT / "solutions" / f"{self.step}.py").read_text(encoding="utf-8")
+        puts = "\n".join(f"{function} = {name}" for function, name in self.places.items())
+        return "\n\n".join([solution, self.prelude, self.body, puts]) + "\n"
+
+    @property
+    def submission(self) -> Submission:
+        """The variant as something to grade."""
+        return Submission(self.name, {self.step: self.source})
+
+
+def _mark(node: ast.stmt) -> ast.Call | None:
+    """The decorator that makes a function a variant."""
+    for decorator in getattr(node, "decorator_list", ()):
+        named = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
+        if named and decorator.func.id in ("mistake", "fair"):
+            return cast(ast.Call, decorator)
+    return None
+
+
+def _lines(text: str, node: ast.stmt) -> str:
+    """The source of a top-level statement, its decorators included."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
+
+
+def _prelude(text: str, tree: ast.Module) -> str:
+    kept = [
+        _lines(text, node)
+        for node in tree.body
+        if _mark(node) is None
+        and not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"))
+    ]
+    return "\n\n".join(kept)
+
+
+def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, prelude: str) -> Variant:
+    assert isinstance(mark.func, ast.Name)
+    first, replaces = (ast.literal_eval(item) for item in mark.args)
+    options = {item.arg: ast.literal_eval(item.value) for item in mark.keywords if item.arg}
+    places = {replaces: node.name, **(options.pop("also", None) or {})}
+    body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
+    return Variant(mark.func.id, first, node.name, step.id, places, prelude, body, **options)
+
+
+@cache
+def read(folder: Path, step: Step) -> tuple[Variant, ...]:
+    """The variants of a step in that folder, in the order in which they stand in its file."""
+    path = folder / step.filename
+    if not path.exists():
+        return ()
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    prelude = _prelude(text, tree)
+    found = []
+    for node in tree.body:
+        mark = _mark(node)
+        if mark is not None and isinstance(node, ast.FunctionDef):
+            found.append(_variant(node, mark, step, text, prelude))
+    return tuple(found)

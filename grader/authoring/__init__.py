@@ -1,0 +1,1 @@
+"""What only maintainers run: building, proving, and making bundles."""

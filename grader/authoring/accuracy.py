@@ -1,0 +1,211 @@
+"""What the diagnosis makes of programs whose mistake is known: detected, named, and how rightly.
+
+A cause is right if it has the mistake's own name. Two mistakes with different names are alike if
+they answer a whole suite of fresh inputs in the same way, which is tried, not assumed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
+from grader.checks.suites import Given, Live, Single, Stored
+from grader.diagnosis.search import WRITES, Call, Cause, Log
+from grader.engine.grading import Grader, with_grader
+from grader.intake.submission import read_folder
+from grader.isolation import Host
+from grader.isolation.client import Raised
+from grader.isolation.wire import Laid
+from grader.report.records import CheckVerdict, Diagnosis, Status
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry, Step
+
+UNSEEN = ROOT / "tests" / "corpora" / "unseen"
+DOUBLE, SINGLE = "float64", "float32"
+
+
+class Naming(Enum):
+    """What the causes that were given for one program are worth."""
+
+    RIGHT = "right"
+    ALIKE = "alike"
+    WRONG = "wrong"
+    UNREAD = "unread"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one program. named: the causes' ids, those that are wrong marked with `!`.
+
+    plain: in this precision its answers are those of right code, as far as the checks go.
+    """
+
+    step: str
+    kind: str
+    name: str
+    id: str
+    failed: tuple[str, ...]
+    named: tuple[str, ...]
+    naming: Naming
+    plain: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some of a step's programs, of one kind, to be judged in one precision."""
+
+    step: str
+    kind: str
+    precision: str
+    suite: str
+    seed: int
+    first: int
+    last: int
+    usable: tuple[str, ...] = ()
+    """The checks that right code can pass in this precision; all if empty."""
+
+
+def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
+    """What became of a task's programs."""
+    step = registry.find(task.step)
+    folder = FAIR if task.kind == "fair" else MISTAKES
+    variants = read(folder, step)[task.first : task.last]
+    live = Single if task.precision == SINGLE else Live
+
+    def given(step: Step) -> Given:
+        return Stored(step.id) if task.suite == "visible" else live(task.seed)
+
+    def work(grader: Grader) -> list[Outcome]:
+        judged = [(v, *grader.caused(v.submission, step)) for v in variants]
+        grader.thorough = False
+        grader.bench.make_given, grader.bench.givens = (lambda step: live(task.seed + 1)), {}
+        return [Examined(grader, step, task, *one).outcome() for one in judged]
+
+    found: list[Outcome] = with_grader(
+        registry, host, task.suite, task.seed, [step], work, given=given
+    )
+    return found
+
+
+def unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
+    """What became of a step's programs by people who had not seen the mistakes; [] without them."""
+    paths = sorted(UNSEEN.glob(f"wrong/*/{step.filename}"))
+    if not paths:
+        return []
+    read = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
+
+    def work(grader: Grader) -> list[Outcome]:
+        submissions = [read_folder(path.parent, registry) for path in paths]
+        return [
+            _as_read(path.parent, *grader.caused(submission, step), read.get(path.parent.name, {}))
+            for path, submission in zip(paths, submissions, strict=True)
+        ]
+
+    found: list[Outcome] = with_grader(registry, host, "visible", 0, [step], work)
+    return found
+
+
+def _as_read(
+    path: Path, checks: Sequence[CheckVerdict], log: Log, read: Mapping[str, Any]
+) -> Outcome:
+    """The outcome for a program whose cause, if one was recognised before, a reader has judged."""
+    function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
+    given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
+    named = tuple(d.misconception for d in given if d.known)[:1]
+    if not named:
+        naming = Naming.SILENT
+    elif named != (read.get("recognised"),):
+        naming = Naming.UNREAD
+    else:
+        naming = Naming.RIGHT if read["right"] else Naming.WRONG
+    step = next(path.glob("step*.py")).stem
+    return Outcome(step, "unseen", path.name, "", _failed(checks), named, naming)
+
+
+def _failed(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
+    passed = (Status.PASSED, Status.SKIPPED)
+    return tuple(check.check for check in checks if check.status not in passed)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A variant, the verdicts on it, and its calls; the grader is ready with fresh inputs."""
+
+    grader: Grader
+    step: Step
+    task: Task
+    variant: Variant
+    checks: Sequence[CheckVerdict]
+    log: Log
+
+    def outcome(self) -> Outcome:
+        """How rightly it was named."""
+        failed = tuple(filter(self._usable, _failed(self.checks)))
+        causes = {
+            check.function: check.diagnosis
+            for check in reversed(self.checks)
+            if check.diagnosis and check.check in failed and check.diagnosis.known
+        }
+        kinds = {function: self._kind(function, cause) for function, cause in causes.items()}
+        marks = [
+            cause.misconception + "!" * (kinds[function] is Naming.WRONG)
+            for function, cause in causes.items()
+        ]
+        order = [Naming.WRONG, Naming.ALIKE, Naming.RIGHT]
+        naming = next((kind for kind in order if kind in kinds.values()), Naming.SILENT)
+        v = self.variant
+        plain = not failed and v.kind == "mistake" and self._plain()
+        return Outcome(v.step, v.kind, v.name, v.id, failed, tuple(marks), naming, plain)
+
+    def _usable(self, check: str) -> bool:
+        return not self.task.usable or check in self.task.usable
+
+    def _kind(self, function: str, cause: Diagnosis) -> Naming:
+        if self.variant.kind == "fair":
+            return Naming.WRONG
+        if cause.misconception == self.variant.id:
+            return Naming.RIGHT
+        if cause == WRITES:
+            return Naming.ALIKE if self._writes() else Naming.WRONG
+        library = self.grader.library
+        steps = [*self.grader.registry.before(self.step), self.step]
+        known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
+        named = [one for one in known if one.diagnosis == cause]
+        alike = library.explaining(self.step, function, named, self._fresh) if named else []
+        return Naming.ALIKE if alike else Naming.WRONG
+
+    @cached_property
+    def _fresh(self) -> Sequence[Call]:
+        """Its calls in the same checks on inputs that the diagnosis has not seen."""
+        _, log = self.grader.caused(self.variant.submission, self.step)
+        return log.calls
+
+    def _writes(self) -> bool:
+        """Whether it fails on arrays that cannot be written, and only there."""
+        refused = [
+            call
+            for call in self._fresh
+            if isinstance(call.outcome, Raised) and "read-only" in call.outcome.text
+        ]
+        return bool(refused) and all(any(map(_locked, call.args)) for call in refused)
+
+    def _plain(self) -> bool:
+        """Whether right code answers as it does, in the checks that right code can pass."""
+        calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
+        return self.grader.library.is_right(self.step, self.variant.replaces, calls)
+
+
+def _locked(value: object) -> bool:
+    """Whether it is, or holds, an array that cannot be written."""
+    if isinstance(value, dict):
+        return any(map(_locked, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_locked, value))
+    return isinstance(value, Laid) and not value.writable

@@ -1,0 +1,100 @@
+"""nbgrader's source notebooks, generated from the solutions: one assignment for every step.
+
+A lesson stays a lesson. The cell of a function is a solution cell, with the function's name as its
+`grade_id`; below it stands a test cell `check_<function>`, worth as many points as the function's
+checks. A test cell says one call and no more: nbgrader's pages print the source of test cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from grader.notebooks.nbgrader.rebuilding import METADATA
+from grader.report.files import write_whole
+from grader.steps.paths import ROOT
+from grader.steps.registry import Function, Registry, Step
+from grader.steps.stubs import SELF_STUDY, BuildError, defined, solution_of
+
+SOURCE = ROOT / "notebooks" / "nbgrader" / "source"
+CHECK = "from grader.course.cells import check\n\ncheck({name!r})"
+SETUP = "import grader.course.cells  # the earlier steps can be imported from now on"
+
+
+def _nbgrader(grade_id: str, **more: Any) -> dict[str, Any]:
+    """The metadata of schema 3 for one cell."""
+    plain = {"grade": False, "locked": False, "solution": False, "task": False}
+    return {"nbgrader": {"schema_version": 3, "grade_id": grade_id, **plain, **more}}
+
+
+def _solution(source: str, function: Function) -> Any:
+    metadata = _nbgrader(function.name, solution=True)
+    return new_code_cell(source, id=function.name, metadata=metadata)
+
+
+def _test(function: Function) -> Any:
+    name = f"check_{function.name}"
+    points = sum(check.points for check in function.checks)
+    metadata = _nbgrader(name, grade=True, locked=True, points=points)
+    return new_code_cell(CHECK.format(name=function.name), id=name[:64], metadata=metadata)
+
+
+def _setup() -> Any:
+    return new_code_cell(SETUP, id="setup", metadata=_nbgrader("check_setup", locked=True))
+
+
+def _code(step: Step, source: str, number: int) -> Iterator[Any]:
+    """The cells that one code cell of a solution becomes; BuildError if it is hard to grade."""
+    found = defined(source, step)
+    if "from exercises." in source:
+        yield _setup()
+    if not found:
+        if "### BEGIN SOLUTION" in source:
+            raise BuildError(f"{step.id}, cell {number}: a solution outside of all functions")
+        yield new_code_cell(source, id=f"cell-{number}")
+        return
+    if len(found) > 1:
+        names = ", ".join(function.name for function in found)
+        raise BuildError(f"{step.id}, cell {number}: a cell for each function, please ({names})")
+    yield _solution(source, found[0])
+    if found[0].checks:
+        yield _test(found[0])
+
+
+def notebook(step: Step, text: str) -> str:
+    """The source notebook of a step as a file's text. text: its solution, in percent cells."""
+    cells: list[Any] = []
+    for number, cell in enumerate(jupytext.reads(text, fmt="py:percent").cells, 1):
+        if SELF_STUDY in cell.metadata.get("tags", ()):
+            continue
+        if cell.cell_type == "code":
+            cells += _code(step, cell.source, number)
+        else:
+            cells.append(new_markdown_cell(cell.source, id=f"cell-{number}"))
+    made = new_notebook(cells=cells, metadata=METADATA)
+    nbformat.validate(made)
+    return f"{nbformat.writes(made, version=4)}\n"
+
+
+def assignments(registry: Registry) -> Mapping[Path, str]:
+    """All source notebooks by path."""
+    return {
+        SOURCE / step.id / f"{step.id}.ipynb": notebook(step, solution_of(step))
+        for step in registry.steps
+    }
+
+
+def build_assignments(registry: Registry) -> list[Path]:
+    """Writes the source notebooks that are out of date; the paths of what was written."""
+    written = []
+    for path, text in assignments(registry).items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, [text])
+            written.append(path)
+    return written

@@ -1,0 +1,89 @@
+"""Building what is generated from the solutions: stubs, and the visible checks' results."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from grader.report.records import Status
+from grader.steps.paths import EXERCISES, VALUES
+from grader.steps.registry import Registry, Step
+from grader.steps.stubs import BuildError, solution_of, stub, write_unless_worked_on
+
+BUILT = EXERCISES / ".built.json"  # hashes of the stubs as they were built
+CLOSE = 1e-12
+
+
+def stubs(registry: Registry) -> dict[Path, str]:
+    """All stubs by path."""
+    return {EXERCISES / step.filename: stub(solution_of(step)) for step in registry.steps}
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    if isinstance(data, dict):
+        for key in sorted(data):
+            yield key
+            yield from _leaves(data[key])
+    elif isinstance(data, (list, tuple)):
+        for item in data:
+            yield from _leaves(item)
+    else:
+        yield data
+
+
+def same_values(old: Any, new: Any) -> bool:
+    """Equal but for the last digits, which another machine's torch may compute differently."""
+    pairs = list(zip(_leaves(old), _leaves(new), strict=False))
+    same_length = len(list(_leaves(old))) == len(list(_leaves(new)))
+    return same_length and all(_same(one, other) for one, other in pairs)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+    return bool(one == other)
+
+
+def values(registry: Registry, step: Step) -> Mapping[str, Any]:
+    """What the reference returns for the visible checks' inputs; BuildError if it fails a check."""
+    from grader.authoring.recording import record  # needs torch
+
+    recorded, verdicts = record(registry, step)
+    failed = [verdict for verdict in verdicts if verdict.status is not Status.PASSED]
+    if failed:
+        raise BuildError(f"the reference fails {failed[0].check}: {failed[0].message}")
+    return recorded
+
+
+def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES) -> bool:
+    """Stores the results, one call to a line; False if what is stored is the same."""
+    path = folder / f"{step.id}.json"
+    new = json.loads(json.dumps(recorded))
+    if path.exists() and same_values(json.loads(path.read_text(encoding="utf-8")), new):
+        return False
+    functions = [
+        f'"{name}": {{\n'
+        + ",\n".join(f'"{key}": {json.dumps(new[name][key])}' for key in sorted(new[name]))
+        + "\n}"
+        for name in sorted(new)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text("{\n" + ",\n".join(functions) + "\n}\n", encoding="utf-8")
+    return True
+
+
+def build_stubs(registry: Registry) -> list[Path]:
+    """Writes the stubs that are out of date."""
+    return write_unless_worked_on(stubs(registry), BUILT)
+
+
+def build(registry: Registry) -> list[Path]:
+    """Writes whatever is out of date; the paths of what was written."""
+    written = build_stubs(registry)
+    for step in registry.steps:
+        if write_values(step, values(registry, step)):
+            written.append(VALUES / f"{step.id}.json")
+    return written

@@ -1,0 +1,143 @@
+"""What is in the students' bundle, path by path.
+
+No solution, no known mistake, no reference and no hidden check. What known mistakes answer to the
+visible checks is there, as numbers, so that a wrong answer gets its cause all the same.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from grader import __version__
+from grader.report.records import Status, StepVerdict
+from grader.report.text.terminal import Overview, Printer
+from grader.steps.paths import PACKAGE, ROOT
+from grader.steps.registry import Registry, Step, read_toml
+from grader.steps.stubs import stub_of
+
+FILES = Path(__file__).parent / "files"
+MARK = ".nopeek-bundle"
+# The rooms that students get, each without the folders in it. What no room of these holds does not
+# ship: right code and known mistakes, grading, exports, and what makes the bundle itself.
+ROOMS = (
+    *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "intake"),
+    *("isolation", "checks", "checks/laws", "checks/influence_inputs"),
+    *("diagnosis", "diagnosis/properties", "engine", "demos", "notebooks", "cli"),
+)
+KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml"})
+
+
+def with_needed(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps and the earlier ones that they import, directly or not, in order."""
+    wanted = {step.id for step in steps}
+    for step in reversed(registry.steps):
+        if step.id in wanted:
+            wanted |= {e.id for e in registry.before(step) if f"exercises.{e.id} " in stub_of(step)}
+    return tuple(step for step in registry.steps if step.id in wanted)
+
+
+def contents(
+    registry: Registry, steps: Sequence[Step], answers: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The bundle's files for these steps, by path. answers: the book of each step, by its id."""
+    return dict(
+        sorted(
+            [
+                *_exercises(steps),
+                *_notebooks(steps),
+                *_checks(steps),
+                *_grader(steps),
+                *((f"grader/answers/{name}.json.gz", data) for name, data in answers.items()),
+                *_texts(registry, steps),
+            ]
+        )
+    )
+
+
+def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """The stubs twice: to be written in, and for `reset`."""
+    for step in steps:
+        text = stub_of(step).encode()
+        yield f"exercises/{step.filename}", text
+        yield f"grader/stubs/{step.filename}", text
+
+
+def _notebooks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    for step in steps:
+        path = ROOT / "notebooks" / f"{step.id}.ipynb"
+        if path.is_file():
+            yield f"notebooks/{path.name}", path.read_bytes()
+
+
+def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    visible = ROOT / "tests" / "visible"
+    for path in [ROOT / "tests" / "__init__.py", *sorted(visible.glob("*.py"))]:
+        if _wanted(path.stem.removeprefix("test_"), steps):
+            yield path.relative_to(ROOT).as_posix(), path.read_bytes()
+    for step in steps:
+        path = visible / "values" / f"{step.id}.json"
+        yield path.relative_to(ROOT).as_posix(), path.read_bytes()
+
+
+def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    for room in ROOMS:
+        for path in sorted((PACKAGE / room).iterdir()):
+            if path.suffix in KEPT and _wanted(path.stem, steps):
+                yield f"grader/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
+
+
+def _wanted(stem: str, steps: Sequence[Step]) -> bool:
+    """Whether a file named after a step belongs to one of these; others all do."""
+    return not re.match(r"step\d\d_", stem) or stem in {step.id for step in steps}
+
+
+def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """What a student reads and runs first."""
+    templates = Environment(
+        loader=FileSystemLoader(FILES), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    told = {
+        "version": __version__,
+        "output": first_output(registry, steps),
+        "steps": steps,
+        "first": steps[0],
+        "notebooks": any(True for _ in _notebooks(steps)),
+        **_needed(),
+    }
+    for path in sorted(FILES.glob("*.jinja")):
+        name = path.stem.replace("dot-", ".")
+        newline = "\r\n" if name.endswith(".cmd") else "\n"
+        text = templates.get_template(path.name).render(told)
+        yield name, text.replace("\n", newline).encode()
+    yield "LICENSE", (ROOT / "LICENSE").read_bytes()
+    yield MARK, b""
+
+
+def _needed() -> dict[str, list[str]]:
+    """What the kit itself needs for checks and for notebooks, as lines of TOML."""
+    project = read_toml(ROOT / "pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    return {
+        "dependencies": [json.dumps(line) for line in project["dependencies"]],
+        "lab": [json.dumps(line) for line in extras.get("lab", [])],
+    }
+
+
+def first_output(registry: Registry, steps: Sequence[Step]) -> str:
+    """What `make check` says of stubs: computed, so that what students read of it is true."""
+    text = io.StringIO()
+    printer = Printer(text)
+    overview = Overview(printer, replace(registry, steps=tuple(steps)).titled(steps))
+    for step in steps:
+        verdict = StepVerdict(
+            step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, (), None, ""
+        )
+        overview(verdict)
+    return text.getvalue().rstrip()

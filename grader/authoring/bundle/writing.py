@@ -1,0 +1,92 @@
+"""Making the bundle: the books of answers, computed once, then a folder and a zip of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from grader.authoring.bundle.answering import book
+from grader.authoring.bundle.contents import MARK
+from grader.engine.grading import with_grader
+from grader.engine.kit_digest import kit_digest
+from grader.isolation import Process, start_host
+from grader.report.files import put
+from grader.steps import registry as registry_module
+from grader.steps.registry import Step
+
+NAME = "nopeek"
+
+
+class ReleaseError(Exception):
+    """There is something in the way."""
+
+
+def _made(name: str) -> tuple[str, bytes]:
+    """The book of one step; done in a process of its own."""
+    registry = registry_module.load()
+    step = registry.find(name)
+    with start_host(Process(), registry.limits) as workers:
+        made: bytes = with_grader(
+            registry, workers, "visible", 0, [step], lambda g: book(g, step), thorough=False
+        )
+    return name, made
+
+
+def answers(
+    steps: Sequence[Step], cache: Path, tell: Callable[[str], None], jobs: int | None = None
+) -> dict[str, bytes]:
+    """The books by step. What was made for this kit before is in `cache` and taken from there.
+
+    tell: is told which step's book is there.
+    """
+    kept = cache / kit_digest()
+    kept.mkdir(parents=True, exist_ok=True)
+    missing = [step.id for step in steps if not (kept / step.id).is_file()]
+    # The longest first: none of them can be divided.
+    missing.sort(key=lambda name: -int(name[4:6]))
+    with ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool:
+        try:
+            for done in as_completed([pool.submit(_made, name) for name in missing]):
+                name, data = done.result()
+                (kept / f"{name}.new").write_bytes(data)
+                (kept / f"{name}.new").replace(kept / name)
+                tell(name)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return {step.id: (kept / step.id).read_bytes() for step in steps}
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """One zip of all files, in a folder of the bundle's name."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as file:
+        for name, data in files.items():
+            put(file, f"{NAME}/{name}", data)
+    return whole.getvalue()
+
+
+def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
+    """Writes the folder and the zip into `out`; where they are.
+
+    An older bundle there is replaced; ReleaseError if the folder is anything else.
+    """
+    folder, archive = out / NAME, out / f"{NAME}.zip"
+    if folder.exists() and not (folder / MARK).is_file():
+        raise ReleaseError(f"{folder} is no bundle: name another place with --out")
+    new = out / f".{NAME}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    for name, data in files.items():
+        path = new / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    archive.with_suffix(".zip.new").write_bytes(zipped(files))
+    shutil.rmtree(folder, ignore_errors=True)
+    new.replace(folder)
+    archive.with_suffix(".zip.new").replace(archive)
+    return folder, archive

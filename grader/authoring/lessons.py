@@ -1,0 +1,115 @@
+"""The self-study notebooks, one for each step, from the solutions.
+
+A notebook is the lesson, the stubs, and what only a notebook has: a check below each function, and
+the cells of the solution file that are tagged `active-ipynb`, which no other product of it holds.
+Ids of cells come from what the cells hold, so the same text is the same file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry, Step
+from grader.steps.stubs import asked, defined, solution_of, write_unless_worked_on
+
+NOTEBOOKS = ROOT / "notebooks"
+BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+OPENING = """\
+**How to work here.** Run the cell below first: select it and press Shift+Enter. Then read, and run
+one cell after the other. Where it says *Write your code here*, write the function, run its cell,
+and run the `check(…)` below it. That says whether the function is right and, if it is not, what its
+numbers tell. `hint()` gives a hint, each time the next one; `status()` shows all steps.
+Everything here is judged as `make check` judges your files."""
+CLOSING = """\
+## The whole step
+
+`check()` looks at all of it, and at whether it works on top of your own earlier steps. `save()`
+writes your functions to `exercises/{filename}`, where the later steps import them from; a file
+that you had edited there is kept beside it, one that `save()` wrote is replaced. `load()` brings
+that file here, if you have worked on it elsewhere."""
+BEGIN = """\
+from grader import look
+from grader.notebook import check, hint, lesson, load, save, status
+
+lesson("{step}")"""
+CHECK = 'check("{function}")'
+END = ["check()", "save()"]
+
+
+def _name(text: str) -> str:
+    """A cell's id from the first words of its first line."""
+    words = re.findall(r"[a-z0-9]+", text.partition("\n")[0].lower())
+    return "-".join(words[:6])[:48] or "cell"
+
+
+def _markdown(text: str) -> Any:
+    return nbformat.v4.new_markdown_cell(text, id=_name(text))
+
+
+def _code(text: str, name: str) -> Any:
+    return nbformat.v4.new_code_cell(text, id=name)
+
+
+def _cells(step: Step, text: str) -> Iterator[Any]:
+    first, *rest = jupytext.reads(asked(text), fmt="py:percent").cells
+    title, _, text = first.source.partition("\n")
+    yield _markdown(f"{title}\n\n{OPENING}")
+    yield _code(BEGIN.format(step=step.id), "begin")
+    yield _markdown(text.strip())
+    for cell in rest:
+        found = defined(cell.source, step) if cell.cell_type == "code" else []
+        function = found[-1] if found else None
+        if cell.cell_type == "markdown":
+            yield _markdown(cell.source)
+        else:
+            yield _code(cell.source, function.name if function else _name(cell.source))
+        if function and function.checks:
+            yield _code(CHECK.format(function=function.name), f"check-{function.name}")
+    yield _markdown(CLOSING.format(filename=step.filename))
+    for text in END:
+        yield _code(text, _name(text))
+
+
+def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
+    """The cells; of several with one id later ones are numbered; a function has its name alone."""
+    seen: Counter[str] = Counter()
+    names = {function.name for function in step.functions}
+    found = []
+    for cell in cells:
+        if cell.id in names and cell.cell_type != "code":  # a heading that is the name
+            cell.id = f"about-{cell.id}"
+        seen[cell.id] += 1
+        if seen[cell.id] > 1:
+            cell.id = f"{cell.id}-{seen[cell.id]}"
+        found.append(cell)
+    return found
+
+
+def notebook(step: Step, text: str) -> str:
+    """The step's notebook file."""
+    metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    book = nbformat.v4.new_notebook(cells=_distinct(_cells(step, text), step), metadata=metadata)
+    book.nbformat_minor = 5
+    nbformat.validate(book)
+    return str(nbformat.writes(book)) + "\n"
+
+
+def notebooks(registry: Registry) -> dict[Path, str]:
+    """All notebooks by path."""
+    return {
+        NOTEBOOKS / f"{step.id}.ipynb": notebook(step, solution_of(step)) for step in registry.steps
+    }
+
+
+def build_notebooks(registry: Registry) -> list[Path]:
+    """Writes the notebooks that are out of date; one that was worked on is kept beside it."""
+    return write_unless_worked_on(notebooks(registry), BUILT)

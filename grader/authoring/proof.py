@@ -1,0 +1,87 @@
+"""The proof that the checks work: every known mistake is rejected, every fair variant accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
+from grader.engine.grading import Grader, with_grader
+from grader.isolation import Host
+from grader.report.records import Status, StepVerdict
+from grader.steps.registry import Registry, Step
+
+HEADER = f" {'step':<20} {'mistakes rejected':>18} {'fair variants accepted':>24}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a variant."""
+
+    variant: Variant
+    verdict: StepVerdict
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The checks that rejected it, in order."""
+        return tuple(
+            check.check
+            for check in self.verdict.checks
+            if check.status not in (Status.PASSED, Status.SKIPPED)
+        )
+
+    @property
+    def ok(self) -> bool:
+        """A mistake must fail the check that it names; a fair variant none."""
+        if self.variant.kind == "fair":
+            return self.verdict.status is Status.PASSED
+        return self.variant.caught_by in self.failed
+
+
+def prove(
+    registry: Registry,
+    host: Host,
+    suite: str,
+    seed: int,
+    steps: Sequence[Step],
+    on_finding: Callable[[Finding], None] = lambda finding: None,
+) -> list[Finding]:
+    """Grades all variants of these steps."""
+    variants = [
+        (step, variant)
+        for step in steps
+        for folder in (MISTAKES, FAIR)
+        for variant in read(folder, step)
+    ]
+
+    def work(grader: Grader) -> list[Finding]:
+        findings = []
+        for step, variant in variants:
+            finding = Finding(variant, grader.step(variant.submission, step))
+            on_finding(finding)
+            findings.append(finding)
+        return findings
+
+    return list(with_grader(registry, host, suite, seed, steps, work, thorough=False))
+
+
+def line(finding: Finding) -> str:
+    """One variant, and the checks that rejected it."""
+    variant = finding.variant
+    sign = "+" if finding.ok else "x"
+    by = ", ".join(finding.failed) or "no check"
+    if variant.kind == "fair":
+        return f" {sign} {variant.step[:6]}  fair     {variant.name}: " + (
+            "accepted" if finding.ok else f"rejected by {by} {finding.verdict.message}"
+        )
+    wanted = "" if finding.ok else f"; it should be {variant.caught_by}"
+    return f" {sign} {variant.step[:6]}  mistake  {variant.name} ({variant.id}): {by}{wanted}"
+
+
+def row(step: Step, findings: Sequence[Finding]) -> str:
+    """A step's line in the table: how many of each kind ended as they should."""
+    counts = []
+    for kind in ("mistake", "fair"):
+        mine = [finding for finding in findings if finding.variant.kind == kind]
+        counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
+    return f" {step.id:<22}{counts[0]:>17} {counts[1]:>24}"

@@ -1,0 +1,89 @@
+"""The reference in the student's place: records the visible suite's results, and proves the laws.
+
+If the reference broke a law, the law or the reference would be wrong.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grader.checks.suites import Given, Recording
+from grader.engine.bench import Attempt, Bench, examine
+from grader.isolation.client import Answer, Raised
+from grader.isolation.wire import Counted, Handle, Laid
+from grader.report.records import CheckVerdict
+from grader.steps.registry import Limits, Registry, Step
+
+
+def _plain(value: Any) -> Any:
+    """The arguments without wrappers: the reference copies whatever it is given."""
+    if isinstance(value, (Laid, Counted)):
+        return value.array
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+class ReferenceBench(Bench):
+    """A bench on which the reference itself stands; no worker, no submission."""
+
+    def __init__(self, step: Step, given: Given, suite: str, limits: Limits) -> None:
+        super().__init__(None, lambda step: given, suite)  # type: ignore[arg-type]
+        self.attempt = Attempt(step, None, "")  # type: ignore[arg-type]
+        self.reference = importlib.import_module("grader.answer_key.reference")
+        self.kept: list[Any] = []
+
+    def _keep(self, value: Any) -> Handle:
+        self.kept.append(value)
+        return Handle(len(self.kept) - 1)
+
+    def _parcel(self, result: Any, opaque: Sequence[bool]) -> Any:
+        if opaque == [True]:
+            return self._keep(result)
+        if any(opaque):
+            pairs = zip(result, opaque, strict=True)
+            return tuple(self._keep(part) if hide else part for part, hide in pairs)
+        return result
+
+    def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
+        positional, keywords = options["then"] or args
+        result = self._result(function, positional, keywords)
+        value = self._parcel(result, options["opaque"])
+        held = self._result(function, *args) if options["then"] else result
+        kept = self._keep(held) if options["keep"] else None
+        return Answer(value, kept=kept, arguments=[list(positional), dict(keywords)])
+
+    def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What the reference's function returns."""
+        values = [
+            self.kept[value.number] if isinstance(value, Handle) else _plain(value)
+            for value in args
+        ]
+        try:
+            return getattr(self.reference, function)(*values, **_plain(dict(kwargs)))
+        except ValueError as error:
+            raise Raised("ValueError", ("ValueError",), str(error), ()) from error
+
+    def _fetch(self, handle: Handle) -> Any:
+        return self.kept[handle.number]
+
+
+def judge_reference(
+    registry: Registry, step: Step, given: Given, suite: str = "visible"
+) -> list[CheckVerdict]:
+    """The verdicts on the reference, from the suite's checks of that step."""
+    verdicts: list[CheckVerdict] = []
+    bench = ReferenceBench(step, given, suite, registry.limits)
+    examine(bench, [step], lambda bench: verdicts.extend(bench.run(step.checks)))
+    return verdicts
+
+
+def record(registry: Registry, step: Step) -> tuple[Mapping[str, Any], list[CheckVerdict]]:
+    """The results that the step's visible checks ask for, by function and digest of arguments."""
+    given = Recording()
+    verdicts = judge_reference(registry, step, given)
+    return given.values, verdicts

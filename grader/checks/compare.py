@@ -1,0 +1,271 @@
+"""Comparing what came back with what should have: first what it is, then its shape, then values."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.isolation.wire import Foreign
+from grader.report.records import Array, Evidence
+
+MAX_CELLS = 256
+_TYPES = {
+    *("array of object", "array of complex64", "array of complex128", "huge integer"),
+    *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
+}
+_SPECIAL = {
+    "matrix": "an np.matrix, which always has two axes; expected a plain array.",
+    "masked array": (
+        "a masked array: its mask is lost when it is read as numbers. "
+        "Write the values that it hides into a plain array."
+    ),
+}
+KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
+
+# The sizes of cases, by the names that they have in the lessons.
+WORDS = {
+    **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
+    **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
+    **{"top_k": "top_k", "t_max": "T_max", "d_ff": "d_ff", "source": "S"},
+    **{"n_heads": "n_heads", "d_head": "d_head"},
+}
+
+
+class Broken(AssertionError):
+    """A law that does not hold, found by a check.
+
+    told may be read by anyone: it names the property, shapes and positions. shown adds what only
+    a visible check may show: numbers, and the case as evidence.
+    """
+
+    def __init__(self, told: str, shown: str = "", evidence: Evidence | None = None) -> None:
+        super().__init__(told)
+        self.told = told
+        self.shown = shown or told
+        self.evidence = evidence
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two numbers may be and still count as equal."""
+
+    rtol: float
+    atol: float
+
+    def at_least(self, other: Tolerance) -> Tolerance:
+        """The wider of the two."""
+        return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
+
+
+NOTHING = Tolerance(0.0, 0.0)
+EXACT = Tolerance(1e-9, 1e-10)
+SINGLE = Tolerance(1e-4, 1e-5)
+LARGE = Tolerance(1e-6, 1e-9)
+
+
+def _of_type(description: str) -> str:
+    """What an object is called that cannot cross.
+
+    Only names that are not the student's to choose are told: a class may be called anything, the
+    hidden inputs included.
+    """
+    if description in _TYPES or isinstance(getattr(builtins, description, None), type):
+        return f"an object of type {description!r}"
+    if re.fullmatch(r"(tuple|list|dict) of \d{1,4}", description):
+        return f"a {description}"
+    if description in _SPECIAL:
+        return f"{'an np.' * (description == 'matrix') or 'a '}{description}"
+    if description.startswith("array of "):
+        return "an array that is too large, or holds what is not a number"
+    return "an object of a class of its own"
+
+
+def described(value: Any) -> str:
+    """What a returned value is, in words."""
+    match value:
+        case None:
+            return "None (is a `return` missing?)"
+        case Foreign(description):
+            return _of_type(description)
+        case np.ndarray():
+            return f"{KINDS[value.dtype.kind]} of shape {value.shape}"
+        case bool() | int() | float():
+            return f"a single {type(value).__name__}"
+        case tuple() | list():
+            return f"a {type(value).__name__} of {len(value)}"
+    return f"a {type(value).__name__}"
+
+
+def as_array(value: Any) -> NDArray[Any] | None:
+    """The value as an array, where it is one or a single number; else None."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return np.asarray(value)
+    return None
+
+
+def same_kind(expected: str, got: str) -> bool:
+    """Whether a type may come where the other is expected; both as NumPy's letters."""
+    return got in {"f": "fiu", "b": "b"}.get(expected, "iu")
+
+
+def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[Any]:
+    """Where two arrays of one shape differ by more than the tolerance; NaN is never right."""
+    if expected.dtype.kind != "f":
+        return np.asarray(expected != got)
+    got = got.astype(float)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(got - expected) <= tolerance.atol + tolerance.rtol * np.abs(expected)
+    return np.asarray(~np.where(np.isfinite(expected), near, got == expected))
+
+
+def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
+    """An array for the reader of a report; without its cells if they are too many."""
+    cells = array.tolist() if array.size <= MAX_CELLS else None
+    marks = np.flatnonzero(wrong) if wrong is not None and cells is not None else ()
+    return Array(name, array.shape, cells, tuple(int(mark) for mark in marks))
+
+
+def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
+    """All arrays among the arguments, those in a dict under their own names; scalars too.
+
+    Where dicts lie in dicts or lists, a name is the way: `params.blocks[0].ln_1.gain`.
+    """
+    found: list[Array] = []
+    for name, value in arguments.items():
+        if isinstance(value, dict):
+            deep = any(isinstance(item, (dict, list)) for item in value.values())
+            found += shown_inputs(_leaves(value, name if deep else ""))
+        elif value is not None and (array := as_array(value)) is not None:
+            found.append(shown(name, array))
+    return tuple(found)
+
+
+def _leaves(value: Any, name: str = "") -> dict[str, Any]:
+    """All that is in a nest of dicts and lists, by the way to it."""
+    if isinstance(value, dict):
+        parts = {f"{name}.{key}" if name else str(key): item for key, item in value.items()}
+    elif isinstance(value, (list, tuple)):
+        parts = {f"{name}[{number}]": item for number, item in enumerate(value)}
+    else:
+        return {name: value}
+    return {way: leaf for key, item in parts.items() for way, leaf in _leaves(item, key).items()}
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """The call as one would write it: `softmax(scores, axis=-1)`."""
+    parts = [
+        f"{key}={value}" if isinstance(value, (bool, int, float)) or value is None else key
+        for key, value in arguments.items()
+    ]
+    return f"{name}({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call as the reader of a report sees it, put in words only where its answer is wrong."""
+
+    name: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+
+    def answered(
+        self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
+    ) -> Evidence:
+        """The whole case: what went in, what should have come out, what came out."""
+        return Evidence(
+            self.text or call_text(self.name, self.arguments),
+            shown_inputs(self.arguments),
+            (shown("expected", expected),),
+            (shown("got", got, wrong),),
+        )
+
+
+NOTHING_ASKED = Question()
+
+
+def _how_many(wrong: NDArray[Any]) -> str:
+    if wrong.size == 1:
+        return "The value is wrong."
+    if wrong.all():
+        return f"All {wrong.size} values are wrong."
+    number = np.count_nonzero(wrong)
+    return f"{number} of {wrong.size} values {'is' if number == 1 else 'are'} wrong."
+
+
+def _other_length(expected: Sequence[int], got: Sequence[int], sizes: Mapping[str, Any]) -> str:
+    """Which size the last axis has instead of which, if that alone is wrong and certain."""
+    if len(expected) != len(got) or not got or expected[:-1] != got[:-1] or got[-1] < 2:
+        return ""
+    names = [
+        [WORDS[name] for name, size in sizes.items() if name in WORDS and size == length]
+        for length in (got[-1], expected[-1])
+    ]
+    if any(len(found) != 1 for found in names):
+        return ""
+    return f" (its last axis is as long as {names[0][0]}, not {names[1][0]})"
+
+
+def matches(
+    expected: Any,
+    got: Any,
+    tolerance: Tolerance,
+    *,
+    name: str = "",
+    part: str = "",
+    question: Question = NOTHING_ASKED,
+    names: Sequence[str] = (),
+) -> None:
+    """Raises Broken, with the whole case, unless `got` is what was expected.
+
+    name: what is compared; part: put in front of what is said of one of several results.
+    """
+    if isinstance(expected, tuple):
+        names = names or [f"result {i}" for i in range(1, len(expected) + 1)]
+        if not isinstance(got, (tuple, list)) or len(got) != len(expected):
+            raise Broken(
+                f"{name} returned {described(got)}; expected {len(expected)} results: "
+                f"({', '.join(names)})."
+            )
+        for label, one, other in zip(names, expected, got, strict=True):
+            matches(one, other, tolerance, name=label, part=f"{label}: ", question=question)
+        return
+    wanted, array = np.asarray(expected), as_array(got)
+    if array is None:
+        raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
+    if array.shape != wanted.shape:
+        why = _other_length(wanted.shape, array.shape, question.sizes)
+        told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
+        raise Broken(told, evidence=question.answered(wanted, array))
+    if not same_kind(wanted.dtype.kind, array.dtype.kind):
+        told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
+        raise Broken(told, evidence=question.answered(wanted, array))
+    wrong = wrong_cells(wanted, array, tolerance)
+    if wrong.any():
+        bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
+        told = f"{part}{_how_many(wrong)}{bad}"
+        raise Broken(told, evidence=question.answered(wanted, array, wrong))
+
+
+def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:
+    said = _SPECIAL.get(got.description) if isinstance(got, Foreign) else None
+    return f"{comes} {said or f'{described(got)}; expected {_expected(wanted)}.'}"
+
+
+def _expected(wanted: NDArray[Any]) -> str:
+    if wanted.ndim == 0:
+        return "a single number"
+    return f"an array of {KINDS[wanted.dtype.kind]} of shape {wanted.shape}"
+
+
+def _nonfinite(values: NDArray[Any]) -> str:
+    what = "NaN" if np.isnan(values).any() else "infinite"
+    return f" It is {what}." if values.size == 1 else f" Some are {what}."

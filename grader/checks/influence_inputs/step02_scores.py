@@ -1,0 +1,16 @@
+"""Scores: a row for each query, a column for each key, and nothing of the others in it."""
+
+from grader.checks.laws.influence import Change, Moves, own
+from grader.steps.inputs import Draw
+
+T_Q, T_K = 3, 4
+_draw = Draw("maps", "scores", decimals=2)
+_ASKED = {"q": _draw.normal(T_Q, 5), "k": _draw.normal(T_K, 5)}
+_OTHERS = {"q": _draw.normal(T_Q, 5), "k": _draw.normal(T_K, 5)}
+
+MAPS = {
+    "attention_scores": [
+        Moves(Change(_ASKED, _OTHERS, {"q": -2}), own(T_Q), output="row", input="query"),
+        Moves(Change(_ASKED, _OTHERS, {"k": -2}), own(T_K), -1, output="column", input="key"),
+    ],
+}

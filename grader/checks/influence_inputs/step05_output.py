@@ -1,0 +1,81 @@
+"""Attention: an output moves with what its query may see, and with nothing else."""
+
+import numpy as np
+
+from grader.checks.laws.influence import Bools, Change, Moves, everything, own, past
+from grader.steps.inputs import Draw
+
+T, T_Q, T_K, FEATURES = 5, 3, 5, 4
+PADDED = 2
+_draw = Draw("maps", "output", decimals=2)
+
+_SHARES = np.tri(T_Q, T_K, T_K - T_Q) / np.arange(T_K - T_Q + 1, T_K + 1)[:, None]
+_MIXED = {"weights": _SHARES, "v": _draw.normal(T_K, 2)}
+_OTHER_VALUES = {"v": _draw.normal(T_K, 2)}
+_OTHER_WEIGHTS = {"weights": _draw.uniform(T_Q, T_K) / T_K}
+
+_ASKED = {"q": _draw.normal(T_Q, 3), "k": _draw.normal(T_K, 3), "v": _draw.normal(T_K, 2)}
+_OTHERS = {"q": _draw.normal(T_Q, 3), "k": _draw.normal(T_K, 3), "v": _draw.normal(T_K, 2)}
+_MASKS = {
+    "": None,
+    "Under a causal mask, the queries being the last positions.": past(T_Q, T_K),
+    "Under a mask that hides some keys from some queries.": np.asarray(
+        [[1, 0, 1, 0, 1], [0, 1, 1, 0, 0], [1, 1, 0, 0, 1]], dtype=bool
+    ),
+}
+
+
+def _keys_and_values(how: str, mask: Bools | None) -> Moves:
+    arguments = _ASKED if mask is None else _ASKED | {"mask": mask}
+    change = Change(arguments, _OTHERS, {"k": -2, "v": -2})
+    sees = everything(T_Q, T_K) if mask is None else mask
+    return Moves(change, sees, input="key and value", how=how)
+
+
+def _queries(mask: Bools) -> Moves:
+    return Moves(Change(_ASKED | {"mask": mask}, _OTHERS, {"q": -2}), own(T_Q), input="query")
+
+
+_TEXT = {
+    "x": _draw.normal(T, FEATURES),
+    "w_q": _draw.normal(FEATURES, 3) / 2,
+    "w_k": _draw.normal(FEATURES, 3) / 2,
+    "w_v": _draw.normal(FEATURES, 2),
+}
+_OTHER_TEXT = {"x": _draw.normal(T, FEATURES)}
+_ALONG = {"x": -2}
+# Queries that do not read feature 0, which is the only one that changes: what moves then, moves by
+# the key and the value of that token. By its query every output would move with its own token.
+_BLIND = _TEXT | {"w_q": _TEXT["w_q"] * (np.arange(FEATURES) > 0)[:, None]}
+_OTHER_FEATURE = {"x": np.where(np.arange(FEATURES) > 0, _TEXT["x"], _OTHER_TEXT["x"])}
+OFFERS = (
+    "Up to a position's own token only what the tokens offer was changed, their keys and values."
+)
+
+
+def _texts(real: Bools) -> Moves:
+    """Self-attention over a text whose keys are real where that is True."""
+    padding = {} if real.all() else {"padding": real[None, :]}
+    return Moves(
+        Change(_TEXT | padding, _OTHER_TEXT, _ALONG),
+        past(T) & real | own(T),  # a padded token is hidden as a key, not as a query
+        offers=Change(_BLIND | padding, _OTHER_FEATURE, _ALONG),
+        offered=past(T) & (real | ~own(T)),
+        how=OFFERS + (f" Token {PADDED} is padding." if padding else ""),
+    )
+
+
+MAPS = {
+    "attention_output": [
+        Moves(Change(_MIXED, _OTHER_VALUES, {"v": -2}), past(T_Q, T_K), input="value"),
+        Moves(Change(_MIXED, _OTHER_WEIGHTS, {"weights": -2}), own(T_Q), input="weight row"),
+    ],
+    "attention": [
+        *(_keys_and_values(how, mask) for how, mask in _MASKS.items()),
+        _queries(past(T_Q, T_K)),
+    ],
+    "masked_self_attention": [
+        _texts(np.full(T, True)),
+        _texts(np.arange(T) != PADDED),
+    ],
+}

@@ -1,0 +1,48 @@
+"""Cross-attention: every position asks by itself, and may see all of the memory that is real."""
+
+import numpy as np
+
+from grader.checks.influence_inputs.step08_generation import BECAME
+from grader.checks.influence_inputs.step09_heads import FEATURES, N_HEADS, attention_params
+from grader.checks.laws.influence import Bools, Change, Moves, everything, own
+from grader.steps.inputs import Draw
+
+T, S, PADDED = 4, 5, 2
+_draw = Draw("maps", "cross", decimals=2)
+_TEXTS = {
+    "x": _draw.normal(T, FEATURES),
+    "memory": _draw.normal(S, FEATURES),
+    "params": attention_params(_draw),
+    "n_heads": N_HEADS,
+}
+_OTHERS = {"x": _draw.normal(T, FEATURES), "memory": _draw.normal(S, FEATURES)}
+_REAL = np.arange(S) != PADDED
+_PADDED = {"memory_mask": _REAL[None, :]}
+
+_TOKENS = np.asarray([2, 5, 0, 4, 1])  # no two alike: each can be told from the others
+_OTHER_TOKENS = np.asarray([6, 3, 6, 3, 6])
+_BEFORE = np.eye(len(_TOKENS), k=-1, dtype=bool)
+
+
+def _memory(how: str, seen: Bools) -> Moves:
+    """What moves with a place of the memory, which is padding where it may not be seen."""
+    arguments = _TEXTS if seen.all() else _TEXTS | _PADDED
+    change = Change(arguments, _OTHERS, {"memory": -2})
+    return Moves(change, seen, input="memory position", how=how)
+
+
+MAPS = {
+    "shift_right": [
+        Moves(
+            Change({"tokens": _TOKENS, "start_id": 7}, {"tokens": _OTHER_TOKENS}, {"tokens": -1}),
+            _BEFORE,
+            -1,
+            how=BECAME,
+        )
+    ],
+    "cross_attention": [
+        _memory("", everything(T, S)),
+        _memory(f"Position {PADDED} of the memory is padding.", everything(T, S) & _REAL),
+        Moves(Change(_TEXTS, _OTHERS, {"x": -2}), own(T)),
+    ],
+}

@@ -1,0 +1,44 @@
+"""The laws that right code keeps, each written once and applied to many functions.
+
+A law takes a function (a student's, or a composition of them) that is called with named
+arguments, and cases. It returns nothing when the law holds and raises `Broken` when it does not.
+"""
+
+from grader.checks.laws.answers import probabilities_add_up
+from grader.checks.laws.cases import Case, Witness
+from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
+from grader.checks.laws.continuing import Continuing
+from grader.checks.laws.layers import no_block_sees_the_future
+from grader.checks.laws.rows import rows_are_independent
+from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
+from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
+from grader.checks.laws.values import (
+    agrees,
+    agrees_in_float32,
+    is_distribution,
+    rejects,
+    stays_right_when_large,
+)
+from grader.checks.laws.work import work_is_linear
+
+__all__ = [
+    "Case",
+    "Continuing",
+    "InChunks",
+    "Witness",
+    "agrees",
+    "agrees_in_chunks",
+    "agrees_in_float32",
+    "answers_the_same_again",
+    "caches_are_separate",
+    "future_does_not_matter",
+    "is_distribution",
+    "leaves_arguments_alone",
+    "no_block_sees_the_future",
+    "prefix_gives_the_same",
+    "probabilities_add_up",
+    "rejects",
+    "rows_are_independent",
+    "stays_right_when_large",
+    "work_is_linear",
+]

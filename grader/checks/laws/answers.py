@@ -1,0 +1,64 @@
+"""The law of losses: no prediction has seen its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import Broken, Tolerance, as_array, call_text, described, shown_inputs
+from grader.checks.laws.cases import Case, Function, name_of
+from grader.checks.laws.time import unstable
+from grader.report.records import Evidence
+
+TOTAL = Tolerance(0.0, 1e-7)
+EITHER = (
+    "Either the loss is not the mean of -log p (mend the values first), or a prediction has seen "
+    "its answer."
+)
+
+
+def probabilities_add_up(
+    function: Function, cases: Sequence[Case], *, only_last: bool = False
+) -> None:
+    """The tokens that may come next have probabilities that add up to 1, as a mean loss has it.
+
+    n predictions of mean loss L give a text the probability exp(-n·L). Over all possible last
+    tokens this adds up to the probability of the text before, unless a prediction has seen its
+    answer, or what comes after. only_last: look at the last position alone.
+    """
+    for case in cases:
+        tokens = case.arguments["tokens"]
+        for end in range(len(tokens) - 1 if only_last else 1, len(tokens)):
+            before = _log_probability(function, case, tokens[:end])
+            texts = [np.append(tokens[:end], i) for i in range(int(case.sizes["vocabulary"]))]
+            after = [_log_probability(function, case, text) for text in texts]
+            with np.errstate(all="ignore"):
+                total = float(np.exp(np.logaddexp.reduce(after) - before))
+            if not np.isfinite(total):
+                raise unstable(f"for the tokens that may stand at position {end}")
+            if not abs(total - 1) <= case.within(TOTAL).atol:
+                _do_not_add_up(function, case.changed(tokens=texts[0]), end, total)
+
+
+def _log_probability(function: Function, case: Case, text: NDArray[Any]) -> float:
+    """The text's log probability given its first token, from the mean loss of the others."""
+    if len(text) < 2:
+        return 0.0
+    value = function(**{**case.arguments, "tokens": text})
+    loss = as_array(value)
+    if loss is None or loss.ndim:
+        raise Broken(f"{name_of(function)} returned {described(value)}; expected a single number.")
+    return -(len(text) - 1) * float(loss)
+
+
+def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> None:
+    which = (
+        f"The probabilities of all tokens that may stand at position {end}, as the losses have them"
+    )
+    told = f"{which}, do not add up to 1. {EITHER}"
+    seen = f"{which}, add up to {total:.6g}; they should add up to 1. {EITHER}"
+    evidence = Evidence(call_text(name_of(function), case.arguments), shown_inputs(case.arguments))
+    raise Broken(told, seen, evidence)

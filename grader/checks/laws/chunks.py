@@ -1,0 +1,218 @@
+"""Laws about caches: a text in chunks, each with the memory of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import EXACT, Broken, Question, as_array, described, matches
+from grader.checks.laws.cases import Case, Function, noting
+from grader.checks.laws.state import still, unchanged
+from grader.checks.laws.time import positions_text
+from grader.checks.student import Student, StudentFunction
+from grader.isolation.client import Answer
+from grader.isolation.wire import Foreign, Laid
+from grader.steps.inputs import Arguments
+from grader.steps.registry import Function as Registered
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What came out for one chunk: the positions start..stop-1 of the text."""
+
+    number: int
+    start: int
+    stop: int
+    value: Any
+
+
+def _time(array: NDArray[Any]) -> int:
+    """The time axis of a text: tokens have it last, vectors have their features behind it."""
+    return -1 if array.dtype.kind in "iu" else -2
+
+
+def _length(text: Any) -> int:
+    array = text.array if isinstance(text, Laid) else text
+    return int(array.shape[_time(array)])
+
+
+def _section(text: Any, start: int, stop: int) -> Any:
+    """These positions of a text, laid out in memory as the text is."""
+    if isinstance(text, Laid):
+        return replace(text, array=_section(text.array, start, stop))
+    return text[..., start:stop] if _time(text) == -1 else text[..., start:stop, :]
+
+
+def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
+    return (*output.shape[:-2], output.shape[-1])
+
+
+@dataclass(frozen=True)
+class InChunks:
+    """A function with a cache, fed a whole text in chunks: to a law, a function of the text.
+
+    step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
+    an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
+    An argument that is a tuple holds one value for each chunk.
+    """
+
+    step: StudentFunction
+    fresh: Callable[[], Any]
+    chunks: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the name of the student's function."""
+        return self.step.name
+
+    @property
+    def function(self) -> Registered:
+        """The registry's entry, as a `StudentFunction` has it."""
+        return self.step.function
+
+    @property
+    def text(self) -> str:
+        """The argument that is cut into chunks: `x` where the function takes `x_new`."""
+        return self.function.takes[0].removesuffix("_new")
+
+    def __call__(self, **whole: Any) -> NDArray[Any]:
+        return self._joined(whole, self.step)
+
+    def answer(self, *, arguments: bool, **whole: Any) -> Answer:
+        """The answer to the whole, if every call leaves its own arguments alone."""
+        value = self._joined(whole, lambda **given: unchanged(self.step, given).value)
+        return Answer(value, arguments=[[], whole] if arguments else None)
+
+    def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
+        """Makes a cache at once; feeds it a chunk whenever the next piece is asked for."""
+        return self._pieces(whole, ask or self.step, self.fresh())
+
+    def _pieces(self, whole: Arguments, ask: Function, cache: Any) -> Iterator[Piece]:
+        for number, (start, part) in enumerate(self._parts(whole[self.text])):
+            given = {
+                name: value[number] if isinstance(value, tuple) else value
+                for name, value in whole.items()
+                if name != self.text
+            }
+            value = ask(**{self.function.takes[0]: part, "cache": cache, **given})
+            result, cache = self._pair(value)
+            yield Piece(number, start, start + _length(part), result)
+
+    def returned(self, value: NDArray[Any], whole: Arguments) -> str:
+        """What the last call returned, and after what; value: that of the whole."""
+        start, part = list(self._parts(whole[self.text]))[-1]
+        new, params = _length(part), whole.get("params", {})
+        what = "token" if self.text == "tokens" else "position"
+        limit = f"; T_max is {len(params['position'])}" if "position" in params else ""
+        return (
+            f"returned {described(value[..., -new:, :])} for {new} new {what}{'s' * (new > 1)}, "
+            f"with {start} in the cache{limit}"
+        )
+
+    def _parts(self, text: Any) -> Iterator[tuple[int, Any]]:
+        start = 0
+        for number, size in enumerate(self.chunks):
+            if isinstance(text, tuple):
+                yield start, text[number]
+            elif start < _length(text):
+                yield start, _section(text, start, start + size)
+            start += size
+
+    def _pair(self, value: Any) -> tuple[Any, Any]:
+        if isinstance(value, (tuple, list)) and len(value) == 2:
+            return value[0], value[1]
+        nothing = isinstance(value, Foreign) and value.description == "NoneType"
+        names = ", ".join(name.lstrip("*") for name in self.function.returns)
+        raise Broken(
+            f"{self.name} returned {described(None if nothing else value)}; "
+            f"expected 2 results: ({names})."
+        )
+
+    def _joined(self, whole: Arguments, ask: Function) -> NDArray[Any]:
+        outputs: list[NDArray[Any]] = []
+        for piece in self.pieces(whole, ask):
+            array, long = as_array(piece.value), piece.stop - piece.start
+            if array is None or array.ndim < 2 or array.shape[-2] != long:
+                raise Broken(
+                    f"{self.function.returns[0]} is {described(piece.value)}; "
+                    f"its axis -2 should be time, {long} long."
+                )
+            if outputs and _shape_of_one(array) != _shape_of_one(outputs[0]):
+                raise Broken(
+                    f"{self.function.returns[0]} has shape {array.shape} for chunk "
+                    f"{piece.number + 1}, but had {outputs[0].shape} for chunk 1."
+                )
+            outputs.append(array)
+        return np.concatenate(outputs, axis=-2)
+
+
+def agrees_in_chunks(function: InChunks, case: Case, *, like: str) -> None:
+    """For each chunk, returns the rows that the reference returns for the whole text."""
+    for piece in function.pieces(case.arguments):
+        _piece_right(function, case, piece, like)
+
+
+def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> None:
+    expected = case.expected(like)[..., piece.start : piece.stop, :]
+    if case.witness is not None:
+        place = {"chunk": piece.number, "start": piece.start, "stop": piece.stop}
+        here = replace(case, sizes={**case.sizes, **place})
+        case.witness(here, expected, piece.value, EXACT)
+        return
+    result, number = function.function.returns[0], piece.number + 1
+    positions = positions_text(piece.start, piece.stop - 1)
+    parts = len(function.chunks)
+    sizes = f", of {' + '.join(map(str, function.chunks))} positions" if parts <= 6 else ""
+    chunk = f"chunk number {number} of {parts}{sizes}"
+    where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
+    if as_array(piece.value) is None:
+        raise Broken(f"{result} for {where} is {described(piece.value)}; expected an array.")
+    rest = [name for name in case.arguments if name != function.text]
+    cut = f"{function.text}[{positions}]"
+    matches(
+        expected,
+        piece.value,
+        case.within(EXACT),
+        name=result,
+        part=f"{result} for {where}: ",
+        question=Question(
+            arguments=_apart(case.arguments),
+            text=f"{function.name}({', '.join([cut, 'cache', *rest])})",
+        ),
+    )
+
+
+def _apart(arguments: Arguments) -> Arguments:
+    """Every argument by itself, those with one value for each chunk by the chunk's number."""
+    found: Arguments = {}
+    for name, value in arguments.items():
+        if isinstance(value, tuple):
+            found |= {f"{name} of chunk {i}": item for i, item in enumerate(value, 1)}
+        else:
+            found[name] = value
+    return found
+
+
+def caches_are_separate(
+    student: Student, function: InChunks, cases: Sequence[Case], *, like: str
+) -> None:
+    """Texts in turns, each with its own cache, come out right; earlier results do not change."""
+    kept: list[Answer] = []
+
+    def keeping(**given: Any) -> Any:
+        kept.append(function.step.answer(**given, keep=True))
+        return kept[-1].value
+
+    texts = [function.pieces(case.arguments, keeping) for case in cases]
+    with noting("With several texts in turns, each with a cache of its own: "):
+        for turn in zip(*texts, strict=True):
+            for case, piece in zip(cases, turn, strict=True):
+                _piece_right(function, case, piece, like)
+    for answer in kept:
+        now = student.fetch(answer.kept)
+        y = now[0] if isinstance(now, (tuple, list)) and now else None
+        still(function.step, answer.value[0], y)

@@ -1,0 +1,35 @@
+"""A function that writes text, as a function of the random numbers that it draws with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.checks.compare import as_array
+from grader.checks.student import StudentFunction
+
+
+@dataclass(frozen=True)
+class Continuing:
+    """Asked for as many new tokens as there are numbers in u; the result is those alone.
+
+    So u and the result have the same time axis, and the laws of time can be applied. A law's own
+    numbers for u are brought into [0, 1).
+    """
+
+    generate: StudentFunction
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the name of the student's function."""
+        return self.generate.name
+
+    def __call__(self, *, prompt: NDArray[Any], u: NDArray[Any], **others: Any) -> Any:
+        """The new tokens; whatever came, if that is not the prompt and as many more."""
+        t, n_new = prompt.shape[-1], u.shape[-1]
+        value = self.generate(**{**others, "prompt": prompt, "n_new": n_new, "u": u % 1})
+        tokens = as_array(value)
+        whole = tokens is not None and tokens.shape == (*prompt.shape[:-1], t + n_new)
+        return tokens[..., t:] if tokens is not None and whole else value

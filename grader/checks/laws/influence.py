@@ -1,0 +1,199 @@
+"""Which output moves when one input changes: how the maps of influence are drawn.
+
+A map is drawn only after something failed. It earns nothing and costs nothing: it shows what the
+numbers of a failing case do not, who looks at whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import Broken, as_array
+from grader.report.records import Influence
+from grader.steps.inputs import Arguments
+
+UNMOVED = 1e-10
+Asked = Callable[..., Any]
+Bools = NDArray[np.bool_]
+
+
+def past(outputs: int, inputs: int | None = None) -> Bools:
+    """What a causal function sees: the last output is beside the last input."""
+    inputs = outputs if inputs is None else inputs
+    return np.tri(outputs, inputs, inputs - outputs, dtype=bool)
+
+
+def own(length: int) -> Bools:
+    """What a function sees that treats every position by itself."""
+    return np.eye(length, dtype=bool)
+
+
+def everything(outputs: int, inputs: int) -> Bools:
+    """What a function sees that nothing is hidden from."""
+    return np.full((outputs, inputs), True)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A call, and the values that take the place of one position at a time.
+
+    along: the arguments with a time axis, and which axis that is. They are replaced together.
+    """
+
+    arguments: Arguments
+    others: Arguments
+    along: Mapping[str, int]
+
+    @property
+    def length(self) -> int:
+        """How many positions there are to be changed."""
+        name, axis = next(iter(self.along.items()))
+        return int(self.arguments[name].shape[axis])
+
+    def at(self, source: int) -> Arguments:
+        """The arguments with that one position replaced."""
+        arguments = dict(self.arguments)
+        for name, axis in self.along.items():
+            array = arguments[name].copy()
+            index = [slice(None)] * array.ndim
+            index[axis] = slice(source, source + 1)
+            array[tuple(index)] = self.others[name][tuple(index)]
+            arguments[name] = array
+        return arguments
+
+
+@dataclass(frozen=True)
+class Moves:
+    """A map of a function with a time axis in its result.
+
+    sees[i][j]: whether the right output i moves when input j changes as in `change`. axis: time in
+    the result; part: which result it is, of several. offers: a second change, by which an input
+    is felt by its key and value alone, not by its query, by which every output moves with its own
+    input; it is what counts where `offered` is True, by default up to the own position.
+    """
+
+    change: Change
+    sees: Bools
+    axis: int = -2
+    part: int | None = None
+    offers: Change | None = None
+    offered: Bools | None = None
+    output: str = "position"
+    input: str = "token"
+    how: str = ""
+    all_matter: bool = True
+
+    def draw(self, function: Asked) -> Influence:
+        """The map of this function; Broken if it has no such time axis, or does not repeat."""
+        moved = self._moved(function, self.change)
+        if self.offers is not None:
+            moved = self._by_offers(function, self.offers, moved)
+        return Influence(
+            tuple(tuple(_number(value) for value in row) for row in moved),
+            self.all_matter,
+            tuple(map(tuple, self.sees.tolist())),
+            *(self.output, self.input, self.how),
+        )
+
+    def _by_offers(
+        self, function: Asked, offers: Change, moved: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same with what the inputs offer, where that counts."""
+        where = past(*moved.shape) if self.offered is None else self.offered
+        offered = np.where(where, self._moved(function, offers), 0.0)
+        # Keys and values made with the wrong weights may not read what was changed.
+        return np.where(where, offered, moved) if offered.any() else moved
+
+    def _moved(self, function: Asked, change: Change) -> NDArray[np.float64]:
+        before = self._result(function, change.arguments)
+        columns = [
+            movement(before, self._result(function, change.at(source)), self.axis)
+            for source in range(change.length)
+        ]
+        # Dice, or what is left of earlier calls, move outputs too; that is nobody's influence.
+        if movement(before, self._result(function, change.arguments), self.axis).any():
+            raise Broken("The same question gets another answer.")
+        return np.stack(columns, axis=1)
+
+    def _result(self, function: Asked, arguments: Arguments) -> NDArray[Any]:
+        value = function(**arguments)
+        if self.part is not None:
+            several = isinstance(value, (tuple, list)) and len(value) > self.part
+            value = value[self.part] if several else None
+        array = as_array(value)
+        if array is None or array.ndim < -self.axis or array.shape[self.axis] != len(self.sees):
+            raise Broken("The result has no such time axis.")
+        return array
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A map of a loss: which position is scored against which target.
+
+    raised(i, j): the arguments in which position i gives target j more of a chance; that moves a
+    right loss where j is the target of i, and pushes it the other way elsewhere. sign: -1 for a
+    loss, which falls, 1 for a log probability, which rises.
+    """
+
+    arguments: Arguments
+    raised: Callable[[int, int], Arguments]
+    sees: Bools
+    sign: int = -1
+    output: str = "loss of position"
+    input: str = "target"
+    how: str = ""
+
+    def draw(self, function: Asked) -> Influence:
+        """The map of this function; Broken if its fault is not which target it takes."""
+        before = _single(function(**self.arguments))
+        rows = []
+        for i, row in enumerate(self.sees):
+            after = [_single(function(**self.raised(i, j))) for j in range(len(row))]
+            rows.append([max(0.0, self.sign * (value - before)) for value in after])
+        moved = np.asarray(rows)
+        moved[moved <= UNMOVED] = 0.0
+        if not np.isfinite(moved).all():
+            raise Broken("The result is not a finite number.")
+        if np.count_nonzero(moved, axis=1).max() > 1:
+            raise Broken("A position is scored against several targets.")
+        allowed = tuple(map(tuple, self.sees.tolist()))
+        named = (self.output, self.input, self.how)
+        return Influence(tuple(map(tuple, moved.tolist())), True, allowed, *named)
+
+
+Map = Moves | Scored
+
+
+def _single(value: Any) -> float:
+    array = as_array(value)
+    if array is None or array.ndim or not np.isfinite(array):
+        raise Broken("The result is not a finite number.")
+    return float(array)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def movement(before: NDArray[Any], after: NDArray[Any], axis: int) -> NDArray[np.float64]:
+    """How far each position moved, the largest of its numbers; an id that became another, by 1.
+
+    NaN where a number was or became NaN or infinite: that is unstable, and says of leaks nothing.
+    """
+    if before.shape != after.shape:
+        raise Broken("The shape of the result depends on the values.")
+    same = before == after
+    if before.dtype.kind == "f" or after.dtype.kind == "f":
+        with np.errstate(invalid="ignore", over="ignore"):
+            far = np.abs(after.astype(float) - before.astype(float))
+        far = np.where(same, 0.0, np.where(np.isfinite(far), far, np.nan))
+    else:
+        far = np.where(same, 0.0, 1.0)
+    rows = np.moveaxis(far, axis, 0).reshape(before.shape[axis], -1)
+    most = rows.max(axis=1, initial=0.0)
+    return np.where(most <= UNMOVED, 0.0, most)

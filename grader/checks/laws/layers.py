@@ -1,0 +1,57 @@
+"""The law of stacks: no layer lets the future in, and the message says which one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from grader.checks.compare import Broken
+from grader.checks.laws.cases import Axes, Case, Function
+from grader.checks.laws.time import future_does_not_matter
+from grader.isolation.client import CallFailed
+
+Alone = Callable[[Any, Sequence[int]], Any]
+
+
+def no_block_sees_the_future(
+    function: Function, cases: Sequence[Case], *, along: Axes, alone: Alone
+) -> None:
+    """`future_does_not_matter`; where it does, also in which of params["blocks"] it comes in.
+
+    alone(params, numbers): the same parameters, with which only the blocks of these numbers move
+    anything between positions. What leaks when one block is alone leaks in that block, unless it
+    does without any.
+    """
+    for case in cases:
+        try:
+            future_does_not_matter(function, [case], along=along)
+        except Broken as broken:
+            note = _where(function, case, along, alone) if broken.evidence else ""
+            raise Broken(broken.told + note, broken.shown + note, broken.evidence) from None
+
+
+def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
+    """A sentence on where the future comes in, if that can be told."""
+    params = case.arguments["params"]
+
+    def leaks(*numbers: int) -> bool:
+        return _leaks(function, case.changed(params=alone(params, numbers)), along)
+
+    if leaks():
+        return " It comes in outside the attention: it does so while no block attends to anything."
+    every = range(len(params["blocks"]))
+    leaking = [number for number in every if leaks(number)]
+    if len(leaking) == len(every) > 1:
+        return " It comes in through every block, also when that block alone attends."
+    where = " and ".join(f"blocks[{number}]" for number in leaking)
+    return f" It comes in through {where}, also when that block alone attends." if where else ""
+
+
+def _leaks(function: Function, case: Case, along: Axes) -> bool:
+    try:
+        future_does_not_matter(function, [case], along=along, sizes=[1.0])
+    except Broken as broken:
+        return broken.evidence is not None  # else it is a result of another kind or shape
+    except CallFailed:
+        return False
+    return False

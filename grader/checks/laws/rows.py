@@ -1,0 +1,91 @@
+"""The law of batches: what is computed for one sequence does not depend on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import (
+    EXACT,
+    Broken,
+    as_array,
+    call_text,
+    shown,
+    shown_inputs,
+    wrong_cells,
+)
+from grader.checks.laws.cases import Case, Function, name_of, names_of, noting
+from grader.checks.laws.time import finite_in_both, unstable
+from grader.report.records import Evidence
+from grader.steps.inputs import Arguments
+
+
+def rows_are_independent(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    batched: Sequence[str],
+    sizes: Sequence[float] = (1.0,),
+    what: str = "sequence",
+) -> None:
+    """What is computed for one sequence of a batch does not depend on the others.
+
+    batched: the arguments whose first axis counts the sequences; sizes: how large the numbers
+    are that replace the others; what: what to call them, if they are not sequences.
+    """
+    for case in cases:
+        before = _results(function, case.arguments)
+        rows = case.arguments[batched[0]].shape[0]
+        for size in sizes:
+            others = case.others(batched, "rows", size)
+            for row in range(rows):
+                arguments = _others_replaced(case, others, row)
+                after = _results(function, arguments)
+                for (label, one), (_, other) in zip(before, after, strict=False):
+                    with noting(label):
+                        _row_unmoved(function, case, one, other, row, what)
+
+
+def _results(function: Function, arguments: Arguments) -> list[tuple[str, NDArray[Any] | None]]:
+    """Every array that the function returns, and what to call it if there are several."""
+    value, names = function(**arguments), names_of(function)
+    if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
+        return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]
+    return [("", as_array(value))]
+
+
+def _others_replaced(case: Case, others: Arguments, row: int) -> Arguments:
+    """The arguments with every sequence but one replaced."""
+    arguments = dict(case.arguments)
+    for name, other in others.items():
+        array = arguments[name]
+        here = np.arange(len(array)).reshape(-1, *[1] * (array.ndim - 1)) == row
+        arguments[name] = np.where(here, array, other)
+    return arguments
+
+
+def _row_unmoved(
+    function: Function,
+    case: Case,
+    before: NDArray[Any] | None,
+    after: NDArray[Any] | None,
+    row: int,
+    what: str,
+) -> None:
+    if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
+        raise Broken(f"{name_of(function)} does not return one result for each {what}.")
+    wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
+    finite = finite_in_both(before[row], after[row])
+    if wrong.any() and not wrong[finite].any():
+        raise unstable(f"for {what} {row}")
+    wrong = wrong & finite
+    if wrong.any():
+        told = f"The result for {what} {row} changed when only the other {what}s changed."
+        call = call_text(name_of(function), case.arguments)
+        inputs = shown_inputs(case.arguments)
+        expected = (shown(f"{what} {row} before", before[row]),)
+        got = (shown(f"{what} {row} after", after[row], wrong),)
+        raise Broken(told, evidence=Evidence(call, inputs, expected, got))

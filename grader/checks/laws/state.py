@@ -1,0 +1,115 @@
+"""Laws about state: the same answer again, and arguments that are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.checks.compare import Broken, Tolerance, matches, shown
+from grader.checks.laws.cases import Asked, Case, is_right, names_of, noting
+from grader.checks.laws.values import agrees
+from grader.checks.student import Student, StudentFunction
+from grader.isolation.client import Answer, Raised
+from grader.isolation.wire import Laid
+from grader.report.records import Evidence
+from grader.steps.inputs import Arguments, mapped
+
+
+def answers_the_same_again(
+    student: Student, function: StudentFunction, cases: Sequence[Case], *, also: Sequence[Case]
+) -> None:
+    """f(a), f(b), f(a): the same answer twice, and the first one is still what it was.
+
+    also: other arguments of the same shapes, which must get an answer of their own, even when they
+    come in the very arrays that the first ones came in.
+    """
+    for case, other in zip(cases, also, strict=True):
+        first = function.answer(**case.arguments, keep=True)
+        agrees(function, [other])
+        still(function, first.value, student.fetch(first.kept))
+        with noting("Called a second time with the same arguments: "):
+            agrees(function, [case])
+        with noting("Called again with the same arrays, which now hold other numbers: "):
+            again = function.answer(**case.arguments, then=other.arguments)
+            is_right(function, other, again.value)
+
+
+def still(function: StudentFunction, before: Any, now: Any) -> None:
+    """Raises Broken unless an earlier result is now what it was then."""
+    name = function.name
+    before = tuple(before) if isinstance(before, list) else before
+    try:
+        matches(before, now, Tolerance(0, 0), name=name, names=names_of(function))
+    except Broken as broken:
+        told = (
+            f"An array that {name} had returned changed when {name} was called again: "
+            "results share memory."
+        )
+        raise Broken(told, evidence=broken.evidence) from None
+
+
+LAYOUTS = {
+    "read-only": ("C", False),
+    "in Fortran order": ("F", False),
+    "every second element of a larger array": ("strided", False),
+    "a reversed view": ("reversed", False),
+}
+
+
+def leaves_arguments_alone(
+    function: Asked, cases: Sequence[Case], *, like: str | None = None
+) -> None:
+    """Right on arrays that lie anyhow in memory and cannot be written; unchanged where they can."""
+    for case in cases:
+        for words, (layout, writable) in LAYOUTS.items():
+            laid = mapped(case.arguments, lambda array: Laid(array, layout, writable))  # noqa: B023
+            note = f"With arguments that are {words}: "
+            try:
+                value = function(**laid)
+            except Raised as raised:
+                if "read-only" in raised.text or "writeable" in raised.text:
+                    raise Broken(f"{note}it writes into them.") from None
+                raise
+            with noting(note):
+                is_right(function, case, value, like)
+        unchanged(function, case.arguments)
+
+
+def unchanged(function: Asked, arguments: Arguments) -> Answer:
+    """The answer, if the call left its arguments as they were."""
+    answer = function.answer(**arguments, arguments=True)
+    match answer.arguments:
+        case [list(args), dict(kwargs)]:
+            after = dict(zip(function.function.takes, args, strict=False)) | kwargs
+        case _:
+            raise Broken(f"{function.name} lost its arguments.")
+    for name, value in arguments.items():
+        _argument_unchanged(function, name, value, after.get(name))
+    return answer
+
+
+def _argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            found = after.get(key) if isinstance(after, dict) else None
+            _argument_unchanged(function, f"{name}.{key}", item, found)
+    elif isinstance(value, (list, tuple)):
+        kept = isinstance(after, (list, tuple)) and len(after) == len(value)
+        for number, (item, found) in enumerate(zip(value, after if kept else [None] * len(value))):
+            _argument_unchanged(function, f"{name}[{number}]", item, found)
+    elif isinstance(value, np.ndarray) and not (
+        isinstance(after, np.ndarray) and np.array_equal(value, after, equal_nan=False)
+    ):
+        changed = isinstance(after, np.ndarray) and after.shape == value.shape
+        evidence = None
+        if changed:
+            wrong = np.asarray(value != after)
+            evidence = Evidence(
+                function.name,
+                (),
+                (shown(f"{name} before", value),),
+                (shown("after", after, wrong),),
+            )
+        raise Broken(f"{function.name} changed its argument {name}.", evidence=evidence)

@@ -1,0 +1,279 @@
+"""Laws about time: the future does not matter, and a prefix alone gives the same."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import (
+    Broken,
+    Tolerance,
+    as_array,
+    call_text,
+    described,
+    shown,
+    shown_inputs,
+    wrong_cells,
+)
+from grader.checks.laws.cases import Axes, Case, Function, name_of
+from grader.checks.laws.influence import UNMOVED, Change, Moves, past
+from grader.isolation.client import CallFailed
+from grader.report.influences import of_kind
+from grader.report.records import Evidence, Influence
+from grader.steps.inputs import Arguments
+
+PREFIX = Tolerance(0.0, UNMOVED)
+MAX_MAPPED = 40
+POSITIONS = {"q": "query", "k": "key", "v": "value"}
+
+
+def positions_text(first: int, last: int) -> str:
+    """`3`, or `3..5`."""
+    return f"{first}" if first == last else f"{first}..{last}"
+
+
+def positions_of(moved: NDArray[Any], axis: int) -> list[int]:
+    """The places along the axis at which anything is True."""
+    others = tuple(i for i in range(moved.ndim) if i != axis % moved.ndim)
+    return [int(i) for i in np.flatnonzero(moved.any(axis=others))]
+
+
+def timed_output(function: Function, arguments: Arguments, axis: int, length: int) -> NDArray[Any]:
+    """The result, if it is an array with a time axis of that length; the laws of time need one."""
+    value = function(**arguments)
+    array = as_array(value)
+    if array is None or array.ndim < -axis or array.shape[axis] != length:
+        raise Broken(
+            f"{name_of(function)} returned {described(value)}; "
+            f"its axis {axis} should be time, {length} long."
+        )
+    return array
+
+
+def _cut(arguments: Arguments, along: Axes, part: slice, masks: Sequence[str] = ()) -> Arguments:
+    """The arguments with only that part of time, for queries and for keys in masks."""
+
+    def only(name: str, value: Any) -> Any:
+        if name in masks:
+            return value[..., part, part]
+        if name not in along or value is None:
+            return value
+        index = [slice(None)] * value.ndim
+        index[along[name]] = part
+        return value[tuple(index)]
+
+    return {name: only(name, value) for name, value in arguments.items()}
+
+
+def _length(case: Case, along: Axes) -> int:
+    """How many positions there are."""
+    name, axis = next(iter(along.items()))
+    return int(case.arguments[name].shape[axis])
+
+
+def _replaced(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
+    """The arguments with everything from `start` on taken from the others."""
+    arguments = dict(case.arguments)
+    for name, axis in along.items():
+        array = arguments[name].copy()
+        index = [slice(None)] * array.ndim
+        index[axis] = slice(start, None)
+        array[tuple(index)] = others[name][tuple(index)]
+        arguments[name] = array
+    return arguments
+
+
+def _futures(
+    case: Case, along: Axes, sizes: Sequence[float]
+) -> Iterator[tuple[int, float, Arguments]]:
+    """Every cut with everything behind it replaced, smallest change first."""
+    name, length = next(iter(along)), _length(case, along)
+    # Tokens have no size: replacing them once is all there is.
+    for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
+        others = case.others(along, "future", size)
+        for start in range(1, length):
+            yield start, size, _replaced(case, along, start, others)
+
+
+def future_does_not_matter(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    along: Axes,
+    axis: int = -2,
+    sizes: Sequence[float] = (1.0, 1e3),
+) -> None:
+    """Outputs before a cut stay when all inputs from the cut on are replaced, for every cut.
+
+    along: the arguments with a time axis, and which axis that is; axis: time in the output;
+    sizes: how large the numbers are that come in their place.
+    """
+    for case in cases:
+        length = _length(case, along)
+        before = timed_output(function, case.arguments, axis, length)
+        for start, size, arguments in _futures(case, along, sizes):
+            after = timed_output(function, arguments, axis, length)
+            broken = _moved_before(function, case, before, after, start, axis, tuple(along))
+            if broken is not None:
+                raise _with_map(broken, function, case, along, axis, size)
+
+
+def finite_in_both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Where both arrays hold numbers: what overflowed is unstable, and tells nothing of leaks."""
+    return np.asarray(np.isfinite(one.astype(float)) & np.isfinite(other.astype(float)))
+
+
+def unstable(where: str) -> Broken:
+    """The finding that some of what should be compared is not a number."""
+    return Broken(f"Some results {where} are NaN or infinite, so they cannot be compared.")
+
+
+def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+    """How far each number moved. One that stops being finite says unstable, not leaking."""
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(after.astype(float) - before.astype(float))
+    return np.where(np.isfinite(difference), difference, 0.0)
+
+
+def _moved_before(
+    function: Function,
+    case: Case,
+    before: NDArray[Any],
+    after: NDArray[Any],
+    start: int,
+    axis: int,
+    names: tuple[str, ...],
+) -> Broken | None:
+    """What to say if anything before `start` moved."""
+    if after.shape != before.shape:
+        shapes = f"{before.shape} became {after.shape}"
+        return Broken(f"The shape of the output depends on later values: {shapes}.")
+    difference = _movement(before, after)
+    moved = difference > case.within(PREFIX).atol
+    early = [i for i in positions_of(moved, axis) if i < start]
+    if not early:
+        return None
+    length = before.shape[axis]
+    row, cut = early[0], positions_text(start, length - 1)
+    told = (
+        f"Position {row} of the output changed when only position{'s' * (start < length - 1)} "
+        f"{cut} of {' and '.join(names)} changed; it may depend on "
+        f"position{'s' * (row > 0)} {positions_text(0, row)} only."
+    )
+    biggest = np.take(difference, row, axis).max()
+    call = call_text(name_of(function), case.arguments)
+    expected = shown("before", before)
+    got = shown("after", after, moved & _earlier(moved, axis, start))
+    inputs = shown_inputs(case.arguments)
+    evidence = Evidence(f"{call}, with positions {cut} replaced", inputs, (expected,), (got,))
+    return Broken(told, f"{told} The change is {biggest:.3g}.", evidence)
+
+
+def _with_map(
+    broken: Broken, function: Function, case: Case, along: Axes, axis: int, size: float
+) -> Broken:
+    """The same finding with the map of all influences, if that can be had and shows a leak."""
+    evidence = broken.evidence
+    if evidence is None or _length(case, along) > MAX_MAPPED:
+        return broken
+    with contextlib.suppress(Broken, CallFailed):
+        found = influence(function, case, along, axis, size)
+        if of_kind(found, "leak"):
+            evidence = replace(evidence, influence=found)
+    return Broken(broken.told, broken.shown, evidence)
+
+
+def influence(
+    function: Function, case: Case, along: Axes, axis: int = -2, size: float = 1.0
+) -> Influence:
+    """Which output position moves, and how far, when one input position is replaced.
+
+    It shows what leaks. What is missing it does not tell: which of the earlier positions should
+    matter is not for this law to know.
+    """
+    change = Change(case.arguments, case.others(along, "future", size), along)
+    sees = past(change.length)
+    return Moves(change, sees, axis, input=_input(along), all_matter=False).draw(function)
+
+
+def _input(along: Axes) -> str:
+    """What one position of these arguments is called: a token, if it is all there is of one."""
+    if len(along) > 2 or not {"x", "tokens"}.isdisjoint(along):
+        return "token"
+    return " and ".join(POSITIONS.get(name, name) for name in along)
+
+
+def _earlier(array: NDArray[Any], axis: int, start: int) -> NDArray[Any]:
+    """True at the positions before `start`, in the array's shape."""
+    shape = [1] * array.ndim
+    shape[axis] = array.shape[axis]
+    return np.broadcast_to((np.arange(array.shape[axis]) < start).reshape(shape), array.shape)
+
+
+def prefix_gives_the_same(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    along: Axes,
+    axis: int = -2,
+    masks: Sequence[str] = (),
+    tolerance: Tolerance = PREFIX,
+) -> None:
+    """One pass over everything gives what separate passes over every prefix give.
+
+    masks: the arguments whose last two axes are both time, (..., T, T).
+    """
+    for case in cases:
+        length = _length(case, along)
+        whole = timed_output(function, case.arguments, axis, length)
+        doubtful = False
+        for end in range(1, length):
+            prefix = _cut(case.arguments, along, slice(0, end), masks)
+            alone = timed_output(function, prefix, axis, end)
+            part = np.take(whole, np.arange(end), axis)
+            near = case.within(tolerance)
+            broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
+            if broken is not None:
+                raise _with_map(broken, function, case, along, axis, 1.0)
+            doubtful = doubtful or bool(wrong_cells(alone, part, near).any())
+        if doubtful:
+            raise unstable("for the first positions, alone or in the whole,")
+
+
+def _other_than_alone(
+    function: Function,
+    prefix: Arguments,
+    alone: NDArray[Any],
+    part: NDArray[Any],
+    end: int,
+    axis: int,
+    tolerance: Tolerance,
+) -> Broken | None:
+    if alone.shape != part.shape:
+        return Broken(
+            f"The shape of the output depends on how much comes after: for the first {end} "
+            f"positions alone it is {alone.shape}, in the whole {part.shape}."
+        )
+    wrong = wrong_cells(alone, part, tolerance)
+    wrong &= finite_in_both(alone, part)
+    if not wrong.any():
+        return None
+    row = positions_of(wrong, axis)[0]
+    told = (
+        f"Position {row} of the output is another when the text ends after "
+        f"{'the first position' if end == 1 else f'{end} positions'}: it depends on what comes "
+        "after, or on how much comes after."
+    )
+    call = call_text(name_of(function), prefix)
+    evidence = Evidence(
+        call,
+        shown_inputs(prefix),
+        (shown("this prefix alone", alone),),
+        (shown("in the whole", part, wrong),),
+    )
+    return Broken(told, evidence=evidence)

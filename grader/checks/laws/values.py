@@ -1,0 +1,107 @@
+"""Laws about values: right, right in float32, right when large, a distribution, an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import (
+    LARGE,
+    SINGLE,
+    Broken,
+    Tolerance,
+    as_array,
+    call_text,
+    described,
+    shown,
+    shown_inputs,
+)
+from grader.checks.laws.cases import Case, Function, is_right, name_of, noting
+from grader.isolation.client import Raised
+from grader.report.records import Evidence
+from grader.steps.inputs import as_single, mapped
+
+SUM = Tolerance(0.0, 1e-12)
+
+
+def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None) -> None:
+    """Returns what the reference returns. like: the reference's name for it, if it has another."""
+    for case in cases:
+        is_right(function, case, function(**case.arguments), like)
+
+
+def agrees_in_float32(
+    function: Function, cases: Sequence[Case], *, like: str | None = None
+) -> None:
+    """Stays right, to float32's precision, when all numbers are float32."""
+    for case in cases:
+        with noting("With float32 inputs: "):
+            got = function(**mapped(case.arguments, as_single))
+            is_right(function, case, got, like, SINGLE)
+
+
+def stays_right_when_large(
+    function: Function, cases: Sequence[Case], *, like: str | None = None
+) -> None:
+    """Finite and right where numbers are very large, or very far apart."""
+    name = name_of(function)
+    for case in cases:
+        got = function(**case.arguments)
+        array, wanted = as_array(got), np.asarray(case.expected(like or name))
+        if array is not None and array.shape == wanted.shape and array.dtype.kind == "f":
+            _finite(name, case, wanted, array)
+        is_right(function, case, got, like, LARGE)
+
+
+def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) -> None:
+    bad = ~np.isfinite(array) & np.isfinite(wanted)
+    if bad.any() and case.witness is None:
+        what = "NaN" if np.isnan(array[bad]).any() else "infinite"
+        told = f"With very large numbers {np.count_nonzero(bad)} of {bad.size} results are {what}."
+        inputs = shown_inputs(case.arguments)
+        expected, got = (shown("expected", wanted),), (shown("got", array, bad),)
+        call = call_text(name, case.arguments)
+        raise Broken(told, evidence=Evidence(call, inputs, expected, got))
+
+
+def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:
+    """Non-negative, and sums to 1 along the axis, to 1e-12."""
+    for case in cases:
+        value = function(**case.arguments)
+        array = as_array(value)
+        if array is None or not array.ndim or array.dtype.kind != "f":
+            raise Broken(
+                f"{name_of(function)} returned {described(value)}; expected probabilities."
+            )
+        call, inputs = call_text(name_of(function), case.arguments), shown_inputs(case.arguments)
+        if not (array >= 0).all():
+            got = (shown("got", array, ~(array >= 0)),)
+            raise Broken("Some weights are negative.", "", Evidence(call, inputs, (), got))
+        off = np.abs(array.sum(axis=axis) - 1)
+        if not (off <= case.within(SUM).atol).all():
+            got = (shown("got", array),)
+            raise Broken(
+                "The weights of some slices do not sum to 1.",
+                f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
+                Evidence(call, inputs, (), got),
+            )
+
+
+def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
+    """ValueError for bad arguments; because says what is bad about them."""
+    for case in cases:
+        try:
+            with noting(f"{because}: expected a ValueError. "):
+                value = function(**case.arguments)
+        except Raised as raised:
+            if "ValueError" in raised.kinds:
+                continue
+            other = raised.known or "another exception"
+            raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
+        # A text in chunks comes back as a whole: then what the last of the calls did is told.
+        told = getattr(function, "returned", None)
+        what = told(value, case.arguments) if told else f"returned {described(value)}"
+        raise Broken(f"{because}: expected a ValueError, but {name_of(function)} {what}.")

@@ -1,0 +1,72 @@
+"""The proxy of a submission: what looks like a call of the student's function is a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from grader.isolation.client import Answer
+from grader.steps.registry import Function, Step
+
+Ask = Callable[..., Answer]
+
+
+class StudentFunction:
+    """One function of the submission under judgement.
+
+    Required arguments travel by position and optional ones by keyword, so that a student may
+    call the required ones what they like.
+    """
+
+    def __init__(self, function: Function, ask: Ask) -> None:
+        self.function = function
+        self.name = function.name
+        self.ask = ask
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result."""
+        return self.answer(*args, **kwargs).value
+
+    def answer(
+        self,
+        *args: Any,
+        keep: bool = False,
+        arguments: bool = False,
+        then: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Answer:
+        """The call's whole answer; see `client.Worker.call` for keep, arguments and then."""
+        positional, named = self._placed(args, kwargs)
+        return self.ask(
+            self.name,
+            positional,
+            named,
+            opaque=[name.startswith("*") for name in self.function.returns],
+            keep=keep,
+            arguments=arguments,
+            then=None if then is None else list(self._placed((), then)),
+        )
+
+    def _placed(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Required arguments by position, the others by name."""
+        required = self.function.takes[len(args) :]
+        named = {name: value for name, value in kwargs.items() if name not in required}
+        return [*args, *(kwargs[name] for name in required)], named
+
+
+class Student:
+    """The functions of the step under judgement, as attributes."""
+
+    def __init__(self, step: Step, ask: Ask, fetch: Callable[[Any], Any]) -> None:
+        self._functions = {
+            function.name: StudentFunction(function, ask) for function in step.functions
+        }
+        self.fetch = fetch
+
+    def __getattr__(self, name: str) -> StudentFunction:
+        try:
+            return self._functions[name]
+        except KeyError:
+            raise AttributeError(f"this step has no function {name}") from None

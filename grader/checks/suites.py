@@ -1,0 +1,178 @@
+"""What a suite gives its checks: inputs, and the right results for them.
+
+The visible suite has fixed inputs and stored results, so it needs no torch. The hidden suite draws
+from a fresh seed, enlarges the sizes at random, adds edge cases of its own, and asks the live
+reference.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.checks.compare import SINGLE
+from grader.checks.laws import Case, Witness
+from grader.steps.inputs import (
+    Arguments,
+    Build,
+    Draw,
+    Sizes,
+    as_single,
+    digest,
+    frozen,
+    mapped,
+    resized,
+)
+from grader.steps.paths import VALUES
+from grader.steps.registry import KitError
+
+DECIMALS = 2
+
+
+class Given:
+    """Cases from a builder and sizes.
+
+    edges: the suite's own sizes for the running check. witness: what a survey gives to its cases.
+    made: the sizes and shapes of the cases that the running check got.
+    """
+
+    decimals: int | None = None
+    edges: Sequence[Sizes] = ()
+    witness: Witness | None = None
+    made: Sequence[Case] = ()
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[Build, int, str], Case] = {}
+
+    def cases(self, build: Build, sizes: Iterable[Sizes], *, salt: object = 0) -> list[Case]:
+        """One case for each of the sizes. salt: for other values of the same sizes."""
+        return [
+            self.case(build, number, size, salt)
+            for number, size in enumerate([*sizes, *self.edges])
+        ]
+
+    def case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
+        """One case; the same one for every submission, since nobody can write into it."""
+        key = (build, number, repr((salt, sizes)))
+        if key not in self.kept:
+            self.kept[key] = self._new_case(build, number, sizes, salt)
+        case = self.kept[key]
+        case = replace(case, witness=self.witness) if self.witness else case
+        self.made = [*self.made, case]
+        return case
+
+    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
+        sizes = self.sized(sizes, build.__name__, number)
+        draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
+        arguments = mapped(build(draw, **sizes), frozen)
+        return Case(arguments, sizes, self.expect)
+
+    def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
+        """The sizes that this suite uses for these."""
+        return dict(sizes)
+
+    def key(self, *key: object) -> tuple[object, ...]:
+        """What the random numbers depend on."""
+        return key
+
+    def expect(self, name: str, arguments: Arguments) -> Any:
+        """The right result."""
+        raise NotImplementedError
+
+
+class Stored(Given):
+    """The visible suite: results that were computed with the reference and are kept in files."""
+
+    decimals = DECIMALS
+
+    def __init__(self, step: str, folder: Path = VALUES) -> None:
+        super().__init__()
+        self.step = step
+        path = folder / f"{step}.json"
+        self.values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def expect(self, name: str, arguments: Arguments) -> Any:
+        """Looks the result up by the arguments' digest."""
+        try:
+            return unpacked(self.values[name][digest(arguments)])
+        except KeyError:
+            raise KitError(
+                f"tests/visible/values/{self.step}.json is out of date: run `make build`"
+            ) from None
+
+
+class Live(Given):
+    """The hidden suite: a fresh seed, and the torch reference."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.seed = seed
+        self.reference = importlib.import_module("grader.answer_key.reference")
+        self.known: dict[tuple[str, str], Any] = {}
+
+    def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
+        """Enlarged at random, their relations kept."""
+        return resized(sizes, self.seed, *key)
+
+    def key(self, *key: object) -> tuple[object, ...]:
+        """The seed first."""
+        return (self.seed, *key)
+
+    def expect(self, name: str, arguments: Arguments) -> Any:
+        """Asks the reference, once for each set of arguments."""
+        key = (name, digest(arguments))
+        if key not in self.known:
+            self.known[key] = getattr(self.reference, name)(**arguments)
+        return self.known[key]
+
+
+class Single(Live):
+    """The hidden suite with float32 inputs, and what float32 can be asked for."""
+
+    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
+        """With numbers rounded to float32, which the reference takes as they are."""
+        case = super()._new_case(build, number, sizes, salt)
+        arguments = mapped(case.arguments, lambda array: frozen(as_single(array)))
+        return replace(case, arguments=arguments, precision=SINGLE)
+
+
+class Recording(Given):
+    """The visible suite's inputs, and the reference's results as they are asked for."""
+
+    decimals = DECIMALS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reference = importlib.import_module("grader.answer_key.reference")
+        self.values: dict[str, dict[str, Any]] = {}
+
+    def expect(self, name: str, arguments: Arguments) -> Any:
+        """The reference's result, which is also stored."""
+        value = getattr(self.reference, name)(**arguments)
+        self.values.setdefault(name, {})[digest(arguments)] = packed(value)
+        return value
+
+
+def packed(value: Any) -> Any:
+    """A result as JSON data."""
+    if isinstance(value, tuple):
+        return {"tuple": [packed(item) for item in value]}
+    if isinstance(value, np.ndarray):
+        return {"kind": value.dtype.kind, "shape": value.shape, "values": value.ravel().tolist()}
+    return value
+
+
+def unpacked(data: Any) -> Any:
+    """The result that was packed."""
+    if not isinstance(data, dict):
+        return data
+    if "tuple" in data:
+        return tuple(unpacked(item) for item in data["tuple"])
+    dtype = {"b": np.bool_, "i": np.int64, "f": np.float64}[data["kind"]]
+    return np.asarray(data["values"], dtype).reshape(data["shape"])

@@ -1,0 +1,53 @@
+"""What other programs read of a class's results: one module per format, listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from grader.classroom.exports.canvas import canvas
+from grader.classroom.exports.classroom50 import classroom50
+from grader.classroom.exports.grades import grades
+from grader.classroom.exports.gradescope import gradescope
+from grader.classroom.exports.junit import junit
+from grader.classroom.exports.moodle import moodle
+from grader.classroom.exports.nbgrader import nbgrader
+from grader.classroom.exports.options import ExportError, Merged, Options
+from grader.classroom.exports.prairielearn import prairielearn
+from grader.report.records import Graded
+
+__all__ = ["Each", "ExportError", "FORMATS", "Into", "Merged", "One", "Options"]
+
+
+@dataclass(frozen=True)
+class Each:
+    """A JSON file per student; None where the format cannot say that there is no score."""
+
+    write: Callable[[Graded, Options], str | None]
+
+
+@dataclass(frozen=True)
+class One:
+    """One file of that name for the class, in pieces."""
+
+    file: str
+    write: Callable[[Iterable[Graded], Options], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Into:
+    """The instructor's own file, with scores merged into it."""
+
+    write: Callable[[str, Iterable[Graded], Options], Merged]
+
+
+FORMATS: dict[str, Each | One | Into] = {
+    "csv": One("grades.csv", grades),
+    "gradescope": Each(gradescope),
+    "canvas": Into(canvas),
+    "moodle": Into(moodle),
+    "nbgrader": One("nbgrader.csv", nbgrader),
+    "classroom50": Each(classroom50),
+    "junit": One("junit.xml", junit),
+    "prairielearn": Each(prairielearn),
+}

@@ -1,0 +1,122 @@
+"""An instructor's CSV file as cells that know where they stand, so that one can be changed.
+
+Everything that is not changed keeps every byte: quotes, separators, line ends, byte order mark.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from grader.classroom.exports.options import ExportError
+
+MARK = "\ufeff"
+SEPARATORS = ",;\t"
+_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell says, and where its text, quotes included, starts and ends."""
+
+    text: str
+    start: int
+    end: int
+    quoted: bool
+
+
+def _quoted(text: str, start: int) -> Cell:
+    """The cell whose opening quote stands at start."""
+    end = start + 1
+    while True:
+        end = text.find('"', end)
+        if end < 0:
+            raise ExportError("a quote in it is never closed: download the file again")
+        if text[end : end + 2] != '""':
+            return Cell(text[start + 1 : end].replace('""', '"'), start, end + 1, True)
+        end += 2
+
+
+def _cell(text: str, start: int, plain: re.Pattern[str]) -> Cell:
+    if text[start : start + 1] == '"':
+        return _quoted(text, start)
+    match = plain.match(text, start)
+    assert match is not None  # it matches the empty text
+    return Cell(match[0], start, match.end(), False)
+
+
+def rows(text: str, separator: str) -> list[list[Cell]]:
+    """All rows; a line with nothing in it is a row without cells."""
+    plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
+    place = len(MARK) if text.startswith(MARK) else 0
+    found: list[list[Cell]] = [[]]
+    while place < len(text):
+        cell = _cell(text, place, plain)
+        found[-1].append(cell)
+        place = cell.end
+        if end := _END.match(text, place):
+            place = end.end()
+            found.append([])
+        elif text[place : place + 1] == separator:
+            place += 1
+            if place == len(text):
+                found[-1].append(Cell("", place, place, False))
+        elif place < len(text):
+            raise ExportError("a quote in it stands in the middle of a cell: download it again")
+    return [[] if _is_blank(row) else row for row in found]
+
+
+def _is_blank(row: list[Cell]) -> bool:
+    return len(row) == 1 and not row[0].text and not row[0].quoted
+
+
+def _widest(text: str) -> tuple[list[list[Cell]], str]:
+    """The rows by the separator that makes the most columns of the first, and that separator."""
+    best: tuple[list[list[Cell]], str] = ([[]], ",")
+    problem: ExportError | None = None
+    for separator in SEPARATORS:
+        try:
+            found = rows(text, separator)
+        except ExportError as error:
+            problem = problem or error
+            continue
+        if len(found[0]) > len(best[0][0]):
+            best = found, separator
+    if problem is not None and len(best[0][0]) < 2:
+        raise problem
+    return best
+
+
+def read(text: str) -> list[list[Cell]]:
+    """The rows, whatever they are separated by; ExportError for what is no CSV file.
+
+    The csv module must read the same: what is written here is what a platform will read.
+    """
+    found, separator = _widest(text)
+    plain = text.removeprefix(MARK)
+    try:
+        same = list(csv.reader(io.StringIO(plain, newline=""), delimiter=separator, strict=True))
+    except csv.Error:
+        same = []
+    ours = [[cell.text for cell in row] for row in found]
+    if [row for row in same if row] != [row for row in ours if row]:
+        raise ExportError("it is not a CSV file that can be read: download it again")
+    return found
+
+
+def replaced(text: str, changes: Mapping[Cell, str]) -> str:
+    """The text with other content in some cells, which stay quoted if they were."""
+    pieces, place = [], 0
+    for cell in sorted(changes, key=lambda cell: cell.start):
+        pieces += [text[place : cell.start], _written(changes[cell], cell.quoted)]
+        place = cell.end
+    return "".join([*pieces, text[place:]])
+
+
+def _written(content: str, quoted: bool) -> str:
+    if quoted or re.search(r'[",;\t\r\n]', content):
+        return '"' + content.replace('"', '""') + '"'
+    return content

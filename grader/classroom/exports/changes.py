@@ -1,0 +1,40 @@
+"""changes.csv: who has another result than before, why, and in which checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from grader.classroom.exports.spreadsheet import cell, number, row
+from grader.report.records import Change, Graded
+
+HEADER = ("student_id", "before", "after", "because", "checks")
+
+
+def _statuses(graded: Graded) -> dict[str, str]:
+    steps = graded.report.steps if graded.report else ()
+    return {check.check: check.status.value for step in steps for check in step.checks}
+
+
+def moved(change: Change) -> list[str]:
+    """`scores_agree: failed -> passed` for every check that ended otherwise than before."""
+    before, after = _statuses(change.before), _statuses(change.after)
+    return [
+        f"{check}: {before.get(check, 'absent')} -> {after.get(check, 'absent')}"
+        for check in {**before, **after}
+        if before.get(check) != after.get(check)
+    ]
+
+
+def changes(found: Iterable[Change]) -> Iterator[str]:
+    """The file, a line at a time."""
+    yield row(HEADER)
+    for change in found:
+        scores = (g.report.score if g.report else None for g in (change.before, change.after))
+        yield row(
+            [
+                cell(change.student),
+                *map(number, scores),
+                cell(change.because),
+                cell("; ".join(moved(change)), 10_000),
+            ]
+        )

@@ -1,0 +1,64 @@
+"""result.json of Classroom 50, whose points are whole numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+from grader.classroom.exports.options import Options
+from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.sanitize import one_line
+
+SCHEMA = "classroom50/result/v1"
+VARIABLES = {
+    "classroom": "CLASSROOM",
+    "assignment": "ASSIGNMENT",
+    "assignment_type": "ASSIGNMENT_TYPE",
+    "submission": "SUBMISSION_TAG",
+    "commit": "COMMIT_URL",
+    "release": "RELEASE_URL",
+    "review": "REVIEW_URL",
+}
+FINEST = 100  # nothing is worth less than a hundredth of a point
+
+
+def _unit(report: Report) -> int:
+    """By how much all points are multiplied to be whole: 2 where checks pay half points."""
+    worth = [check.max_points for step in report.steps for check in step.checks]
+    return math.lcm(*(Fraction(points).limit_denominator(FINEST).denominator for points in worth))
+
+
+def _whole(points: float, unit: int) -> int:
+    """Never more than was earned."""
+    return math.floor(points * unit + 1e-6)
+
+
+def _test(check: CheckVerdict, step: str, unit: int) -> dict[str, Any]:
+    return {
+        "test-name": f"{step}.{check.check}",
+        "passed": check.status is Status.PASSED,
+        "score": _whole(check.points, unit),
+        "max-score": _whole(check.max_points, unit),
+    }
+
+
+def classroom50(graded: Graded, options: Options) -> str | None:
+    """One student's file; None for a student without a score, since 0 would be one."""
+    report = graded.report
+    if report is None:
+        return None
+    unit = _unit(report)
+    tests = [_test(check, step.step, unit) for step in report.steps for check in step.checks]
+    data = {
+        "schema": SCHEMA,
+        **{name: options.environment.get(key, "") for name, key in VARIABLES.items()},
+        "owner": one_line(graded.student),
+        "datetime": options.graded_at,
+        "graded_at": options.graded_at,
+        "score": sum(test["score"] for test in tests),
+        "max-score": sum(test["max-score"] for test in tests),
+        "tests": tests,
+    }
+    return json.dumps(data, indent=1) + "\n"

@@ -1,0 +1,71 @@
+"""results.json of a Gradescope autograder."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from grader.classroom.exports.options import Options
+from grader.classroom.exports.told import step_number, told
+from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.sanitize import visible
+
+
+def _test(check: CheckVerdict, number: str, step: str) -> dict[str, Any]:
+    return {
+        "score": check.points,
+        "max_score": check.max_points,
+        "status": "passed" if check.status is Status.PASSED else "failed",
+        "name": f"{step}: {check.title}",
+        "number": number,
+        "output": told(check),
+        "output_format": "text",
+        "tags": [check.check, check.function],
+        "visibility": "visible",
+    }
+
+
+def _tests(report: Report) -> list[dict[str, Any]]:
+    return [
+        _test(check, f"{step_number(step, i)}.{j}", step.title)
+        for i, step in enumerate(report.steps, start=1)
+        for j, check in enumerate(step.checks, start=1)
+    ]
+
+
+def _output(graded: Graded, report: Report) -> str:
+    lines = [f"{report.score:g} of {report.max_score:g} points ({report.suite} checks)."]
+    lines += [f"{step.title}: {step.message}" for step in report.steps if step.message]
+    return visible("\n".join([*lines, *graded.warnings]))
+
+
+def results(graded: Graded) -> dict[str, Any]:
+    """The results of a graded submission as JSON data; ValueError for one that is not graded."""
+    if graded.report is None:
+        raise ValueError("there is no report")
+    return {
+        "score": graded.report.score,
+        "execution_time": round(graded.seconds),
+        "output": _output(graded, graded.report),
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": _tests(graded.report),
+    }
+
+
+def failure(reason: str) -> dict[str, Any]:
+    """The results while there are none: no points, and the reason."""
+    return {
+        "score": 0.0,
+        "output": visible(reason),
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [],
+    }
+
+
+def gradescope(graded: Graded, options: Options) -> str | None:
+    """One student's file; None for a student without a score, since 0 would be one."""
+    return json.dumps(results(graded), indent=1) + "\n" if graded.report else None

@@ -1,0 +1,72 @@
+"""JUnit XML (xunit2): one suite per student, one case per check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from grader.classroom.exports.options import Options
+from grader.classroom.exports.told import told
+from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.sanitize import one_line
+
+ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+WRONG = {Status.FAILED: "failure", Status.NOT_ATTEMPTED: "failure", Status.SKIPPED: "skipped"}
+
+
+def legal(text: str) -> str:
+    """The text without the characters that XML 1.0 forbids even as references."""
+    return ILLEGAL.sub("", text)
+
+
+def _case(suite: Element, step: str, check: CheckVerdict) -> None:
+    """A wrong answer is a failure; a crash, a time-out or too much memory an error."""
+    case = SubElement(suite, "testcase", classname=step, name=check.check, time="0")
+    if check.status is Status.PASSED:
+        return
+    kind = WRONG.get(check.status, "error")
+    found = SubElement(case, kind, message=legal(check.title), type=check.status.value)
+    found.text = legal(told(check))
+
+
+def _properties(suite: Element, values: dict[str, str]) -> None:
+    properties = SubElement(suite, "properties")
+    for name, value in values.items():
+        SubElement(properties, "property", name=name, value=legal(value))
+
+
+def _graded(suite: Element, report: Report) -> None:
+    points = {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
+    ran = {"suite": report.suite, "seed": str(report.seed), "isolation": report.isolation}
+    score = {"score": f"{report.score:g}", "max_score": f"{report.max_score:g}"}
+    _properties(suite, {**score, **points, **ran, "sha256": report.sha256})
+    for step in report.steps:
+        for check in step.checks:
+            _case(suite, step.step, check)
+
+
+def _not_graded(suite: Element, reason: str) -> None:
+    case = SubElement(suite, "testcase", classname="submission", name="gradable", time="0")
+    SubElement(case, "error", message=legal(one_line(reason)), type="not_gradable")
+
+
+def _suite(graded: Graded) -> Element:
+    suite = Element("testsuite", name=legal(one_line(graded.student)))
+    if graded.report is None:
+        _not_graded(suite, graded.reason)
+    else:
+        _graded(suite, graded.report)
+    count = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    for name, tag in count.items():
+        suite.set(name, str(sum(1 for _ in suite.iter(tag))))
+    suite.set("time", f"{graded.seconds:.3f}")
+    return suite
+
+
+def junit(class_: Iterable[Graded], options: Options) -> Iterator[str]:
+    """The file, a suite at a time."""
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="nopeek">\n'
+    for graded in class_:
+        yield tostring(_suite(graded), encoding="unicode") + "\n"
+    yield "</testsuites>\n"

@@ -1,0 +1,39 @@
+"""Hosts for workers, as a command needs them: in the isolation asked for, with one clear error."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.report.problem import Problem
+from grader.steps.registry import KitError, Limits, Registry
+
+if TYPE_CHECKING:
+    from grader.isolation import Host, Isolation
+
+
+def _isolated(name: str, limits: Limits) -> Isolation:
+    """One's own code needs no sandbox; one that is asked for is probed first."""
+    if name in ("auto", "process"):
+        from grader.isolation import Process
+
+        return Process()
+    from grader.isolation.probe import isolation_for_grading
+
+    return isolation_for_grading(name, limits)
+
+
+@contextlib.contextmanager
+def hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
+    """Hosts for workers. Entered first of all: NumPy loads in them while the rest loads here."""
+    from grader.isolation import SandboxError, start_host
+
+    try:
+        with contextlib.ExitStack() as stack:
+            isolated = _isolated(isolation, registry.limits)
+            start = functools.partial(start_host, isolated, registry.limits)
+            yield [stack.enter_context(start()) for _ in range(count)]
+    except (SandboxError, KitError) as error:
+        raise Problem(str(error)) from None

@@ -1,0 +1,1 @@
+"""Commands that need the whole kit, which a student's bundle does not hold."""

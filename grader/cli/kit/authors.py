@@ -1,0 +1,107 @@
+"""The commands of whoever changes the kit: `build` and `proof`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.hosting import hosts
+from grader.report.problem import Problem, need, need_torch, steps_named
+from grader.steps import registry as registry_module
+from grader.steps.paths import ROOT
+from grader.steps.registry import Step
+
+if TYPE_CHECKING:
+    from grader.report.text.terminal import Printer
+
+
+@click.command()
+def build() -> None:
+    """Generates stubs, notebooks and the visible checks' stored results from the solutions."""
+    from grader.authoring import build
+    from grader.steps import stubs
+
+    need_torch()
+    need("jupytext", "the notebooks are built with jupytext: run `make build`")
+    from grader.authoring.assignments import build_assignments
+    from grader.authoring.lessons import build_notebooks
+
+    registry = registry_module.load()
+    try:
+        written = build.build(registry) + build_notebooks(registry)
+        written += build_assignments(registry)
+    except (stubs.BuildError, registry_module.KitError) as error:
+        raise Problem(str(error)) from None
+    for path in written:
+        click.echo(f"wrote {path.relative_to(ROOT)}")
+    if not written:
+        click.echo("everything is up to date")
+
+
+@click.command()
+@click.argument("step", nargs=-1)
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
+@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
+@click.option("--all", "everything", is_flag=True, help="A line for each, not only the failures.")
+@click.option("--causes", is_flag=True, help="The figures of the diagnosis instead.")
+def proof(
+    step: tuple[str, ...], suite: str, seed: int | None, everything: bool, causes: bool
+) -> None:
+    """Shows that the checks work: known mistakes are rejected, fair variants accepted."""
+    from grader.authoring import proof
+    from grader.engine import grading
+    from grader.report.text import terminal
+
+    registry = registry_module.load()
+    steps = steps_named(registry, step)
+    if suite == "hidden":
+        need_torch()
+    seed = grading.fresh_seed() if seed is None else seed
+    printer = terminal.Printer()
+    if causes:
+        need_torch()
+        sys.exit(0 if _causes(printer, steps, suite, seed) else 1)
+
+    def show(finding: proof.Finding) -> None:
+        if everything or not finding.ok:
+            printer.line(proof.line(finding))
+
+    good = True
+    printer.line(proof.HEADER)
+    with hosts(registry, "auto", 1) as (host,):
+        for chosen in steps:
+            findings = proof.prove(registry, host, suite, seed, [chosen], show)
+            printer.line(proof.row(chosen, findings))
+            good = good and all(finding.ok for finding in findings)
+    printer.line()
+    printer.line(f"{suite} checks, seed {seed}")
+    sys.exit(0 if good else 1)
+
+
+def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) -> bool:
+    """Prints the figures of the diagnosis as they come; whether they are as promised."""
+    from grader.authoring import accuracy_table
+
+    known: dict[str, list[accuracy_table.Figures]] = {}
+    good = True
+    try:
+        for title, found in accuracy_table.all_figures(steps, suite, seed, os.cpu_count() or 1):
+            if title not in known:
+                printer.line(f"\n{title}", "bold")
+                printer.row(accuracy_table.HEADER)
+            mine = known.setdefault(title, [])
+            if found.title == "fair variants":
+                mine = [accuracy_table.total(mine)]
+                printer.row(mine[0].row)
+            for line in filter(None, map(accuracy_table.told, found.outcomes)):
+                printer.line(line)
+            printer.row(found.row)
+            known[title].append(found)
+            good = good and found.kept
+    except KeyboardInterrupt:
+        raise Problem("stopped before the end") from None
+    printer.line(f"\n{accuracy_table.LEGEND}\n\n{suite} checks, seed {seed}")
+    return good

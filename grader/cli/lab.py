@@ -1,0 +1,93 @@
+"""The command `lab`: JupyterLab on the self-study notebooks, with settings of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from grader.report.problem import Problem, need
+from grader.steps.paths import ROOT
+
+# Where `notebooks/` and `exercises/` lie, if it is not in the kit.
+HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
+NOTEBOOKS = HOME / "notebooks"
+# Files that JupyterLab starts with, below the folder of its own. The third keeps out the menu of an
+# nbgrader in the same environment, for nothing in that is for a learner.
+SETTINGS: dict[str, dict[str, object]] = {
+    "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    },
+    # So that the names of the notebooks can be read in full.
+    "settings/@jupyterlab/filebrowser-extension/browser.jupyterlab-settings": {
+        "showLastModifiedColumn": False
+    },
+    "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyter/nbgrader": True}},
+}
+# What the file browser does not list: what it never does, and an instructor's course.
+UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
+NEWS = (
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
+)
+
+
+def own_folder() -> Path:
+    """Where JupyterLab keeps what it is told here: in the virtual environment, if there is one."""
+    if HOME != ROOT:
+        return HOME / ".jupyter"
+    if sys.prefix != sys.base_prefix:
+        return Path(sys.prefix) / "nopeek-jupyter"
+    return Path(tempfile.mkdtemp(prefix="nopeek-jupyter-"))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The variables by which nothing of the user's own settings is read or written."""
+    names = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "IPYTHONDIR": "ipython",
+    }
+    return {name: str(folder / part) for name, part in names.items()}
+
+
+def prepare(folder: Path) -> None:
+    """Settings that JupyterLab starts with; what has been changed since stays as it is."""
+    for name, settings in SETTINGS.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+
+
+@click.command()
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Where to listen; 8888 if it is free.")
+@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
+    """JupyterLab on the self-study notebooks. What stands after -- goes to JupyterLab."""
+    need("jupyterlab", "JupyterLab is not installed: run `make lab`, or pip install '.[lab]'")
+    if not NOTEBOOKS.is_dir():
+        raise Problem("there are no notebooks here: run `make build`")
+    folder = own_folder()
+    prepare(folder)
+    options = [f"--port={port}"] if port else []
+    options += ["--no-browser"] if no_browser else []
+    # In a container one often is; JupyterLab would refuse.
+    options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
+    command += [f"--ContentsManager.hide_globs={UNLISTED}"]
+    variables = {**os.environ, **environment(folder)}
+    try:
+        sys.exit(subprocess.call([*command, *NEWS, *options, *more], env=variables, cwd=NOTEBOOKS))
+    except KeyboardInterrupt:
+        click.echo("JupyterLab has ended.")

@@ -1,0 +1,358 @@
+"""The command line: `python -m grader`. It parses, calls and prints."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.hosting import hosts
+from grader.cli.paths import shown, submitted
+from grader.report.problem import Problem, need_hidden, steps_named
+from grader.steps import registry as registry_module
+from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
+from grader.steps.registry import Registry, Step
+
+if TYPE_CHECKING:
+    from grader.engine.grading import Grader
+    from grader.report.records import Report, StepVerdict
+    from grader.report.text.terminal import Printer
+
+
+class _Later(click.Group):
+    """Commands whose modules are imported when they are asked for: a student's never are."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *filter(self._is_here, LATER)])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if not self._is_here(cmd_name):
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
+        return command
+
+    def _is_here(self, name: str) -> bool:
+        """Whether it is such a command, and the kit is not a student's bundle, which lacks some."""
+        module = LATER.get(name, "grader").split(".")[1:]
+        return bool(module) and PACKAGE.joinpath(*module).with_suffix(".py").is_file()
+
+
+LATER = {
+    "build": "grader.cli.kit.authors",
+    "proof": "grader.cli.kit.authors",
+    "costs": "grader.cli.pictures",
+    "grade": "grader.cli.kit.grade",
+    "gpt2": "grader.cli.kit.gpt2",
+    "lab": "grader.cli.lab",
+    "export": "grader.cli.kit.export",
+    "leakmap": "grader.cli.pictures",
+    "release": "grader.cli.kit.release",
+}
+
+
+@click.group(
+    cls=_Later,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="nopeek", prog_name="nopeek")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Learn masked self-attention by building it. Without a command: check the exercises."""
+    if context.invoked_subcommand is None:
+        context.invoke(check)
+
+
+_submission = click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    default=EXERCISES,
+    help="A folder of step files, a zip of one, or a notebook; the exercises if not given.",
+)
+_isolation = click.option(
+    "--isolation",
+    type=click.Choice(["auto", "process", "process+", "bubblewrap"]),
+    default="auto",
+    help="What the submission's code runs in; auto is process, for one's own code.",
+)
+
+
+@cli.command()
+@click.argument("step", nargs=-1)
+@_submission
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
+@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
+@_isolation
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="And here as a page.")
+def check(
+    step: tuple[str, ...],
+    submission: Path,
+    suite: str,
+    seed: int | None,
+    isolation: str,
+    json_file: Path | None,
+    html_file: Path | None,
+) -> None:
+    """Judges the steps named, or all, and shows the first that needs work."""
+    registry = registry_module.load()
+    steps = steps_named(registry, step)
+    overview = _overview(registry, steps)
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, overview)
+    if json_file is not None:
+        _write_json(json_file, report)
+    if html_file is not None:
+        _write_html(html_file, report)
+    _rest(printer, report, submission, suite)
+    sys.exit(0 if report.passed else 1)
+
+
+def _row(printer: Printer) -> Callable[[StepVerdict], None]:
+    from grader.report.text.terminal import numbered
+
+    return lambda verdict: printer.step_row(numbered(verdict), verdict)
+
+
+def _overview(
+    registry: Registry, steps: tuple[Step, ...]
+) -> Callable[[Printer], Callable[[StepVerdict], None]]:
+    """A row for each step, and one for a whole part that is not at issue."""
+    parts = registry.titled(steps)
+
+    def overview(printer: Printer) -> Callable[[StepVerdict], None]:
+        from grader.report.text.terminal import Overview
+
+        return Overview(printer, parts)
+
+    return overview
+
+
+def _heading(printer: Printer, suite: str, folder: Path) -> None:
+    printer.line(f"nopeek: {suite} checks on {shown(folder)}\n", "bold")
+
+
+def _judge(
+    registry: Registry,
+    steps: tuple[Step, ...],
+    folder: Path,
+    suite: str = "visible",
+    seed: int | None = None,
+    isolation: str = "auto",
+    on_step: Callable[[Printer], Callable[[StepVerdict], None]] | None = None,
+) -> tuple[Report, Printer]:
+    """The report on a folder. on_step: makes what is called with every verdict."""
+    if suite == "hidden":
+        need_hidden()
+    elif seed is not None:
+        raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
+    submission = submitted(folder, registry)
+    with hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
+        from grader.engine import grading
+        from grader.report.text import terminal
+
+        printer = terminal.Printer()
+        if on_step:
+            _heading(printer, suite, folder)
+        if suite == "hidden":
+            seed = grading.fresh_seed() if seed is None else seed
+        show = on_step(printer) if on_step else lambda verdict: None
+        report: Report = grading.with_grader(
+            registry,
+            host,
+            suite,
+            seed or 0,
+            steps,
+            lambda grader: grader.grade(submission, steps, show, *second),
+        )
+        return report, printer
+
+
+def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
+    """Whether to judge in two processes. Not with torch: it must not be forked once it has run."""
+    from grader.isolation import CAN_FORK
+
+    return suite == "visible" and len(steps) > 2 and CAN_FORK and (os.cpu_count() or 1) > 1
+
+
+def _write_json(path: Path, report: Report) -> None:
+    _write(path, json.dumps(report.to_dict(), indent=1, allow_nan=False) + "\n")
+
+
+def _write_html(path: Path, report: Report) -> None:
+    from grader.report.html.page import page
+
+    _write(path, page(report))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"cannot write {path}: {error.strerror}") from None
+
+
+def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
+    """Everything below the overview: the score, the first step to work on, what to do next."""
+    from grader.report.records import Status
+    from grader.report.text import terminal
+
+    printer.total(report)
+    todo = terminal.first_to_do(report)
+    if todo is None:
+        after = NEXT_AFTER_ALL[suite] if HIDDEN.is_dir() else ""
+        printer.line(f"\nAll of it holds. {after}".rstrip(" "))
+        return
+    number = terminal.numbered(todo)
+    if todo.status is not Status.NOT_ATTEMPTED:
+        printer.step(number, todo)
+    elif todo.message:
+        printer.line(f"\n{terminal.clean(todo.message)}")
+    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
+        printer.line(f"\nNext: `make reset STEP={number}` makes the file anew.")
+        return
+    again = "make exam" if suite == "hidden" else "make check"
+    printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
+
+
+def _file(submission: Path, step: StepVerdict) -> str:
+    """Where the step is written: its file in a folder, or else the zip or the notebook."""
+    return f"{shown(submission)}{step.step}.py" if submission.is_dir() else shown(submission)
+
+
+@cli.command()
+@_submission
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
+def watch(submission: Path, suite: str) -> None:
+    """The same on every save, at once: the step that was saved, then the rest if it passes."""
+    registry = registry_module.load()
+    if not submission.is_dir():
+        raise Problem(f"there is no folder {submission}: name one with step files to watch")
+    if suite == "hidden":
+        need_hidden()
+    with hosts(registry, "auto", 1) as (host,):
+        from grader.engine import grading
+        from grader.report.text import terminal
+
+        printer = terminal.Printer()
+        try:
+            grading.with_grader(
+                registry,
+                host,
+                suite,
+                grading.fresh_seed(),
+                registry.steps,
+                lambda grader: _watching(grader, registry, submission, printer),
+            )
+        except KeyboardInterrupt:
+            printer.line("\nNo longer watching.")
+
+
+def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
+    """Never returns by itself."""
+    from grader.cli.watch import saves
+    from grader.report.records import Status
+
+    seen = saves([folder / step.filename for step in registry.steps])
+    printer.line(f"watching {shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
+    for changed in seen:
+        submission = submitted(folder, registry)
+        saved = [step for step in registry.steps if folder / step.filename in changed]
+        printer.clear()
+        found = grader.grade(submission, saved, _row(printer))
+        others = [step for step in registry.steps if step not in saved]
+        if all(step.status is Status.PASSED for step in found.steps):
+            found = grader.grade(submission, others, _row(printer))
+            printer.line()
+        _first_undone(printer, found, folder)
+
+
+def _first_undone(printer: Printer, report: Report, folder: Path) -> None:
+    """What is wrong with the first step that is not done, or which comes next."""
+    from grader.report.records import Status
+    from grader.report.text import terminal
+
+    todo = terminal.first_to_do(report)
+    if todo is None:
+        printer.line("Everything passes.")
+    elif todo.status is Status.NOT_ATTEMPTED:
+        printer.line(f"Next: {_file(folder, todo)}")
+    else:
+        printer.step(terminal.numbered(todo), todo)
+
+
+@cli.command("list")
+@_submission
+def list_steps(submission: Path) -> None:
+    """The steps, their files, and how far each is."""
+    from grader.report.text import terminal
+
+    registry = registry_module.load()
+    report, printer = _judge(registry, registry.steps, submission, on_step=_row)
+    printer.total(report)
+    todo = terminal.first_to_do(report)
+    if todo is not None:
+        printer.line(f"\nNext: {_file(submission, todo)}")
+
+
+@cli.command()
+@click.argument("step", required=False)
+@_submission
+def hint(step: str | None, submission: Path) -> None:
+    """The next hint for a step, one level at a time; for the first unfinished one by itself."""
+    from grader.engine import hints
+    from grader.report.text import terminal
+
+    registry = registry_module.load()
+    steps = steps_named(registry, (step,) if step else ())
+    report, printer = _judge(registry, steps, submission)
+    todo = terminal.first_to_do(report)
+    if todo is None:
+        printer.line("There is nothing to mend: everything passes.")
+        return
+    found = registry.find(todo.step)
+    known = hints.ladder(found, todo)
+    place = submission if submission.is_dir() else submission.parent
+    number, text = hints.next_hint(found, known, place / ".hints.json")
+    printer.line(f"Step {found.number}, {found.title}: hint {number} of {len(known)}", "bold")
+    printer.line()
+    printer.line(text, indent=1)
+    printer.line()
+    if number == len(known):
+        printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
+    else:
+        printer.line(f"`make hint STEP={found.number}` gives the next.")
+
+
+@cli.command()
+@click.argument("step")
+def reset(step: str) -> None:
+    """Puts a step's stub back; what was there is kept beside it."""
+    from grader.steps import stubs
+
+    for found in steps_named(registry_module.load(), (step,)):
+        try:
+            kept = stubs.reset(found)
+        except OSError as error:
+            file = f"exercises/{found.filename}"
+            raise Problem(f"cannot write {file}: {error.strerror}") from None
+        click.echo(f"exercises/{found.filename} is the stub again.")
+        if kept is not None:
+            click.echo(f"Your file is kept as exercises/{kept.name}.")
+
+
+def main() -> None:
+    """The console script."""
+    cli(prog_name="python -m grader")
+
+
+NEXT_AFTER_ALL = {
+    "visible": "`make exam` puts it through the hidden checks.",
+    "hidden": "That was fresh input: it is right, not only on the examples.",
+}

@@ -1,0 +1,153 @@
+"""The commands that show why: `leakmap`, what one layer without a mask does; `costs`, the cache."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.hosting import hosts
+from grader.cli.paths import submitted
+from grader.report.problem import Problem
+from grader.steps import registry as registry_module
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry
+
+if TYPE_CHECKING:
+    from grader.intake.submission import Submission
+    from grader.isolation import Host
+    from grader.report.text.terminal import Printer
+
+SENTENCE = "It takes great courage to ask"
+MOST_TOKENS, MOST_LAYERS = 12, 12
+
+_whose = click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    help="Whose code: a folder of step files, a zip of one, or a notebook. "
+    "The solutions' if not given; the exercises' where there are no solutions.",
+)
+_page = click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
+
+
+def _chosen(path: Path | None, registry: Registry) -> Submission:
+    """What was asked for, or the right code."""
+    right = ROOT / "solutions"
+    path = path or (right if right.is_dir() else ROOT / "exercises")
+    found = submitted(path, registry)
+    return replace(found, id=f"{found.id}/") if path.is_dir() else found
+
+
+@contextlib.contextmanager
+def _host(registry: Registry) -> Iterator[Host]:
+    """A host for one's own code; what cannot be run or drawn is a Problem."""
+    from grader.demos.loaded import NotReady
+
+    with hosts(registry, "auto", 1) as (host,):
+        try:
+            yield host
+        except NotReady as error:
+            raise Problem(str(error)) from None
+
+
+def _written(printer: Printer, path: Path, text: str) -> None:
+    from grader.report.files import write_whole
+
+    try:
+        write_whole(path, [text])
+    except OSError as error:
+        raise Problem(f"cannot write {path}: {error.strerror}") from None
+    printer.line(f"\nwrote {path}")
+
+
+def _layer(unmasked: str, layers: int) -> int | None:
+    """The number of the layer without a mask; None for `none`."""
+    if unmasked == "none":
+        return None
+    if not unmasked.isdecimal() or not 1 <= int(unmasked) <= layers:
+        raise Problem(f"--unmasked takes a layer's number from 1 to {layers}, or none")
+    return int(unmasked)
+
+
+@click.command()
+@_whose
+@click.option("--layers", type=click.IntRange(1, MOST_LAYERS), default=3, show_default=True)
+@click.option("--unmasked", metavar="K|none", help="Which layer has no mask; the second.")
+@click.option("--tokens", default=SENTENCE, show_default=True, help="The text, word by word.")
+@_page
+def leakmap(
+    submission: Path | None, layers: int, unmasked: str | None, tokens: str, html_file: Path | None
+) -> None:
+    """Draws what one layer without a mask lets through.
+
+    A token is replaced, and it is seen which positions move in the output of every layer.
+    """
+    words = tokens.split()
+    if not 2 <= len(words) <= MOST_TOKENS:
+        raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} words, got {len(words)}")
+    layer = _layer(unmasked or str(min(2, layers)), layers)
+    registry = registry_module.load()
+    found = _chosen(submission, registry)
+    with _host(registry) as host:
+        from grader.demos import leaks
+        from grader.demos.stack_map import drawn_stack
+        from grader.report.text import terminal
+        from grader.report.text.sheet import Sheet
+
+        stack = leaks.measured(host, registry, found, words, layers, layer)
+    printer = terminal.Printer()
+    sheet = Sheet(printer.width, printer.plain)
+    drawn_stack(sheet, stack)
+    printer.sheet(sheet)
+    if html_file is not None:
+        from grader.demos.pictures import stack_page
+
+        _written(printer, html_file, stack_page(stack))
+
+
+@click.command()
+@_whose
+@click.option(
+    "--longest",
+    type=click.IntRange(64, 2048),
+    default=512,
+    show_default=True,
+    help="Up to how many tokens; powers of two are measured.",
+)
+@_page
+def costs(submission: Path | None, longest: int, html_file: Path | None) -> None:
+    """Counts what the next token costs, without a cache and with it.
+
+    Multiplications are counted and time is measured, in texts of growing length.
+    """
+    registry = registry_module.load()
+    found = _chosen(submission, registry)
+    with _host(registry) as host:
+        from grader.demos import costs, growth_plot
+        from grader.demos.growth import Growth, Row
+        from grader.report.text import terminal
+        from grader.report.text.sheet import Sheet
+
+        printer = terminal.Printer()
+        rows: list[Row] = []
+        for row in costs.rows(host, registry, found, longest):
+            sheet = Sheet(printer.width, printer.plain)
+            if not rows:
+                growth_plot.heading(sheet, found.id, costs.MODEL)
+            growth_plot.table_row(sheet, row)
+            printer.sheet(sheet)
+            rows.append(row)
+    if rows[-1].length * 2 <= longest:
+        printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
+    growth = Growth(found.id, costs.MODEL, tuple(rows))
+    sheet = Sheet(printer.width, printer.plain)
+    growth_plot.plotted(sheet, growth)
+    printer.sheet(sheet)
+    if html_file is not None:
+        from grader.demos.pictures import growth_page
+
+        _written(printer, html_file, growth_page(growth))

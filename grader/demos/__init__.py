@@ -1,0 +1,1 @@
+"""What measures and draws a student's functions; nothing here judges."""

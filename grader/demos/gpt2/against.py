@@ -1,0 +1,67 @@
+"""transformers' GPT-2 on the same tensors: what the steps' decoder is compared with.
+
+The only module besides the reference that imports torch. It reads the tensors by GPT-2's names, so
+that a slip in translating them to the steps' names shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import GPT2Config, GPT2LMHeadModel
+from transformers.utils import logging
+
+from grader.demos.gpt2.weights import Model
+
+Floats = NDArray[np.floating[Any]]
+logging.set_verbosity_error()  # what it says is meant for those who chose it
+
+
+class Gpt2:
+    """A model of transformers, in float32 or float64."""
+
+    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
+        torch.set_grad_enabled(False)
+        torch.set_num_threads(1)  # as the worker has; and it need not be fast
+        with torch.device("meta"):  # its random start would only be thrown away
+            network = GPT2LMHeadModel(GPT2Config.from_dict(model.settings))
+        kind = torch.float64 if dtype is np.float64 else torch.float32
+        tensors = {
+            f"transformer.{name}": torch.tensor(tensor, dtype=kind)
+            for name, tensor in model.tensors.items()
+        }
+        tensors["lm_head.weight"] = tensors["transformer.wte.weight"]
+        network.load_state_dict(tensors, strict=True, assign=True)
+        self.network = network.eval()
+
+    def logits(self, ids: Sequence[int]) -> Floats:
+        """All of a text at once: (T,) -> (T, V)."""
+        return self._array(self.network(torch.tensor([ids])).logits)
+
+    def stepwise(self, ids: Sequence[int]) -> Floats:
+        """The same token by token, through its cache."""
+        rows, past = [], None
+        for token in ids:
+            out = self.network(torch.tensor([[token]]), past_key_values=past, use_cache=True)
+            past = out.past_key_values
+            rows.append(self._array(out.logits))
+        return np.concatenate(rows)
+
+    def greedy(self, ids: Sequence[int], n_new: int) -> tuple[list[int], Floats]:
+        """The likeliest continuation, and the logits (n_new, V) that its tokens were taken from."""
+        rows, past, new = [], None, list(ids)
+        for _ in range(n_new):
+            out = self.network(torch.tensor([new]), past_key_values=past, use_cache=True)
+            past = out.past_key_values
+            rows.append(self._array(out.logits)[-1])
+            new = [int(rows[-1].argmax())]
+        return [int(row.argmax()) for row in rows], np.stack(rows)
+
+    @staticmethod
+    def _array(logits: torch.Tensor) -> Floats:
+        array: Floats = logits[0].numpy()
+        return array

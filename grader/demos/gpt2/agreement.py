@@ -1,0 +1,152 @@
+"""Whether two tables of logits are the same, in a sentence with the number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.gpt2.problems import CodeFailed
+from grader.demos.gpt2.running import Decoder
+
+Floats = NDArray[np.floating[Any]]
+Way = Callable[[Sequence[int], int], list[int]]
+# Of the largest logit: what rounding may do in as many layers as GPT-2 has.
+TOLERANCES = {4: 1e-6, 8: 1e-10}
+LAYERS = 3
+GREEDY = 12
+SLOW = (
+    "The logits are float64 though the weights are float32: somewhere a number makes float64 of "
+    "an array, as np.sqrt(2.0) does and 2.0**0.5 does not. From there on NumPy makes a float64 "
+    "copy of every weight in every call, which is many times slower."
+)
+
+
+class Other(Protocol):
+    """What the decoder is compared with."""
+
+    def logits(self, ids: Sequence[int], /) -> Floats:
+        """All of a text at once: (T,) -> (T, V)."""
+
+    def stepwise(self, ids: Sequence[int], /) -> Floats:
+        """The same token by token, through its cache."""
+
+    def greedy(self, ids: Sequence[int], n_new: int, /) -> tuple[list[int], Floats]:
+        """The likeliest continuation, and the logits (n_new, V) that its tokens were taken from."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of one comparison. note: what else there is to be seen."""
+
+    what: str
+    ok: bool
+    said: str
+    note: str = ""
+
+
+def tolerance(logits: Floats, n_layers: int, size: int) -> float:
+    """How far apart right logits may be, in numbers of that size in bytes."""
+    return TOLERANCES[size] * max(1.0, float(np.abs(logits).max())) * max(1.0, n_layers / LAYERS)
+
+
+def compared(what: str, got: Floats, expected: Floats, allowed: float) -> Finding:
+    """Logits (T, V) against what they should be."""
+    apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
+    wrong = ~(apart <= allowed)  # NaN is wrong
+    largest = float(apart.max())
+    if not wrong.any():
+        said = f"agrees at {_positions(len(apart))}, at most {largest:.1e} apart"
+        return Finding(what, True, said, SLOW if got.dtype.itemsize > expected.itemsize else "")
+    return Finding(what, False, _difference(apart, wrong, largest, float(np.abs(expected).max())))
+
+
+def _difference(apart: Floats, wrong: NDArray[np.bool_], largest: float, scale: float) -> str:
+    if np.isnan(largest):
+        return f"is NaN from position {int(np.isnan(apart).argmax())} on"
+    first, count = int(wrong.argmax()), int(wrong.sum())
+    where = "at every position"
+    if count < len(wrong):
+        where = f"at {count} of {len(wrong)} positions, first at {first}"
+    hint = ""
+    if first == 0 and not wrong[-1]:
+        hint = "; the last is right, so an earlier one may see what comes after it"
+    elif first > 0 and wrong[first:].all():
+        hint = ", and at all after it"
+    return f"differs by up to {largest:.2g} (the largest logit is {scale:.2g}) {where}{hint}"
+
+
+def _positions(count: int) -> str:
+    return "1 position" if count == 1 else f"{count} positions"
+
+
+def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Finding]:
+    """The comparisons, one by one; room: how many tokens may follow these."""
+    expected = other.logits(ids)
+    allowed = tolerance(expected, decoder.n_layers, expected.dtype.itemsize)
+    yield _tried(
+        "decoder_logits",
+        lambda what: compared(what, decoder.logits(ids), expected, allowed),
+    )
+    yield _tried(
+        "decoder_step, token by token",
+        lambda what: compared(what, stepwise(decoder, ids), other.stepwise(ids), allowed),
+    )
+    if room:
+        theirs = other.greedy(ids, min(room, GREEDY))
+        ways: dict[str, Way] = {
+            "decoder_generate, with the cache": decoder.generate,
+            "decoder_logits again and again": partial(uncached, decoder),
+        }
+        for name, way in ways.items():
+            yield _tried(name, partial(_continued, way, ids, theirs, allowed))
+
+
+def _continued(
+    way: Way,
+    ids: Sequence[int],
+    theirs: tuple[list[int], Floats],
+    allowed: float,
+    what: str,
+) -> Finding:
+    return _same(what, way(ids, len(theirs[0])), *theirs, allowed)
+
+
+def _tried(what: str, compare: Callable[[str], Finding]) -> Finding:
+    try:
+        return compare(what)
+    except CodeFailed as failure:
+        return Finding(what, False, str(failure))
+
+
+def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
+    """The logits of a text that `decoder_step` is given token by token: (T, V)."""
+    rows, cache = [], decoder.new_cache()
+    for token in ids:
+        logits, cache = decoder.step([token], cache)
+        rows.append(logits)
+    return np.concatenate(rows)
+
+
+def uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
+    """The likeliest continuation by `decoder_logits` of the whole text for every token."""
+    text = list(ids)
+    for _ in range(n_new):
+        text.append(int(decoder.logits(text, last=1)[-1].argmax()))
+    return text[len(ids) :]
+
+
+def _same(
+    what: str, got: list[int], expected: list[int], logits: Floats, allowed: float
+) -> Finding:
+    """Greedy tokens against the other's; where two logits are as good as equal, either will do."""
+    for index, (mine, theirs) in enumerate(zip(got, expected)):
+        if mine != theirs:
+            if logits[index][theirs] - logits[index][mine] <= 2 * allowed:
+                return Finding(what, True, f"agrees, the same {index} tokens and then a tie")
+            return Finding(what, False, f"differs, another token {index + 1} than transformers'")
+    return Finding(what, True, f"agrees, the same {len(got)} tokens")

@@ -1,0 +1,63 @@
+"""Which steps make the logits differ: each is tried alone among right ones, on a tiny model."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.demos.gpt2.agreement import Floats, Other, findings
+from grader.demos.gpt2.names import to_params
+from grader.demos.gpt2.own import Code
+from grader.demos.gpt2.problems import CodeFailed
+from grader.demos.gpt2.running import Decoder
+from grader.demos.gpt2.weights import Model
+from grader.isolation import Host
+from grader.steps.registry import Registry, Step
+
+LENGTH = 16
+NEW = 4
+
+
+class _Once:
+    """Another decoder's results for one text, which many are compared with."""
+
+    def __init__(self, other: Other, ids: Sequence[int]) -> None:
+        self.whole, self.steps = other.logits(ids), other.stepwise(ids)
+        self.continued = other.greedy(ids, NEW)
+
+    def logits(self, _: Sequence[int]) -> Floats:
+        return self.whole
+
+    def stepwise(self, _: Sequence[int]) -> Floats:
+        return self.steps
+
+    def greedy(self, _: Sequence[int], __: int) -> tuple[list[int], Floats]:
+        return self.continued
+
+
+def blamed(
+    host: Host,
+    registry: Registry,
+    code: Code,
+    right: Mapping[str, str],
+    tiny: Model,
+    other: Callable[[Model, type[np.floating[Any]]], Other],
+) -> Iterator[Step]:
+    """The student's steps that do not agree with `other` on top of right ones."""
+    ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
+    against = _Once(other(tiny, np.float64), ids)
+    params = to_params(tiny.tensors, tiny.config, np.float64)
+    for part in code.parts:
+        if not part.own or not all(other.step.id in right for other in code.parts):
+            continue
+        program = code.alone(part.step, right).program(registry)
+        try:
+            decoder = Decoder(host, program, params, tiny.config.n_heads)
+        except CodeFailed:  # it needs more of the student's other steps than the solutions have
+            continue
+        with contextlib.closing(decoder):
+            if not all(finding.ok for finding in findings(decoder, against, ids, NEW)):
+                yield part.step

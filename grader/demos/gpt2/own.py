@@ -1,0 +1,143 @@
+"""Whose code runs GPT-2: the student's steps, and the solutions' where a step is not there yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from grader.demos.gpt2.problems import Gpt2Error
+from grader.engine import messages
+from grader.intake.submission import Submission
+from grader.isolation import Host
+from grader.isolation.client import CallFailed, Program, Raised, Worker
+from grader.steps.registry import Registry, Step
+
+WANTED = (
+    *("decoder_logits", "new_decoder_cache", "decoder_step", "decoder_generate"),
+    "sample_token",
+)
+MODULE = "gpt2"
+TRY_SECONDS = 20.0  # for a step to be imported, and for each of its functions to be tried
+
+
+@dataclass(frozen=True)
+class Part:
+    """One step among those that run. why: what keeps the student's own from running, if it does."""
+
+    step: Step
+    why: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the student's."""
+        return not self.why
+
+
+@dataclass(frozen=True)
+class Code:
+    """The steps that run, in order, and their sources."""
+
+    parts: tuple[Part, ...]
+    sources: Mapping[str, tuple[str, str]] = field(repr=False)
+
+    def program(self, registry: Registry) -> Program:
+        """A module that has all the wanted functions, each from its step."""
+        homes = wanted(registry).items()
+        lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
+        return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
+
+    def alone(self, step: Step, right: Mapping[str, str]) -> Code:
+        """The same with every other step a right one."""
+        others = {part.step.id for part in self.parts} - {step.id}
+        sources = {name: (right[name], f"<{name}>") for name in others}
+        return replace(self, sources={**self.sources, **sources})
+
+
+def wanted(registry: Registry) -> dict[str, Step]:
+    """The functions that are called here, and the steps that they are in."""
+    homes = {function.name: step for step in registry.steps for function in step.functions}
+    return {name: homes[name] for name in WANTED}
+
+
+def gathered(
+    host: Host, registry: Registry, submission: Submission, right: Mapping[str, str]
+) -> Code:
+    """The student's steps where they are written; Gpt2Error where one is not, nor has the kit it.
+
+    Whether they are right is not asked: that is seen from the logits.
+    """
+    homes = list(wanted(registry).values())
+    last = max(homes, key=registry.steps.index)
+    parts: list[Part] = []
+    sources: dict[str, tuple[str, str]] = {}
+    for step in (*registry.before(last), last):
+        why = _unusable(host, submission, step, sources)
+        if not why:
+            sources[step.id] = (submission.sources[step.id], f"{step.id}.py")
+        elif step.id in right:
+            sources[step.id] = (right[step.id], f"<{step.id}>")
+        parts.append(Part(step, why))
+    texts = {**submission.sources, **{name: text for name, (text, _) in sources.items()}}
+    needed = _reached(homes, parts, texts)
+    for part in needed:
+        if part.step.id not in sources:
+            number = part.step.number
+            raise Gpt2Error(
+                f"step {number} is not there yet: {part.why}: `make check STEP={number}`"
+            )
+    return Code(tuple(needed), {part.step.id: sources[part.step.id] for part in needed})
+
+
+def _reached(homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]) -> list[Part]:
+    """The steps that are called, and those that they import."""
+    names = {step.id for step in homes}
+    for part in reversed(parts):
+        if part.step.id in names:
+            text = texts.get(part.step.id, "")
+            names |= {other.step.id for other in parts if other.step.id in text}
+    return [part for part in parts if part.step.id in names]
+
+
+def _unusable(
+    host: Host, submission: Submission, step: Step, earlier: Mapping[str, tuple[str, str]]
+) -> str:
+    """What keeps a step from being run, "" for nothing: it is tried, not read.
+
+    A stub raises NotImplementedError whatever it is called with. So each function is called with
+    None for every argument; what is written for arrays may do with that what it likes.
+    """
+    if step.id in submission.refused:
+        return submission.refused[step.id].rstrip(".")
+    if step.id not in submission.sources:
+        return f"you have no {step.filename}"
+    source = submission.sources[step.id]
+    program = Program(step.id, {**earlier, step.id: (source, f"{step.id}.py")})
+    worker = Worker(host, time.monotonic() + TRY_SECONDS)
+    try:
+        names = worker.load(program)
+        missing = [function.name for function in step.functions if function.name not in names]
+        unwritten = missing or _unwritten(worker, step)
+        if len(unwritten) == len(step.functions):
+            return "yours is not written yet"
+        verb = "are" if unwritten[1:] else "is"
+        return f"{', '.join(unwritten)} {verb} not written yet" if unwritten else ""
+    except CallFailed as failure:
+        limits = replace(host.limits, call_seconds=TRY_SECONDS)
+        told = messages.not_loaded(failure, source, step, limits, visible=True)
+        return told.rstrip(".")
+    finally:
+        worker.close()
+
+
+def _unwritten(worker: Worker, step: Step) -> list[str]:
+    found = []
+    for function in step.functions:
+        try:
+            worker.call(function.name, [None] * len(function.takes), {}, opaque=(True,))
+        except Raised as failure:
+            if "NotImplementedError" in failure.kinds:
+                found.append(function.name)
+        except CallFailed:  # it ended or hung: so it is written
+            break
+    return found

@@ -1,0 +1,179 @@
+"""The steps' decoder in a worker: its params are sent once, its caches and logits stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.gpt2.problems import CodeFailed
+from grader.engine import messages
+from grader.isolation import Host
+from grader.isolation.client import CallFailed, Died, Program, Raised, TimedOut, Worker
+from grader.isolation.wire import Foreign, Handle, Laid
+from grader.report.text.sheet import clean
+from grader.steps.registry import Limits
+
+Floats = NDArray[np.floating[Any]]
+MIB = 2**20
+ROW_BYTES = 32 * MIB  # of logits that cross at a time
+CALL_SECONDS = 600.0
+ALL_SECONDS = 24 * 3600.0
+
+
+def limits_for(limits: Limits, params_bytes: int) -> Limits:
+    """What a decoder of that size may take: room for its params, its logits and its caches."""
+    return Limits(
+        call_seconds=CALL_SECONDS,
+        step_seconds=ALL_SECONDS,
+        memory_mib=max(limits.memory_mib, 4096 + 3 * params_bytes // MIB),
+    )
+
+
+def _held(worker: Worker, value: Any) -> Any:
+    """The same params, each array sent by itself and read-only: no frame holds all of a model."""
+    if isinstance(value, np.ndarray):
+        return worker.hold(Laid(value, writable=False))
+    if isinstance(value, dict):
+        return {key: _held(worker, item) for key, item in value.items()}
+    return [_held(worker, item) for item in value]
+
+
+class Decoder:
+    """Calls of the decoder's functions; CodeFailed where one brings nothing usable."""
+
+    def __init__(
+        self, host: Host, program: Program, params: Mapping[str, Any], n_heads: int
+    ) -> None:
+        self.host = host
+        self.vocabulary = len(params["embedding"])
+        self.n_layers = len(params["blocks"])
+        self.n_heads = n_heads
+        self.done: list[Handle] = []
+        """Caches and logits that are not asked for again."""
+        self.worker = Worker(host, float("inf"))
+        try:
+            self.worker.load(program)
+        except CallFailed as failure:
+            raise CodeFailed(_told(failure, "the import of the steps", host.limits)) from None
+        self.params = self.worker.hold(_held(self.worker, dict(params)))
+
+    def close(self) -> None:
+        """Ends the worker."""
+        self.worker.close()
+
+    def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
+        """`decoder_logits` of a text, of its last tokens only if so asked: -> (last, V)."""
+        answer = self._call("decoder_logits", [_array(ids), self.params, self.n_heads], (True,))
+        return self._rows("decoder_logits", answer, len(ids), last or len(ids))
+
+    def new_cache(self) -> Handle:
+        """`new_decoder_cache`."""
+        cache = self._call("new_decoder_cache", [self.n_layers], (True,))
+        return self._handle("new_decoder_cache", cache)
+
+    def step(self, ids: Sequence[int], cache: Handle) -> tuple[Floats, Handle]:
+        """`decoder_step` on the tokens after those in the cache: -> ((T_new, V), cache)."""
+        args = [_array(ids), cache, self.params, self.n_heads]
+        answer = self._call("decoder_step", args, (True, True))
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise CodeFailed(f"decoder_step returned {_kind(answer)}, not logits and a cache")
+        self.done.append(cache)
+        logits = self._rows("decoder_step", answer[0], len(ids), len(ids))
+        return logits, self._handle("decoder_step", answer[1])
+
+    def generate(self, ids: Sequence[int], n_new: int) -> list[int]:
+        """`decoder_generate`, greedily: the new tokens."""
+        args = [_array(ids), n_new, self.params, self.n_heads]
+        return self._ids("decoder_generate", self._call("decoder_generate", args), ids, n_new)
+
+    def sample(self, logits: Floats, u: float, temperature: float, top_k: int | None) -> int:
+        """`sample_token` of one row of logits (V,)."""
+        named = {"temperature": temperature, "top_k": top_k}
+        value = self._call("sample_token", [logits, np.float64(u)], named=named)
+        return self._ids("sample_token", np.atleast_1d(value), (), 1)[0]
+
+    def _call(
+        self,
+        function: str,
+        args: Sequence[Any],
+        opaque: Sequence[bool] = (False,),
+        named: Mapping[str, Any] | None = None,
+    ) -> Any:
+        done, self.done = self.done, []
+        try:
+            return self.worker.call(function, args, named or {}, opaque=opaque, forget=done).value
+        except CallFailed as failure:
+            raise CodeFailed(_told(failure, function, self.host.limits)) from None
+
+    def _handle(self, function: str, value: Any) -> Handle:
+        if not isinstance(value, Handle):
+            raise CodeFailed(f"{function} returned {_kind(value)}")
+        return value
+
+    def _rows(self, function: str, kept: Any, length: int, last: int) -> Floats:
+        """The last rows of kept logits, a part at a time; they must be all that there are."""
+        first = length - last
+        step = max(1, ROW_BYTES // (8 * self.vocabulary))
+        parts = []
+        for start in range(first, length, step):
+            stop = min(start + step, length)
+            parts.append(self._part(function, kept, start, stop + (stop == length)))
+            if parts[-1].shape != (stop - start, self.vocabulary):
+                raise CodeFailed(
+                    f"{function} returned logits that do not have the shape "
+                    f"({length}, {self.vocabulary}): rows {start} to {stop - 1} have "
+                    f"{parts[-1].shape}"
+                )
+        self.done.append(kept)
+        return np.concatenate(parts)
+
+    def _part(self, function: str, kept: Any, start: int, stop: int) -> Floats:
+        try:
+            part = self.worker.fetch(self._handle(function, kept), (start, stop))
+        except CallFailed:
+            raise CodeFailed(f"{function} returned what is no array of logits") from None
+        if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
+            raise CodeFailed(f"{function} returned {_kind(part)}, not logits")
+        return part
+
+    def _ids(self, function: str, value: Any, prompt: Sequence[int], n_new: int) -> list[int]:
+        """The new tokens of a text that must begin with the prompt."""
+        length = len(prompt) + n_new
+        if not isinstance(value, np.ndarray) or value.shape != (length,):
+            raise CodeFailed(f"{function} returned {_kind(value)}, not {length} tokens")
+        ids = [int(number) for number in value]
+        if ids[: len(prompt)] != list(prompt):
+            raise CodeFailed(f"{function} does not give the prompt back before the new tokens")
+        if not all(0 <= number < self.vocabulary for number in ids):
+            raise CodeFailed(f"{function} returned ids outside of the vocabulary")
+        return ids[len(prompt) :]
+
+
+def _array(ids: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(ids, dtype=np.int64)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return clean(value.description) if isinstance(value, Foreign) else f"a {type(value).__name__}"
+
+
+def _told(failure: CallFailed, function: str, limits: Limits) -> str:
+    """One sentence on a call that brought no value; the code is one's own, so it may be quoted."""
+    match failure:
+        case Raised():
+            file, line = failure.innermost or ("", 0)
+            where = f" ({clean(file)}, line {line})" if line and file.endswith(".py") else ""
+            text = f": {clean(failure.text, 300)}" if failure.text else ""
+            if "MemoryError" in failure.kinds:
+                return f"{function} asked for more than {limits.memory_mib} MiB of memory{where}"
+            return f"{function} raised {clean(failure.type)}{text}{where}"
+        case TimedOut():
+            return messages.timed_out(failure, function, limits).rstrip(".?")
+        case Died():
+            return messages.died(function).rstrip(".")
+    return f"{function} gave no result"

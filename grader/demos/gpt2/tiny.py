@@ -1,0 +1,156 @@
+"""A GPT-2 with random weights, made here: it stands in where there is no network.
+
+The files are those of any GPT-2 (config.json, model.safetensors, tokenizer.json), so all that reads
+them is the same. Its weights are larger than a fresh GPT-2's: gelu must bend, attention must
+choose, or a wrong decoder would give nearly the same logits as a right one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.gpt2.names import Config, expected
+from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
+
+SEED = 2019
+VERSION = 1  # to be raised with any change here: what was made before is not made again
+END = "<|endoftext|>"
+TEXT = """\
+A model that writes reads from left to right. At every place it asks what has come before, and
+never what comes after. The words that came before have keys; the word that asks has a query; what
+is carried over are the values. A query that fits a key well gets more of its value.
+The mask hides the future. Without the mask the model would look at the answer, and learn nothing.
+With the mask every place is an exercise of its own, and one pass over a text is as many exercises
+as the text has words. That is why training is fast, and why writing is slow: one word at a time.
+The cache keeps what was worked out before. Keys and values of old words do not change when a new
+word comes, because no old word may look at a new one. So a new word costs one query, and not all
+of the text again.
+Several heads ask several questions. Several layers ask about what the layers below have found.
+Between the layers every place is worked on by itself. At the end the word is compared with all
+words there are, and the best ones are likely to come next. Then it is written down, and read.
+"""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Which sizes to make; the vocabulary is at least the tokenizer's."""
+
+    n_layers: int
+    n_heads: int
+    d_model: int
+    t_max: int
+    vocabulary: int
+
+
+TINY = Size(n_layers=3, n_heads=4, d_model=48, t_max=256, vocabulary=512)
+SMALL = Size(n_layers=12, n_heads=12, d_model=768, t_max=1024, vocabulary=50_257)
+"""The one called gpt2, of 124 million numbers."""
+
+
+def cached() -> Path:
+    """The folder of the tiny model, made on first use: in the user's cache, or for this time."""
+    from platformdirs import user_cache_path
+
+    folder: Path = user_cache_path("nopeek") / f"gpt2-tiny-{VERSION}"
+    if (folder / WEIGHTS).is_file():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+    except OSError:
+        return _passing()
+    make(beside, TINY)
+    try:
+        return beside.rename(folder)
+    except OSError:  # another has made it meanwhile
+        shutil.rmtree(beside, ignore_errors=True)
+        return folder
+
+
+def _passing() -> Path:
+    """One that is gone when the program ends, for where nothing can be kept."""
+    folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    make(folder, TINY)
+    return folder
+
+
+def make(folder: Path, size: Size, seed: int = SEED) -> None:
+    """Writes a random GPT-2 of that size into a folder; the same one every time."""
+    from safetensors.numpy import save_file
+
+    end = _make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))
+    config = Config(
+        size.n_layers,
+        size.n_heads,
+        size.d_model,
+        4 * size.d_model,
+        size.t_max,
+        size.vocabulary,
+        end,
+    )
+    (folder / CONFIG).write_text(json.dumps(_settings(config), indent=1), encoding="utf-8")
+    shapes = expected(config)
+    random = np.random.RandomState(seed)
+    tensors = {
+        f"transformer.{name}": _tensor(name, shape, random) for name, shape in shapes.items()
+    }
+    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
+
+
+def _make_tokenizer(path: Path, vocabulary: int) -> int:
+    """Trains a byte-level BPE as GPT-2's is one; the id of the token that ends a text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([TEXT], trainer)
+    tokenizer.save(str(path))
+    end = tokenizer.token_to_id(END)
+    assert end is not None  # it is among the special tokens
+    return int(end)
+
+
+def _settings(config: Config) -> dict[str, object]:
+    return {
+        "model_type": "gpt2",
+        "architectures": ["GPT2LMHeadModel"],
+        "activation_function": "gelu_new",
+        "layer_norm_epsilon": 1e-5,
+        "n_layer": config.n_layers,
+        "n_head": config.n_heads,
+        "n_embd": config.d_model,
+        "n_positions": config.t_max,
+        "vocab_size": config.vocabulary,
+        "bos_token_id": config.end,
+        "eos_token_id": config.end,
+    }
+
+
+def _tensor(
+    name: str, shape: tuple[int, ...], random: np.random.RandomState
+) -> NDArray[np.float32]:
+    """Gains around 1, biases around 0, and weights that keep the size of what they are given."""
+    values = random.standard_normal(shape)
+    if len(shape) == 1:
+        values = 0.2 * values + (name.endswith("weight") and "ln_" in name)
+    elif name.startswith("w"):
+        values *= 0.2 / np.sqrt(shape[1])
+    else:
+        values /= np.sqrt(shape[0])
+    return values.astype(np.float32)

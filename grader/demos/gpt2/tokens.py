@@ -1,0 +1,52 @@
+"""Text to token ids and back; text comes out as soon as it is text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream
+
+from grader.demos.gpt2.problems import Gpt2Error
+
+
+class Words:
+    """A GPT-2's tokenizer."""
+
+    def __init__(self, file: Path, vocabulary: int) -> None:
+        if not file.is_file():
+            raise Gpt2Error(f"there is no {file.name} in {file.parent}: get it, with the weights")
+        try:
+            self.tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:  # the library has no type of its own for it
+            raise Gpt2Error(f"{file} is no tokenizer: get it again") from error
+        self.vocabulary = vocabulary
+
+    def ids(self, text: str) -> list[int]:
+        """The text's tokens; Gpt2Error for one that the model has no embedding for."""
+        found: list[int] = self.tokenizer.encode(text).ids
+        if any(number >= self.vocabulary for number in found):
+            raise Gpt2Error(
+                f"the tokenizer makes ids that the model's {self.vocabulary:,} embeddings have not:"
+                " tokenizer and weights must belong together"
+            )
+        return found
+
+    def streaming(self) -> Streaming:
+        """For one text, token by token."""
+        return Streaming(self.tokenizer)
+
+
+class Streaming:
+    """Turns ids into text one by one: a character can be spread over several tokens."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.stream = DecodeStream(skip_special_tokens=True)
+
+    def text(self, token: int) -> str:
+        """What this token completes; "" if that is nothing yet."""
+        if self.tokenizer.id_to_token(token) is None:
+            return f"<{token}>"  # an embedding that the tokenizer has no word for
+        piece: str | None = self.stream.step(self.tokenizer, token)
+        return piece or ""

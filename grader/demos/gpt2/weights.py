@@ -1,0 +1,149 @@
+"""Where GPT-2's weights come from: the hub, a folder, a file, or the kit's own tiny model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.demos.gpt2.names import Array, Config, checked, read_config
+from grader.demos.gpt2.problems import Gpt2Error, NotThere
+
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A GPT-2 on disk, read: its sizes, its tensors by GPT-2's bare names, its tokenizer's file."""
+
+    config: Config
+    settings: dict[str, Any]
+    """All of config.json."""
+    tensors: dict[str, Array]
+    folder: Path
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers it has learnt, or would have."""
+        return sum(tensor.size for tensor in self.tensors.values())
+
+
+def located(name: str) -> Path:
+    """The weights' file of that name: a file, a folder that holds it, or a model on the hub."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _in_folder(path)
+    if path.exists():
+        return path
+    if path.suffix or path.is_absolute() or name.startswith(".") or name.count("/") > 1:
+        raise Gpt2Error(f"there is no folder or file {name}: name one, or a model on the hub")
+    return _from_hub(name)
+
+
+def _in_folder(folder: Path) -> Path:
+    found = sorted(folder.glob("*.safetensors"))
+    if (folder / WEIGHTS).is_file():
+        return folder / WEIGHTS
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Gpt2Error(f"{folder} holds {len(found)} safetensors files: name one of them")
+    raise Gpt2Error(f"there is no {WEIGHTS} in {folder}: name a folder or a file with weights")
+
+
+def _from_hub(name: str) -> Path:
+    """What the hub's cache holds of a model; the rest is downloaded, with its own progress."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    with _hub_errors(name):
+        try:
+            paths = [hf_hub_download(name, file, local_files_only=True) for file in _FILES]
+            return Path(paths[0])
+        except LocalEntryNotFoundError:
+            _ask_once(name)
+        try:
+            paths = [hf_hub_download(name, file) for file in _FILES]
+            return Path(paths[0])
+        except LocalEntryNotFoundError:
+            raise
+        except EntryNotFoundError as error:
+            raise Gpt2Error(
+                f"{name} on the hub lacks one of {', '.join(_FILES)}: name another model"
+            ) from error
+
+
+_FILES = (WEIGHTS, CONFIG, TOKENIZER)
+
+
+def _ask_once(name: str) -> None:
+    """One question that is not repeated for half a minute where there is no network."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    get_hf_file_metadata(hf_hub_url(name, CONFIG))
+
+
+@contextmanager
+def _hub_errors(name: str) -> Iterator[None]:
+    """Turns what the hub and the network may raise into one sentence."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except errors.HFValidationError as error:
+        raise Gpt2Error(
+            f"{name!r} is no folder, no file, and cannot be a model's name on the hub"
+        ) from error
+    except errors.GatedRepoError as error:
+        raise Gpt2Error(f"{name} is not open to everybody: name another model") from error
+    except errors.RepositoryNotFoundError as error:
+        raise Gpt2Error(
+            f"there is no folder {name} here, and no model of that name on the hub: check the name"
+        ) from error
+    except errors.RemoteEntryNotFoundError as error:
+        raise Gpt2Error(f"{name} on the hub lacks {CONFIG}: name another model") from error
+    except (Gpt2Error, KeyboardInterrupt):
+        raise
+    except Exception as error:  # whichever library carries the requests, and however it fails
+        raise NotThere(
+            f"{name} cannot be downloaded: without a network, name a folder with --weights, "
+            "or try --tiny"
+        ) from error
+
+
+def read(file: Path) -> Model:
+    """The model whose weights are in that file, and whose config.json lies beside it."""
+    path = file.with_name(CONFIG)
+    if not path.is_file():
+        raise Gpt2Error(
+            f"there is no {CONFIG} beside {file}: it says how many heads there are, "
+            "which the weights do not"
+        )
+    config, settings = read_config(path)
+    return Model(config, settings, checked(_tensors(file), config, str(file)), file.parent)
+
+
+def _tensors(file: Path) -> dict[str, Array]:
+    """All floating point tensors in a safetensors file."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(os.fspath(file), "numpy") as opened:
+            names = list(opened.keys())
+            kinds = {opened.get_slice(name).get_dtype() for name in names}
+            if "BF16" in kinds:
+                raise Gpt2Error(
+                    f"{file} holds bfloat16, a type that NumPy has not: name float32 weights"
+                )
+            return {name: opened.get_tensor(name) for name in names}
+    except SafetensorError as error:
+        raise Gpt2Error(
+            f"{file} is not a whole safetensors file (an interrupted download?): get it again"
+        ) from error
+    except OSError as error:
+        raise Gpt2Error(f"{file} cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,101 @@
+"""Writing a text, token by token, and how long each took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.gpt2.problems import Gpt2Error
+from grader.demos.gpt2.running import Decoder
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the next token is taken from the logits."""
+
+    temperature: float
+    top_k: int | None
+    seed: int
+
+    def draws(self, count: int) -> NDArray[np.float64]:
+        """The uniform numbers of a text, the same for the same seed."""
+        draws: NDArray[np.float64] = np.random.RandomState(self.seed % 2**32).random_sample(count)
+        return draws
+
+
+@dataclass
+class Timed:
+    """Tokens as they come, and the seconds that each took; the first has read the prompt."""
+
+    ids: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float | None:
+        """Tokens per second after the first; None where there is no other."""
+        rest = self.seconds[1:]
+        return len(rest) / sum(rest) if rest else None
+
+    def note(self, token: int, since: float) -> None:
+        """One more."""
+        self.ids.append(token)
+        self.seconds.append(time.perf_counter() - since)
+
+
+def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
+    """Gpt2Error for a prompt, or a text, that the model has no positions for."""
+    if not prompt:
+        raise Gpt2Error("the prompt is empty: begin a text with --prompt")
+    room = t_max - len(prompt)
+    if room < 1:
+        raise Gpt2Error(
+            f"the prompt has {len(prompt):,} tokens, and the model reads no more than {t_max:,}, "
+            "what it writes included: shorten it"
+        )
+    if n_new > room:
+        raise Gpt2Error(
+            f"the model reads no more than {t_max:,} tokens, and the prompt has {len(prompt):,} of "
+            f"them: ask for --tokens {room} at most"
+        )
+
+
+def written(
+    decoder: Decoder,
+    prompt: Sequence[int],
+    n_new: int,
+    choice: Choice,
+    timed: Timed,
+    *,
+    cache: bool = True,
+) -> Iterator[int]:
+    """The tokens after the prompt, one by one, each as soon as it is there."""
+    logits_after = _with_cache(decoder) if cache else _without(decoder)
+    text, read = list(prompt), 0
+    for u in choice.draws(n_new):
+        start = time.perf_counter()
+        logits = logits_after(text, read)
+        read = len(text)
+        token = decoder.sample(logits, float(u), choice.temperature, choice.top_k)
+        text.append(token)
+        timed.note(token, start)
+        yield token
+
+
+def _with_cache(decoder: Decoder) -> Any:
+    cache = decoder.new_cache()
+
+    def after(text: Sequence[int], read: int) -> Any:
+        nonlocal cache
+        logits, cache = decoder.step(text[read:], cache)
+        return logits[-1]
+
+    return after
+
+
+def _without(decoder: Decoder) -> Any:
+    return lambda text, read: decoder.logits(text, last=1)[-1]

@@ -1,0 +1,115 @@
+"""What the next token costs as the text grows, without a cache and with one, and how fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.demos.curves import Curves
+
+FITTED = 3  # of the longest texts: shorter ones say more of the layers' widths than of the length
+APART = 1e-6
+
+
+@dataclass(frozen=True)
+class Price:
+    """Of one token: multiplications, counted, and seconds, measured."""
+
+    products: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """The same token both ways, at the end of a text of that length.
+
+    apart: how far the two ways' logits differ, which should be by rounding only.
+    """
+
+    length: int
+    whole: Price
+    cached: Price
+    apart: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The rows in order of length. code: whose decoder it was; model: its sizes, in words."""
+
+    code: str
+    model: str
+    rows: tuple[Row, ...]
+
+    def exponent(self, price: Callable[[Row], float]) -> float:
+        """The k of T^k that fits the longest texts best."""
+        rows = self.rows[-FITTED:]
+        return slope([row.length for row in rows], [price(row) for row in rows])
+
+    def products(self) -> tuple[float, float]:
+        """The exponents of the multiplications, without a cache and with one."""
+        return (
+            self.exponent(lambda row: row.whole.products),
+            self.exponent(lambda row: row.cached.products),
+        )
+
+    def seconds(self) -> tuple[float, float]:
+        """The exponents of the time, without a cache and with one."""
+        return (
+            self.exponent(lambda row: row.whole.seconds),
+            self.exponent(lambda row: row.cached.seconds),
+        )
+
+
+def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
+    """Of the straight line that is nearest to the logarithms; 0 where something costs nothing."""
+    if len(lengths) < 2 or min(prices) <= 0:
+        return 0.0
+    x, y = [list(map(math.log, values)) for values in (lengths, prices)]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    pairs = zip(x, y, strict=True)
+    return sum((a - mean_x) * (b - mean_y) for a, b in pairs) / sum((a - mean_x) ** 2 for a in x)
+
+
+def said(growth: Growth) -> list[str]:
+    """What the figures show, in words."""
+    first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
+    whole, cached = growth.products()
+    slow, quick = growth.seconds()
+    sentences = [
+        f"From {first} to {last} tokens the multiplications for one token grow like "
+        f"T^{whole:.2f} without a cache and like T^{cached:.2f} with it; the time like "
+        f"T^{slow:.2f} and T^{quick:.2f}.",
+        "Without a cache all T tokens meet each other once more: T². With it one query meets T "
+        "keys: T. In short texts most of the work is in the layers' own matrices, whose cost for "
+        "each token read does not depend on T; so the powers come near 2 and 1 only in long texts. "
+        "Time has a fixed part besides: what Python takes to start each operation.",
+    ]
+    if all(row.whole.products == row.length * row.cached.products for row in growth.rows):
+        sentences.insert(
+            1,
+            "At every length the pass without a cache makes exactly T times as many: it does for "
+            "all T rows what the cache leaves to be done for one.",
+        )
+    wrong = [row.length for row in growth.rows if not row.apart <= APART]
+    if wrong:
+        sentences.insert(
+            0,
+            f"The two ways do not give the same logits (first at {wrong[0]} tokens), so they do "
+            "not do the same work: mend that before you believe these figures.",
+        )
+    return sentences
+
+
+def curves_of(growth: Growth) -> tuple[Curves, Curves]:
+    """The multiplications and the milliseconds, without a cache and with one; none of them 0."""
+    lengths = tuple(row.length for row in growth.rows)
+    products = (
+        tuple(max(1.0, row.whole.products) for row in growth.rows),
+        tuple(max(1.0, row.cached.products) for row in growth.rows),
+    )
+    times = (
+        tuple(max(1e-3, row.whole.seconds * 1e3) for row in growth.rows),
+        tuple(max(1e-3, row.cached.seconds * 1e3) for row in growth.rows),
+    )
+    return Curves(lengths, products), Curves(lengths, times)

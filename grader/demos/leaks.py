@@ -1,0 +1,90 @@
+"""Measures who depends on whom in a stack of decoder blocks of which one has no mask.
+
+The blocks are a submission's, and run in a worker. One token after the other is replaced, and in
+the output of every layer it is seen which positions move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import as_array, described
+from grader.checks.laws.influence import Bools, everything, movement, past
+from grader.checks.student import Student, StudentFunction
+from grader.demos.loaded import NotReady, sources, step_of, worker_with
+from grader.demos.stacks import Stack
+from grader.intake.submission import Submission
+from grader.isolation import Host
+from grader.isolation.client import Program
+from grader.report.records import Influence
+from grader.steps.decoder_params import block_params
+from grader.steps.inputs import Arguments, Draw
+from grader.steps.registry import Registry
+
+BLOCK = "decoder_block"
+N_HEADS, D_MODEL, D_FF = 2, 8, 16
+Floats = NDArray[np.float64]
+
+
+def measured(
+    host: Host,
+    registry: Registry,
+    submission: Submission,
+    tokens: Sequence[str],
+    layers: int,
+    unmasked: int | None,
+) -> Stack:
+    """The stack of that many layers on those tokens; NotReady if the blocks cannot be run."""
+    step = step_of(registry, BLOCK)
+    program = Program(step.id, sources(registry, submission, [step]))
+    with worker_with(host, program, BLOCK) as worker:
+        block = getattr(Student(step, worker.call, worker.fetch), BLOCK)
+        maps = tuple(_maps(block, len(tokens), layers, unmasked))
+    return Stack(submission.id, tuple(tokens), unmasked, maps)
+
+
+def _maps(
+    block: StudentFunction, length: int, layers: int, unmasked: int | None
+) -> Iterable[Influence]:
+    """A map for every layer: which of its outputs moved with which token."""
+    draw = Draw("leakmap", length)
+    text, others = draw.normal(length, D_MODEL), draw.normal(length, D_MODEL)
+    blocks = [
+        block_params(Draw("leakmap", "layer", number), D_MODEL, D_FF) for number in range(layers)
+    ]
+    masks = [_mask(length, number == unmasked) for number in range(1, layers + 1)]
+
+    def outputs(x: Floats) -> list[Floats]:
+        return list(_outputs(block, x, blocks, masks))
+
+    before = outputs(text)
+    if any(movement(*pair, -2).any() for pair in zip(before, outputs(text), strict=True)):
+        raise NotReady(f"{BLOCK} gives another answer when it is asked again.")
+    columns = []
+    for source in range(length):
+        here = np.arange(length)[:, None] == source
+        pairs = zip(before, outputs(np.where(here, others, text)), strict=True)
+        columns.append([movement(one, other, -2) for one, other in pairs])
+    for moved in np.moveaxis(np.asarray(columns), 0, -1):  # (layer, position, token)
+        rows = tuple(tuple(None if np.isnan(m) else float(m) for m in row) for row in moved)
+        yield Influence(rows, True, (), "position", "token")
+
+
+def _mask(length: int, everyone: bool) -> Bools:
+    return everything(length, length) if everyone else past(length)
+
+
+def _outputs(
+    block: StudentFunction, x: Floats, blocks: Sequence[Arguments], masks: Sequence[Bools]
+) -> Iterable[Floats]:
+    """The output of every layer, each of which reads the one below."""
+    for params, mask in zip(blocks, masks, strict=True):
+        value = block(x=x, params=params, n_heads=N_HEADS, mask=mask)
+        array = as_array(value)
+        if array is None or array.shape != x.shape:
+            raise NotReady(f"{BLOCK} returned {described(value)}; expected the shape {x.shape}.")
+        x = array.astype(float)
+        yield x

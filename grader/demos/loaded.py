@@ -1,0 +1,70 @@
+"""A submission's functions in a worker, to be measured and drawn; nothing is judged here."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+
+from grader.engine.grading import solutions
+from grader.intake.submission import Submission
+from grader.isolation import Host
+from grader.isolation.client import CallFailed, Program, Raised, TimedOut, Worker
+from grader.steps.registry import Registry, Step
+
+
+class NotReady(Exception):
+    """Code that cannot be measured; why not, in a sentence."""
+
+
+def step_of(registry: Registry, function: str) -> Step:
+    """The step that has the function of that name."""
+    named = (step for step in registry.steps for one in step.functions if one.name == function)
+    return next(named)
+
+
+def sources(
+    registry: Registry, submission: Submission, steps: Sequence[Step]
+) -> dict[str, tuple[str, str]]:
+    """The submission's modules, and right ones for the steps that it has not.
+
+    steps: those that must be its own; NotReady if one is not there.
+    """
+    for step in steps:
+        if step.id in submission.refused:
+            raise NotReady(submission.refused[step.id])
+        if step.id not in submission.sources:
+            raise NotReady(f"There is no {step.filename} in {submission.id}.")
+    right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
+    own = {name: (text, f"exercises/{name}.py") for name, text in submission.sources.items()}
+    return {**right, **own}
+
+
+@contextlib.contextmanager
+def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
+    """A worker that has loaded the program. what: the functions that will be asked for, in words.
+
+    What goes wrong in it, at any time, is told by a NotReady.
+    """
+    worker = Worker(host, time.monotonic() + host.limits.step_seconds)
+    try:
+        worker.load(program)
+        yield worker
+    except CallFailed as failure:
+        raise NotReady(_why(failure, what)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            worker.close()
+
+
+def _why(failure: CallFailed, what: str) -> str:
+    """What became of a call, in a sentence."""
+    if isinstance(failure, Raised):
+        where = " line {1} of {0}".format(*failure.innermost) if failure.innermost else ""
+        if "NotImplementedError" in failure.kinds:
+            place = where or " a step that it stands on"
+            return f"{what} cannot run yet:{place} is still to be written."
+        return f"{what} raised {failure.type}{where and ' in' + where}: {failure.text}"
+    if isinstance(failure, TimedOut):
+        return f"{what} took longer than {failure.seconds:g} seconds."
+    return f"The process that ran {what} ended."

@@ -1,0 +1,79 @@
+"""The pictures of `leakmap` and `costs` as HTML pages that need nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.demos.curves import Curves, ticks
+from grader.demos.growth import Growth, curves_of, said
+from grader.demos.stacks import Stack, seen
+from grader.report.html.page import template
+
+WIDTH, HEIGHT = 460, 320
+LEFT, RIGHT, TOP, BOTTOM = 90, 440, 20, 280
+NAMES = (("whole", "without a cache"), ("cached", "with the cache"))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve, as points of the drawing."""
+
+    name: str
+    label: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot, placed: levels are powers of ten, lengths the ticks below."""
+
+    lines: tuple[Line, ...]
+    levels: tuple[tuple[float, str], ...]
+    lengths: tuple[tuple[float, str], ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = RIGHT
+    bottom: int = BOTTOM
+
+
+def drawing(curves: Curves) -> Drawing:
+    """Where everything in the plot of these curves lies."""
+    lines = tuple(
+        Line(*names, tuple((_x(across), _y(up)) for across, up in curves.points(number)))
+        for number, names in enumerate(NAMES)
+    )
+    levels = tuple((_y(up), text) for up, text in ticks(curves))
+    lengths = tuple((_x(curves.across(length)), str(length)) for length in curves.lengths)
+    return Drawing(lines, levels, lengths)
+
+
+def _x(across: float) -> float:
+    return round(LEFT + across * (RIGHT - LEFT), 1)
+
+
+def _y(up: float) -> float:
+    return round(BOTTOM - up * (BOTTOM - TOP), 1)
+
+
+def stack_page(stack: Stack) -> str:
+    """Who depends on whom, layer by layer."""
+    data = {"title": f"Who depends on whom in {stack.code}", "stack": stack, "told": seen(stack)}
+    return template("picture.html").render(growth=None, **data).lstrip()
+
+
+def growth_page(growth: Growth) -> str:
+    """What the next token costs."""
+    products, seconds = curves_of(growth)
+    return (
+        template("picture.html")
+        .render(
+            title=f"What the next token costs, with the decoder in {growth.code}",
+            stack=None,
+            growth=growth,
+            products=drawing(products),
+            seconds=drawing(seconds),
+            told=said(growth),
+        )
+        .lstrip()
+    )

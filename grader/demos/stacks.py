@@ -1,0 +1,73 @@
+"""Who depends on whom in a stack of decoder blocks, layer by layer, and what that shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.report.influences import movement, of_kind
+from grader.report.records import Influence
+
+WHY = (
+    "A mask keeps a position from looking to the right. It cannot take away what the position to "
+    "the left has already seen."
+)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What moved in the output of every layer when one token was replaced.
+
+    unmasked: the layer that had no mask, counted from 1, if there was one. code: whose blocks
+    they were.
+    """
+
+    code: str
+    tokens: tuple[str, ...]
+    unmasked: int | None
+    layers: tuple[Influence, ...]
+
+    def heading(self, number: int) -> str:
+        """What to call a layer, counted from 1."""
+        return f"layer {number}, {'NO MASK' if number == self.unmasked else 'masked'}"
+
+    @property
+    def first_leak(self) -> int | None:
+        """The first layer, counted from 1, in which something of the future was seen."""
+        leaky = (i for i, layer in enumerate(self.layers, 1) if of_kind(layer, "leak"))
+        return next(leaky, None)
+
+
+def seen(stack: Stack) -> list[str]:
+    """What the maps show, in words: only what was measured."""
+    leak, count = stack.first_leak, len(stack.layers)
+    if leak is None and any(of_kind(layer, "missing", "unknown") for layer in stack.layers):
+        return ["A token of the past that should be felt is not: see the maps."]
+    if leak is None and stack.unmasked is None:
+        return [
+            f"All {count} layers are masked: every position depends on the tokens up to its own "
+            "and on no later one, however many layers lie above each other."
+        ]
+    if leak is None:
+        return [
+            f"Layer {stack.unmasked} was given a mask that hides nothing, and yet no position "
+            "moved with a later token. Does the block bring a mask of its own?"
+        ]
+    if leak != stack.unmasked:
+        first = movement(stack.layers[leak - 1], *of_kind(stack.layers[leak - 1], "leak")[0])
+        return [
+            f"Layer {leak} was given the causal mask, and yet something of the future came "
+            f"through: {first}. The block does not keep to its mask."
+        ]
+    return [_leaky(stack, leak, count), WHY] if leak < count else [_leaky(stack, leak, count)]
+
+
+def _leaky(stack: Stack, leak: int, count: int) -> str:
+    """How far it is seen that one layer had no mask."""
+    below = "Below it nobody sees the future. " if leak > 1 else ""
+    above = stack.layers[leak - 1 :]
+    full = all(all(map(all, layer.moved)) for layer in above)
+    whom = "every position depends on every token" if full else "positions depend on later tokens"
+    if leak == count:
+        return f"Layer {leak} alone has no mask. {below}In its output {whom}."
+    rest = f"layer {count} is" if count == leak + 1 else f"layers {leak + 1} to {count} are"
+    return f"Layer {leak} alone has no mask. {below}From it on {whom}, although {rest} masked."

@@ -1,0 +1,1 @@
+"""Why a submission is wrong: known mistakes, exceptions in words, properties of results."""

@@ -1,0 +1,411 @@
+"""What an exception of Python or NumPy says, in words: which axes met, what is None, ...
+
+Only what is certain from the exception's own words is said. Of those words no more is repeated
+than lengths, and in the hidden suite only lengths that the arguments have.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.checks.compare import WORDS
+from grader.isolation.client import Raised
+
+Shape = tuple[int, ...]
+SHAPE = r"\(([\d, ]*)\)"
+LAST = {"d_in", "d_out", "d_model", "d_k", "d_v", "V", "n_new", "top_k"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes.
+
+    keys: those of params. earlier: the files of the earlier steps' functions, without `.py`.
+    """
+
+    names: Mapping[int, Sequence[str]]
+    allowed: Set[int] | None
+    shapes: Sequence[Shape] = ()
+    keys: Sequence[str] = ()
+    earlier: Mapping[str, str] = field(default_factory=dict)
+
+    def may_say(self, *lengths: int) -> bool:
+        """Whether these lengths may be repeated."""
+        return self.allowed is None or all(n in self.allowed for n in lengths)
+
+    def label(self, length: int, axis: int | None = None) -> str:
+        """The length, and the size of the case that is as large: `5 (T_k is 5)`.
+
+        The number alone where several sizes are, or where that size cannot stand: numbers of
+        features and tokens stand on the last axis, batches never. axis: from the end, if known.
+        """
+        names = self.names.get(length, ())
+        if len(names) != 1 or length == 1:
+            return str(length)
+        (name,) = names
+        misplaced = axis is not None and (name == "batch" if axis == -1 else name in LAST)
+        if misplaced or not name:
+            return str(length)
+        return f"{length} ({name} {'are' if ' ' in name else 'is'} {length})"
+
+    def holders(self, length: int, axis: int) -> int:
+        """How many arguments are so long along that axis, counted from the front."""
+        return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
+
+
+def known(
+    sizes: Mapping[str, object],
+    shapes: Sequence[Shape],
+    *,
+    visible: bool,
+    fed: Mapping[str, int] | None = None,
+    keys: Sequence[str] = (),
+    earlier: Mapping[str, str] | None = None,
+) -> Known:
+    """Names from a case's sizes. In the hidden suite only the lengths of arguments are told.
+
+    fed: for a call with a cache what goes in, and what that makes in all. Then nothing else has a
+    name: a length may be any number of tokens before, or of layers that share what is kept.
+    """
+    names: dict[int, list[str]] = {}
+    named = [(length, "" if fed else word) for length, word in _named(sizes)]
+    for length, word in [*named, *((n, name) for name, n in (fed or {}).items())]:
+        if word not in names.setdefault(length, []):
+            names[length].append(word)
+    allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
+    return Known(names, allowed, shapes, keys, earlier or {})
+
+
+def _named(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
+    """Every length that a case's sizes may give to an array, with its name; "" where it has none.
+
+    What has no name takes it from other sizes that are as large: then either may be meant.
+    """
+    for name, size in sizes.items():
+        lengths = [n for n in (size if isinstance(size, tuple) else (size,)) if _is_length(n)]
+        word = "batch" if name in ("batch", "lead") else WORDS.get(name, "")
+        yield from ((length, word) for length in lengths)
+        if isinstance(size, tuple) and not word:
+            yield from ((length, "") for length in itertools.accumulate(lengths))
+    of_all = [sizes.get(name) for name in ("n_heads", "d_head")]
+    if all(_is_length(n) for n in of_all):
+        yield math.prod(of_all), "d_model"  # type: ignore[arg-type]
+    t, n_new = sizes.get("t"), sizes.get("n_new")
+    if isinstance(t, int) and isinstance(n_new, int):
+        yield from ((t + more, "") for more in range(1, n_new + 1))
+
+
+def _is_length(size: object) -> bool:
+    return isinstance(size, int) and not isinstance(size, bool)
+
+
+def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
+    """The shapes of all arrays in a nest of arguments, by name."""
+    if isinstance(value, Mapping):
+        found: dict[str, Shape] = {}
+        for key, item in value.items():
+            found |= arrays_of(item, key)
+        return found
+    array = getattr(value, "array", value)
+    return {name: array.shape} if isinstance(array, np.ndarray) else {}
+
+
+def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """All lengths that a size has in several cases."""
+    for each in sizes:
+        size = each.get(name)
+        yield from filter(_is_length, size if isinstance(size, tuple) else (size,))
+
+
+def sizes_of(
+    made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
+) -> dict[str, Any]:
+    """The sizes of the case with these shapes; of several, what they agree on.
+
+    Lengths of which it is not sure that this case has them go without a name, as `any ...`.
+    """
+    alike = [
+        sizes
+        for theirs, sizes in made
+        if all(shapes[name] == shape for name, shape in theirs.items() if name in shapes)
+    ]
+    if not alike:
+        return {}
+    agreed = {n: size for n, size in alike[0].items() if all(s.get(n) == size for s in alike)}
+    for name in {name for sizes in alike for name in sizes} - set(agreed):
+        agreed[f"any {name}"] = tuple(_any(name, alike))
+    most = {"t_max": shapes["position"][0]} if shapes.get("position") else {}
+    return agreed | most
+
+
+def _shape(text: str) -> Shape:
+    return tuple(1 if part == "newaxis" else int(part) for part in re.findall(r"\w+", text))
+
+
+def _clash(one: Shape, other: Shape) -> int | None:
+    """The axis, counted from the end, along which two shapes do not fit; the last such."""
+    for axis in range(1, min(len(one), len(other)) + 1):
+        lengths = {one[-axis], other[-axis]} - {1}
+        if len(lengths) > 1:
+            return -axis
+    return None
+
+
+def _met(one: Shape, other: Shape, known: Known) -> str:
+    axis = _clash(one, other)
+    if axis is None or not known.may_say(*one, *other):
+        return ""
+    lengths = f"{known.label(one[axis], axis)} met {known.label(other[axis], axis)}"
+    return f"{one} and {other} do not fit: at axis {axis}, {lengths}."
+
+
+def _broadcast(match: re.Match[str], known: Known) -> str:
+    shapes = [_shape(text) for text in re.findall(SHAPE, match[0])]
+    for number, one in enumerate(shapes):
+        for other in shapes[number + 1 :]:
+            if says := _met(one, other, known):
+                return says
+    return ""
+
+
+def _einsum(match: re.Match[str], known: Known) -> str:
+    shapes = [_shape(text) for text in re.findall(r"->\(([\w, ]*)\)", match[0])]
+    for one, other in itertools.pairwise(shapes):
+        axis = _clash(one, other)
+        if axis is not None and known.may_say(one[axis], other[axis]):
+            return (
+                "In an einsum one letter, or the dots, must stand for the same length everywhere: "
+                f"{known.label(one[axis])} met {known.label(other[axis])}."
+            )
+    return ""
+
+
+def _stacks(match: re.Match[str], known: Known) -> str:
+    """For a product of stacks of matrices, of which NumPy tells what is in front of them."""
+    one, other = (_shape(text) for text in re.findall(r"\(([\d, ]*)\)->", match[0]))
+    axis = _clash(one[:-2], other[:-2])
+    if axis is None or not known.may_say(*one, *other):
+        return ""
+    return (
+        "In a matrix product the axes in front of the last two must fit: of "
+        f"{one} and {other}, {known.label(one[axis - 2])} met {known.label(other[axis - 2])}."
+    )
+
+
+def _product(match: re.Match[str], known: Known) -> str:
+    second, first = int(match[1]), int(match[2])
+    if not known.may_say(first, second):
+        return ""
+    return (
+        "In a matrix product the columns of the left array meet the rows of the right one: "
+        f"{known.label(first)} met {known.label(second)}."
+    )
+
+
+def _dot(match: re.Match[str], known: Known) -> str:
+    first, second = int(match[1]), int(match[2])
+    if not known.may_say(first, second):
+        return ""
+    return f"The axes that a product sums over: {known.label(first)} met {known.label(second)}."
+
+
+def _joined(match: re.Match[str], known: Known) -> str:
+    axis, first, second = int(match[1]), int(match[2]), int(match[3])
+    if not known.may_say(first, second) or axis > 9:
+        return ""
+    return (
+        "Arrays that are joined must be equally long along every other axis: "
+        f"along axis {axis}, {known.label(first)} met {known.label(second)}."
+    )
+
+
+def _dimensions(match: re.Match[str], known: Known) -> str:
+    first, second = int(match[1]), int(match[2])
+    if max(first, second) > 9:
+        return ""
+    return f"Arrays that are joined need as many axes: one has {first}, another {second}."
+
+
+def _written(match: re.Match[str], known: Known) -> str:
+    one, other = _shape(match[1]), _shape(match[2])
+    if not known.may_say(*one, *other):
+        return ""
+    return f"An array of shape {one} was to be written into a place of shape {other}."
+
+
+def _in_place(match: re.Match[str], known: Known) -> str:
+    one, other = _shape(match[1]), _shape(match[2])
+    if not known.may_say(*one, *other):
+        return ""
+    return (
+        "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
+        f"{one}; the result has {other}."
+    )
+
+
+def _bounds(match: re.Match[str], known: Known) -> str:
+    axis, size = int(match[1]), int(match[2])
+    if axis > 9 or not known.may_say(size):
+        return ""
+    # Where several arguments are as long there, which of them it was is not known.
+    long = known.label(size) if known.holders(size, axis) < 2 else str(size)
+    return f"Axis {axis} is {long} long, and a place beyond its end was asked for."
+
+
+def _axes(match: re.Match[str], known: Known) -> str:
+    axes = int(match[1])
+    return f"The array has {axes} axes, and another one was named." if axes < 10 else ""
+
+
+def _indices(match: re.Match[str], known: Known) -> str:
+    axes, indices = int(match[1]), int(match[2])
+    if max(axes, indices) > 9:
+        return ""
+    many = f"{axes} {'axis' if axes == 1 else 'axes'}"
+    return f"An array of {many} was indexed as if it had {indices}."
+
+
+def _key(match: re.Match[str], known: Known) -> str:
+    if match[1] in known.keys or not known.keys:
+        return ""
+    return f"The dict that was asked has no such key; params has {', '.join(known.keys)}."
+
+
+def _unnamed(match: re.Match[str], known: Known) -> str:
+    if match[1] == "np":
+        return "The line `import numpy as np` is missing above it."
+    if match[1] in known.earlier:
+        line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
+        return f"It is a function of an earlier step: `{line}` is missing above it."
+    return "A name is used there that nothing was given."
+
+
+Words = Callable[[re.Match[str], Known], str]
+
+
+def _fixed(says: str) -> Words:
+    return lambda match, known: says
+
+
+NOTHING = _fixed(
+    "Something is None there: a function without a `return`, or an argument that was not given, "
+    "or that stands in another's place."
+)
+CALLED = _fixed("A function was called with more, fewer or other arguments than it takes.")
+NUMBER = _fixed("There is a single number where the code expects an array with axes.")
+OPERANDS = _fixed("A matrix product needs arrays with axes, and got a single number or None.")
+INDEX = _fixed("What is used as an index is no integer.")
+COUNT = _fixed("What is used as a length, or as an index, is no integer.")
+DIVIDED = _fixed(
+    "A length or a count must be an integer, and a float is none, not even 2.0: / gives floats, "
+    "// integers."
+)
+POWER = _fixed("A power is written **; ^ compares the bits of integers.")
+SINGLE = _fixed(
+    "int(), float() and the functions of math take one number, and got a whole array; NumPy's own "
+    "functions take arrays."
+)
+STACKED = _fixed("Arrays that are stacked must all have the same shape.")
+RESHAPED = _fixed("A reshape must keep the number of elements: multiply the lengths out.")
+TRANSPOSED = _fixed("A transpose must name every axis of the array, batch axes included.")
+TRUTH = _fixed("`if`, `and`, `or` and `not` need a single True or False, and got a whole array.")
+RAGGED = _fixed("Lists of different lengths cannot become an array.")
+FEWER = _fixed(
+    "There are more names on the left than values: of a shape, fewer axes than expected."
+)
+MORE = _fixed("There are more values than names on the left: of a shape, more axes than expected.")
+TUPLE = _fixed("A tuple is shorter than expected: of a shape, the array has fewer axes.")
+RESULTS = _fixed("There is a tuple: a function with several results returns all of them together.")
+NUMPY = _fixed("NumPy has nothing of that name.")
+UNBOUND = _fixed("A name is read there before it has a value, at least in this case.")
+ENDLESS = _fixed("A function calls itself without end.")
+TYPED = _fixed("Nobody can type anything there: leave out what asks for it, such as input().")
+DEBUGGER = _fixed("There is no debugger there: what print() prints is shown with what fails.")
+ZERO = _fixed("Something is divided by 0.")
+
+DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
+JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
+DIMENSIONS = r"index 0 has (\d+) dimension\(s\) and the array at index \d+ has (\d+) dimension\(s\)"
+REMAPPED = r"operands could not be broadcast together with remapped shapes \[[^]]*\]:"
+INDEXED = r"array is (\d+)-dimensional, but (\d+) were indexed"
+
+# Type, beginning of the text, words. The first that fits is taken.
+RULES: list[tuple[str, str, Words]] = [
+    ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
+    ("ValueError", rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*", _stacks),
+    ("ValueError", rf"{REMAPPED} .*", _einsum),
+    ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
+    ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
+    ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
+    ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _joined),
+    ("ValueError", rf"all the input arrays must have same number .*{DIMENSIONS}", _dimensions),
+    ("ValueError", r"all input arrays must have the same shape", STACKED),
+    (
+        "ValueError",
+        rf"could not broadcast input array from shape {SHAPE} into shape {SHAPE}",
+        _written,
+    ),
+    (
+        "ValueError",
+        rf"non-broadcastable output operand with shape {SHAPE} doesn't match the broadcast shape "
+        rf"{SHAPE}",
+        _in_place,
+    ),
+    ("ValueError", r"cannot reshape array of size .*", RESHAPED),
+    ("ValueError", r"axes don't match array", TRANSPOSED),
+    ("ValueError", r"The truth value of an array .*", TRUTH),
+    ("ValueError", r"setting an array element with a sequence.*", RAGGED),
+    ("ValueError", r"not enough values to unpack .*", FEWER),
+    ("ValueError", r"too many values to unpack .*", MORE),
+    ("IndexError", r"index -?\d+ is out of bounds for axis (\d+) with size (\d+)", _bounds),
+    ("IndexError", rf"too many indices for array: {INDEXED}", _indices),
+    ("IndexError", r"tuple index out of range", TUPLE),
+    ("IndexError", r"invalid index to scalar variable.*", NUMBER),
+    ("IndexError", r"(only integers, slices|arrays used as indices must be).*", INDEX),
+    ("AxisError", r"axis -?\d+ is out of bounds for array of dimension (\d+)", _axes),
+    ("TypeError", r".*'?NoneType'?.*", NOTHING),
+    ("AttributeError", r"'NoneType' object has no attribute.*", NOTHING),
+    (
+        "TypeError",
+        r".* (missing \d+ required|takes .* argument|got an unexpected keyword).*",
+        CALLED,
+    ),
+    ("TypeError", r"(len\(\) of unsized object|iteration over a 0-d array).*", NUMBER),
+    ("TypeError", r"only integer scalar arrays can be converted.*", COUNT),
+    ("TypeError", r"'float' object cannot be interpreted as an integer", DIVIDED),
+    ("TypeError", r"ufunc 'bitwise_xor' not supported.*", POWER),
+    ("TypeError", r"only \S+ arrays can be converted to Python scalars", SINGLE),
+    ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
+    ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
+    ("KeyError", r"'(\w+)'", _key),
+    ("UnboundLocalError", r".*", UNBOUND),
+    ("NameError", r"name '(\w+)' is not defined.*", _unnamed),
+    ("RecursionError", r".*", ENDLESS),
+    ("ZeroDivisionError", r".*", ZERO),
+    ("EOFError", r"EOF when reading a line", TYPED),
+    ("BdbQuit", r".*", DEBUGGER),
+]
+
+
+LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
+
+
+def explained(failure: Raised, known: Known) -> str:
+    """A sentence on what the exception says; empty if nothing is sure."""
+    for kind, text, words in RULES:
+        if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
+            return words(match, known)
+    return ""
+
+
+def lengths_met(explanation: str) -> str:
+    """Of such a sentence only which lengths met: `2 met 7`; empty if none did."""
+    match = re.search(f"{LENGTH} met {LENGTH}", explanation)
+    return match[0] if match else ""

@@ -1,0 +1,280 @@
+"""What known mistakes answer, for a kit that must not hold any right code.
+
+A student's bundle has neither solutions nor known mistakes, so there nothing can be replayed. But
+the visible checks ask the same questions of everybody. So what each mistake answers to each of
+them is written down beforehand (`grader.answering`), and a cause is found by looking it up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.diagnosis.replay import KINDS, NUMPYS
+from grader.diagnosis.search import (
+    DOUBLE,
+    SINGLE,
+    Call,
+    Log,
+    but_for,
+    holds_single,
+    may_leave_one,
+    writes_into,
+)
+from grader.isolation.client import Raised
+from grader.isolation.wire import Foreign, Handle
+from grader.report.records import Diagnosis
+from grader.steps.paths import PACKAGE
+from grader.steps.registry import Step
+
+ANSWERS = PACKAGE / "answers"
+DIGITS = 10  # that are written down
+MAX_WORDS = 120  # letters of an error's text
+OPAQUE = "opaque"
+RIGHT = "right"
+
+
+def told(call: Call) -> list[Any]:
+    """What became of a call, as JSON data: which function, and what it did."""
+    done = {name: call.more[name] for name in ("products",) if call.more.get(name)}
+    after = call.more.get("after")
+    if after is not None:
+        given = [list(call.args), dict(call.kwargs)]
+        done["touched"] = not _same(_plain(given), _plain(after), 0)
+    if isinstance(call.outcome, Raised):
+        return [call.function, _error(call.outcome), done]
+    return [call.function, _plain(call.outcome), done]
+
+
+def _error(raised: Raised) -> dict[str, str]:
+    return {"raised": raised.type, "words": raised.text[:MAX_WORDS]}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON data, with what only student code looks into left out."""
+    match value:
+        case Handle() | Foreign():
+            return OPAQUE
+        case np.ndarray() | np.generic() | bool() | int() | float():
+            return _numbers(np.asarray(value))
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+    array = getattr(value, "array", None)
+    return value if array is None else _plain(array)
+
+
+def _numbers(array: NDArray[Any]) -> dict[str, Any]:
+    """An array, or a single number as one without axes."""
+    kind = KINDS.get(array.dtype.kind, array.dtype.kind)
+    values = [_rounded(number) for number in array.ravel().tolist()]
+    return {"shape": list(array.shape), "kind": kind, "values": values}
+
+
+def _rounded(number: Any) -> Any:
+    return float(f"{number:.{DIGITS}g}") if isinstance(number, float) else number
+
+
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    """Equal data, but for rounding; a NaN equals a NaN."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            _same(value, other[key], tolerance) for key, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        if len(one) != len(other):
+            return False
+        if one and all(isinstance(item, (int, float)) for item in (*one, *other)):
+            return bool(np.allclose(one, other, tolerance, tolerance, equal_nan=True))
+        return all(_same(*pair, tolerance) for pair in zip(one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return bool(np.isclose(one, other, tolerance, tolerance, equal_nan=True))
+    return bool(one == other)
+
+
+@dataclass(frozen=True)
+class Known:
+    """One mistake: what it says, whose place it takes, and its answers by check and call.
+
+    A call that it answers like right code is not written down again; asked is how many there are.
+    """
+
+    id: str
+    says: str
+    hint: str
+    places: Sequence[str]
+    asked: Mapping[str, int]
+    answers: Mapping[str, Mapping[str, Any]]
+
+    def answer(self, check: str, number: int, right: Sequence[Any]) -> Any:
+        """What it did in that call of the check."""
+        other = self.answers.get(check, {}).get(str(number))
+        return right[number] if other is None and number < len(right) else other
+
+
+@dataclass(frozen=True)
+class Came:
+    """What became of a check's calls, and how near another answer must be to be the same.
+
+    passed: whether the check passed, which no words of an error have kept it from.
+    """
+
+    answers: Sequence[Any]
+    near: Sequence[float]
+    passed: bool
+
+
+def _came(calls: Sequence[Call]) -> Came:
+    passed = any(call.more.get("passed") for call in calls)
+    return Came(list(map(told, calls)), list(map(_near, calls)), passed)
+
+
+def _raised(answer: Any) -> Mapping[str, str] | None:
+    """The error that a call ended with, if it did."""
+    outcome = answer[1] if answer else None
+    return outcome if isinstance(outcome, dict) and "raised" in outcome else None
+
+
+def _breaks(error: Mapping[str, str]) -> bool:
+    """Whether NumPy found that shapes do not go together, where code may also refuse."""
+    return error["words"].startswith(NUMPYS)
+
+
+def _wording(error: Mapping[str, str]) -> str:
+    """What was raised, whatever numbers are in it."""
+    return error["raised"] + re.sub(r"\d", "", error["words"])
+
+
+def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[str]) -> bool:
+    """Whether two calls ended with one error, as `grader.diagnosis.replay` has it.
+
+    In what words code refuses an argument is anybody's own, where right code refuses it too; and
+    so it is where it refuses in the words of a refusal (refusals) what right code takes.
+    """
+    one, other, meant = _raised(wanted), _raised(came), _raised(right)
+    if one is None or other is None or one["raised"] != other["raised"]:
+        return False
+    if one["words"] == other["words"]:
+        return True
+    if meant is not None and meant["raised"] == other["raised"]:
+        return passed or _breaks(one) == _breaks(other)
+    return _wording(other) in refusals and not _breaks(one) and not _breaks(other)
+
+
+def _near(call: Call) -> float:
+    return SINGLE if holds_single(call) else 10 * DOUBLE
+
+
+@dataclass(frozen=True)
+class Book:
+    """A step's known mistakes, and what right code answers: by check, in the order of the calls."""
+
+    right: Mapping[str, Sequence[Any]]
+    known: Sequence[Known]
+
+    def explaining(
+        self, calls: Mapping[str, Sequence[Call]], function: str, own: Sequence[str]
+    ) -> list[Known]:
+        """The mistakes that answer the function's own checks as they were answered.
+
+        First what explains most of the other checks, and of these what is in the function itself.
+        """
+        came = {name: _came(of) for name, of in calls.items()}
+        said = self._refusals(came)
+        fits = [k for k in self.known if all(self._answers(k, n, came[n], said) for n in own)]
+
+        def rank(known: Known) -> tuple[int, bool]:
+            more = sum(self._answers(known, name, came[name], said) for name in came)
+            return -more, function not in known.places
+
+        return sorted(fits, key=rank)
+
+    def nearly(
+        self, calls: Mapping[str, Sequence[Call]], own: Sequence[str], failing: Sequence[str]
+    ) -> tuple[Known, str] | None:
+        """The one mistake that explains all of the function's own checks but one, and that check.
+
+        Which must be a failing one, and not the first. None if several mistakes do.
+        """
+        came = {name: _came(of) for name, of in calls.items()}
+        said = self._refusals(came)
+        left = [(k, [n for n in own if not self._answers(k, n, came[n], said)]) for k in self.known]
+        found = [(k, names[0]) for k, names in left if len(names) == 1 and names[0] in failing[1:]]
+        return found[0] if len({known.id for known, _ in found}) == 1 else None
+
+    def _answers(self, known: Known, check: str, came: Came, refusals: Set[str]) -> bool:
+        if known.asked.get(check) != len(came.answers):
+            return False
+        right = self.right.get(check, ())
+        for number, (answer, near) in enumerate(zip(came.answers, came.near)):
+            wanted = known.answer(check, number, right)
+            meant = right[number] if number < len(right) else None
+            alike = _same_error(wanted, answer, meant, came.passed, refusals)
+            if not alike and not _same(wanted, answer, near):
+                return False
+        return True
+
+    def _refusals(self, came: Mapping[str, Came]) -> set[str]:
+        """The words of errors where right code has errors of these types."""
+        pairs = (
+            (_raised(answer), _raised(right))
+            for check, calls in came.items()
+            for answer, right in zip(calls.answers, self.right.get(check, ()))
+        )
+        return {_wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
+
+
+class Answers:
+    """The books of all steps; in a kit without solutions it takes the place of the replay."""
+
+    def __init__(self, folder: Path = ANSWERS) -> None:
+        self.folder = folder
+
+    @cached_property
+    def _books(self) -> dict[str, Book]:
+        return {}
+
+    def _book(self, step: Step) -> Book:
+        if step.id not in self._books:
+            path = self.folder / f"{step.id}.json.gz"
+            empty: dict[str, Any] = {RIGHT: {}, "known": []}
+            data = json.loads(gzip.decompress(path.read_bytes())) if path.is_file() else empty
+            known = [
+                Known(**{**entry, "places": tuple(entry["places"])}) for entry in data["known"]
+            ]
+            self._books[step.id] = Book(data[RIGHT], known)
+        return self._books[step.id]
+
+    def diagnosis(
+        self, step: Step, function: str, log: Log, failing: Sequence[str]
+    ) -> Diagnosis | None:
+        """The mistake that answered all checks of the function as this code did, if one did.
+
+        Or all but one, as `diagnosis.search` has it. failing: those of the function that failed.
+        """
+        if not log.whole:
+            return None
+        if (found := writes_into(log, failing[0])) is not None:
+            return found
+        book = self._book(step)
+        passed = [c.id for c in step.function(function).checks if c.id not in failing]
+        log = log.with_passed(passed)
+        own = [one.id for one in step.function(function).checks if one.id in log.spans]
+        calls = {name: log.of(name) for name in log.spans}
+        for known in book.explaining(calls, function, own):
+            return Diagnosis(known.id, known.hint, known.says)
+        nearly = book.nearly(calls, own, failing) if may_leave_one(log, failing) else None
+        if nearly is None:
+            return None
+        known, check = nearly
+        return but_for(Diagnosis(known.id, known.hint, known.says), check)

@@ -1,0 +1,156 @@
+"""Where a function is right and where it is wrong: which condition divides the two."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.checks.compare import WORDS
+from grader.diagnosis.properties.conditions import (
+    Condition,
+    fixed,
+    optional,
+    ranks,
+    related,
+    too_long,
+    zero,
+)
+from grader.diagnosis.properties.tried import Fact, Tried, whole
+
+MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
+UNWRITABLE = ("output operand", "read-only")  # in NumPy's words
+WRITTEN = "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?"
+NEEDED = 2  # cases on either side; one more of what may well be chance
+CHANCE = 0.05  # that the ordinary cases alone are wrong, but not all of them
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The numbers of the cases that are right, and wrong; of the right ones those that tell much.
+
+    alike: the cases of the checks in which something is wrong.
+    """
+
+    right: frozenset[int]
+    wrong: frozenset[int]
+    telling: frozenset[int]
+    alike: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Division:
+    """A condition, and the numbers of the cases that have it."""
+
+    condition: Condition
+    having: frozenset[int]
+
+    def divides(self, cases: Parted) -> bool:
+        """Whether all that is wrong has it, and enough of what has it is wrong."""
+        wrong, chancy = cases.wrong, self.condition.chancy
+        others = (cases.right & cases.telling) - self.having
+        if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
+            return False
+        if self.condition.of_axes and len(others & cases.alike) < NEEDED:
+            return False  # it may be anything else that those checks ask for
+        if self.condition.absent and self.chance(len(wrong), len(others)) > CHANCE:
+            return False
+        many = 2 * len(self.having) > len(cases.right) + len(wrong)
+        if self.condition.mostly:
+            return len(wrong) >= MOST * len(self.having)
+        share = 1.0 if chancy else 0.5 if many else 0.25
+        return len(wrong) >= share * len(self.having)
+
+    def chance(self, wrong: int, others: int) -> float:
+        """How often so many wrong cases, dealt out blindly, would all be among those that have it.
+
+        0 where every case that has it is wrong: that can be said as it is.
+        """
+        having = len(self.having)
+        drawn = math.comb(having, wrong) / math.comb(having + others, wrong)
+        return 0.0 if having == wrong else drawn
+
+
+def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
+    """What divides the wrong cases from the right ones; of several, what divides them best.
+
+    takes: the function's required arguments.
+    """
+    cases, tried = _parted(tried), whole(tried)
+    single = [_division(tried, one) for one in _candidates(tried, takes)]
+    best = _best(single, cases)
+    if best is None or len(best.having) > len(cases.wrong):
+        best = _best(_both(single, cases.wrong), cases) or best
+    if best is None:
+        return None
+    says = _sentence(tried, best, cases)
+    return Fact(best.condition.id, says, _hint(tried, best.condition, cases.wrong))
+
+
+def _parted(tried: Sequence[Tried]) -> Parted:
+    telling = {one.key for one in tried if one.telling}
+    every = list(enumerate(whole(tried)))
+    failing = {one.check for _, one in every if not one.right}
+    return Parted(
+        frozenset(number for number, one in every if one.right),
+        frozenset(number for number, one in every if not one.right),
+        frozenset(number for number, one in every if one.key in telling),
+        frozenset(number for number, one in every if one.check in failing),
+    )
+
+
+def _hint(tried: Sequence[Tried], condition: Condition, wrong: frozenset[int]) -> str:
+    """The condition's, unless every wrong case is an array that could not be written into."""
+    errors = [tried[number].error for number in wrong]
+    written = [e is not None and any(words in e.text for words in UNWRITABLE) for e in errors]
+    return WRITTEN if all(written) else condition.hint
+
+
+def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
+    names = sorted({name for one in tried for name in one.arguments})
+    options = [name for name in names if name not in takes and name not in ("x", "params")]
+    plain = [*zero(names, takes), *fixed(tried), *optional(options)]
+    plain += [one for name in takes[:1] for one in ranks(name)]
+    plain += [one.opposite for one in plain if one.both]
+    return [*plain, *too_long(tried), *related(_sizes_of_all(tried))]
+
+
+def _sizes_of_all(tried: Sequence[Tried]) -> list[str]:
+    """The sizes that every case has."""
+    numbers = [{n for n, v in one.sizes.items() if isinstance(v, int)} for one in tried]
+    return sorted(set.intersection(set(WORDS), *numbers))
+
+
+def _division(tried: Sequence[Tried], condition: Condition) -> Division:
+    having = (number for number, one in enumerate(tried) if condition.holds(one))
+    return Division(condition, frozenset(having))
+
+
+def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Division]:
+    """Two conditions at once, each of which all that is wrong has."""
+    plain = [one for one in single if not one.condition.chancy and wrong <= one.having]
+    for one, other in itertools.combinations(plain, 2):
+        yield Division(one.condition.along_with(other.condition), one.having & other.having)
+
+
+def _best(found: Iterable[Division], cases: Parted) -> Division | None:
+    """The first of those that the fewest right cases have; numbers of axes last, if any has."""
+    dividing = [one for one in found if one.divides(cases)]
+
+    def rank(one: Division) -> tuple[bool, int]:
+        return one.condition.mostly and one.having != cases.wrong, len(one.having)
+
+    return min(dividing, key=rank, default=None)
+
+
+def _sentence(tried: Sequence[Tried], division: Division, cases: Parted) -> str:
+    right, wrong = cases.right, cases.wrong
+    raised = sum(tried[number].error is not None for number in wrong)
+    what = "Wrong" if not raised else "Wrong or an exception"
+    what = "An exception" if raised == len(wrong) else what
+    every = len(division.having) == len(wrong)
+    how_many = f"all {len(wrong)}" if every else f"{len(wrong)} of {len(division.having)}"
+    others = len(right - division.having)
+    this, other = division.condition.this, division.condition.other
+    return f"{what} in {how_many} cases {this}; right in all {others} {other}."

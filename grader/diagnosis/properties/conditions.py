@@ -1,0 +1,390 @@
+"""What a case may have or not have: a batch axis, a mask, very large numbers, a later chunk."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import WORDS
+from grader.diagnosis.properties.tried import Tried
+
+VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
+MASKS = ("mask", "padding")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that a case has or has not. this and other complete `in all 3 cases ...`.
+
+    chancy: one of many of its kind, so that more is needed before it means anything. both: whether
+    it also means something that only the cases without it are wrong; else these are the easy ones.
+    mostly: whether it means nothing where more than a few of the cases that have it are right.
+    absent: whether it is that something is not there, which is the ordinary case.
+    """
+
+    id: str
+    this: str
+    other: str
+    hint: str
+    holds: Callable[[Tried], bool]
+    chancy: bool = False
+    both: bool = False
+    mostly: bool = False
+    absent: bool = False
+
+    @property
+    def of_axes(self) -> bool:
+        """Whether it is about leading axes, of which a check may have just one kind."""
+        return self.hint == SHAPES
+
+    @property
+    def opposite(self) -> Condition:
+        """The condition that the case has it not."""
+        return Condition(
+            f"not_{self.id}",
+            self.other,
+            self.this,
+            self.hint,
+            lambda tried: not self.holds(tried),
+            self.chancy,
+            mostly=self.mostly,
+            absent=True,
+        )
+
+    def along_with(self, more: Condition) -> Condition:
+        """The condition that the case has both."""
+        return Condition(
+            f"{self.id}_and_{more.id}",
+            f"{self.this} and {more.this}",
+            "of any other kind",
+            self.hint,
+            lambda tried: self.holds(tried) and more.holds(tried),
+            chancy=True,
+        )
+
+
+def lead(tried: Tried) -> tuple[int, ...]:
+    """The lengths of the leading axes."""
+    sizes = tried.sizes
+    return tuple(sizes["lead"] if "lead" in sizes else sizes.get("batch", ()))
+
+
+def length(tried: Tried) -> int:
+    """How many positions there are."""
+    found = [tried.sizes[name] for name in ("t_k", "length", "t", "t_q") if name in tried.sizes]
+    return int(tried.sizes.get("stop") or next(iter(found), 0))
+
+
+def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
+    waiting = list(tried.arguments.values())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        elif isinstance(value, np.ndarray):
+            yield value
+
+
+def _very_large(tried: Tried) -> bool:
+    numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
+    return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
+
+
+def _first(tried: Tried) -> NDArray[Any]:
+    value = next(iter(tried.arguments.values()), 0)
+    return np.asarray(value[0] if isinstance(value, tuple) else value)
+
+
+def _ties(tried: Tried) -> bool:
+    logits = tried.arguments.get("logits")
+    if not isinstance(logits, np.ndarray):
+        return False
+    ordered = np.sort(np.atleast_1d(logits), axis=-1)
+    return bool((ordered[..., 1:] == ordered[..., :-1]).any())
+
+
+def _mask(tried: Tried) -> NDArray[Any] | None:
+    masks = (tried.arguments.get(name) for name in MASKS)
+    return next((mask for mask in masks if isinstance(mask, np.ndarray)), None)
+
+
+def _nothing_allowed(tried: Tried) -> bool:
+    mask = _mask(tried)
+    return mask is not None and mask.ndim > 0 and not mask.any(axis=-1).all()
+
+
+def _smaller_mask(tried: Tried) -> bool:
+    """Whether the mask has to be repeated along an axis to fit."""
+    mask, first = _mask(tried), _first(tried)
+    if first.dtype.kind in "iu":
+        first = first[..., None]  # tokens, which are embedded before they are masked
+    rows = tried.sizes.get("t_q") or (first.shape[-2] if first.ndim > 1 else 1)
+    return mask is not None and (mask.ndim < first.ndim or mask.shape[-2:-1] != (rows,))
+
+
+def _axis_not_last(tried: Tried) -> bool:
+    axis = tried.arguments.get("axis", -1)
+    return axis not in (-1, _first(tried).ndim - 1)
+
+
+def _no_room(tried: Tried) -> bool:
+    """Whether a text takes every position that its model has, or more."""
+    params, arguments = tried.arguments.get("params"), tried.arguments
+    tokens = arguments.get("tokens", arguments.get("prompt"))
+    if not isinstance(params, Mapping) or not isinstance(tokens, np.ndarray):
+        return False
+    total = int(tokens.shape[-1]) + int(arguments.get("n_new", 0))
+    return total >= int(params["position"].shape[0])
+
+
+def _chunk(tried: Tried) -> int:
+    return int(tried.sizes.get("stop", 0) - tried.sizes.get("start", 0))
+
+
+def _later(tried: Tried) -> bool:
+    return int(tried.sizes.get("chunk", 0)) > 0
+
+
+def _blocks(tried: Tried) -> int:
+    return int(tried.sizes.get("n_layers", 0))
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
+
+
+SHAPES = "Count axes from the end: the docstring says what they mean, whatever comes before them."
+SLICES = "Write down the shape of every array at every line, for one case of each kind."
+SIZE = "Which operation loses something when its numbers become very large?"
+MEMORY = "What does the function keep for later, and does it fit when this much has gone before?"
+CACHE = "What does the cache hold when the second chunk comes? Compare with one pass, row by row."
+NEWEST = "Which keys may a new query attend to? Count them: the old ones, and its own among them."
+BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
+REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
+TIES = "In which order does your sort, or your maximum, leave numbers that are equal?"
+LONG = "What is done once for each position, and what is counted or summed over all of them?"
+NAMED = "Which lines use axis, and which have an axis of their own?"
+AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
+ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
+SINGLE = "Which of your numbers are float32 where they should not be, or the reverse?"
+LAID = "What does your code assume about how an array lies in memory, or that it may be written?"
+TIME = "What changes from one position to the next? Do a text of two by hand."
+STACK = "Do a stack of two by hand: what does the second block read, and what else is it given?"
+
+FIXED = [
+    Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, _very_large),
+    Condition(
+        "nothing_allowed",
+        "with a query that may attend to nothing",
+        "where each may attend to something",
+        BLOCKED,
+        _nothing_allowed,
+    ),
+    Condition(
+        "batch",
+        "with a batch axis",
+        "without a batch axis",
+        SHAPES,
+        lambda one: len(lead(one)) > 0,
+        both=True,
+    ),
+    Condition(
+        "two_batch_axes",
+        "with more than one batch axis",
+        "with one batch axis or none",
+        SHAPES,
+        lambda one: len(lead(one)) > 1,
+        both=True,
+    ),
+    Condition(
+        "several_sequences",
+        "with more than one sequence",
+        "with a single sequence",
+        SHAPES,
+        lambda one: int(np.prod(lead(one))) > 1,
+        both=True,
+    ),
+    Condition(
+        "one_batch_axis",
+        "with exactly one batch axis",
+        "with none or several batch axes",
+        SHAPES,
+        lambda one: len(lead(one)) == 1 and length(one) > 0,
+        both=True,
+        mostly=True,
+    ),
+    Condition(
+        "axis", "with an axis that is not the last", "along the last axis", AXES, _axis_not_last
+    ),
+    Condition(
+        "smaller_mask",
+        "with a mask that is smaller than the scores",
+        "with another mask, or none",
+        REPEATED,
+        _smaller_mask,
+    ),
+    Condition(
+        "later_chunk", "after the first chunk", "in the first chunk", CACHE, _later, both=True
+    ),
+    Condition(
+        "later_token",
+        "with a single new token after others",
+        "of any other kind",
+        NEWEST,
+        lambda one: _later(one) and _chunk(one) == 1,
+    ),
+    Condition(
+        "later_tokens",
+        "with several new tokens after others",
+        "of any other kind",
+        NEWEST,
+        lambda one: _later(one) and _chunk(one) > 1,
+    ),
+    Condition(
+        "third_chunk",
+        "after the second chunk",
+        "in the first two chunks",
+        CACHE,
+        lambda one: int(one.sizes.get("chunk", 0)) > 1,
+    ),
+    Condition(
+        "one_token_chunk",
+        "with a chunk of one token",
+        "with a chunk of several",
+        NEWEST,
+        lambda one: _chunk(one) == 1,
+        both=True,
+    ),
+    Condition(
+        "several_blocks",
+        "with more than one block",
+        "with one block",
+        STACK,
+        lambda one: _blocks(one) > 1,
+        both=True,
+    ),
+    Condition(
+        "many_blocks",
+        "with more than two blocks",
+        "with one block or two",
+        STACK,
+        lambda one: _blocks(one) > 2,
+    ),
+    Condition("ties", "in which some logits are equal", "in which all logits differ", TIES, _ties),
+    Condition(
+        "no_room", "whose text takes all positions there are", "with room left", ROOM, _no_room
+    ),
+    Condition("float32", "in float32", "in float64", SINGLE, lambda one: one.single),
+    Condition(
+        "laid",
+        "with arrays that are read-only, or views of others",
+        "with arrays of their own",
+        LAID,
+        lambda one: one.laid,
+    ),
+    Condition(
+        "long_prompt",
+        "with a prompt of more than one token",
+        "with a prompt of one token",
+        TIME,
+        lambda one: "n_new" in one.sizes and length(one) > 1,
+    ),
+]
+
+
+def fixed(tried: Sequence[Tried]) -> list[Condition]:
+    """Those that mean something here: a mask is not small if none is ever larger."""
+    masks = [_mask(one) for one in tried if not _smaller_mask(one)]
+    larger = any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
+    return [one for one in FIXED if larger or one.id != "smaller_mask"]
+
+
+def optional(names: Sequence[str]) -> Iterator[Condition]:
+    """For each optional argument: whether it is given."""
+    for name in names:
+        yield Condition(
+            f"with_{name}",
+            f"with {name}",
+            f"without {name}",
+            f"Follow {name} through your function: what is done when it is there, and when not?",
+            lambda one, name=name: one.arguments.get(name) is not None,  # type: ignore[misc]
+            both=True,
+        )
+
+
+def ranks(name: str) -> Iterator[Condition]:
+    """How many axes the first argument has. name: what it is called."""
+    counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
+        ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
+        ("one_axis", "one axis", "several axes", lambda n: n == 1),
+        ("two_axes", "two axes", "one axis or more than two", lambda n: n == 2),
+    ]
+    for id, this, other, fits in counts:
+        yield Condition(
+            id,
+            f"where {name} has {this}",
+            f"where {name} has {other}",
+            SHAPES,
+            lambda one, fits=fits: fits(_first(one).ndim),  # type: ignore[misc]
+            both=True,
+            mostly=True,
+        )
+
+
+def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
+    """For each argument that is a number: whether it is 0. takes: those that are always given."""
+    for name in names:
+        yield Condition(
+            f"{name}_is_zero",
+            f"where {name} is 0",
+            f"where {name} is not 0",
+            NAMED
+            if name == "axis"
+            else f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
+            lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
+            both=name not in takes,
+        )
+
+
+def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
+    """Texts that are longer than any that came out right."""
+    right = max((length(one) for one in tried if one.right), default=0)
+    wrong = min((length(one) for one in tried if not one.right), default=0)
+    if 1 < right < wrong:
+        yield Condition(
+            "long",
+            f"with {wrong} positions or more",
+            f"with at most {right}",
+            MEMORY if any("chunk" in one.sizes for one in tried) else LONG,
+            lambda one: length(one) > right,
+            chancy=True,
+        )
+
+
+def related(names: Sequence[str]) -> Iterator[Condition]:
+    """For each two sizes: whether they are equal, and which is larger."""
+    for a, b in itertools.permutations(names, 2):
+        yield Condition(
+            f"{a}_above_{b}",
+            f"where {WORDS[a]} > {WORDS[b]}",
+            f"where {WORDS[a]} ≤ {WORDS[b]}",
+            SLICES,
+            lambda one, a=a, b=b: bool(one.sizes[a] > one.sizes[b]),  # type: ignore[misc]
+            chancy=True,
+        )
+    for a, b in itertools.combinations(names, 2):
+        yield Condition(
+            f"{a}_is_{b}",
+            f"where {WORDS[a]} = {WORDS[b]}",
+            f"where {WORDS[a]} ≠ {WORDS[b]}",
+            SLICES,
+            lambda one, a=a, b=b: bool(one.sizes[a] == one.sizes[b]),  # type: ignore[misc]
+            chancy=True,
+        )

@@ -1,0 +1,146 @@
+"""By how much wrong numbers are off, where it is the same for all of them.
+
+A number is said only if it is a plain one: any other could have been put there to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from grader.checks.compare import WORDS
+from grader.diagnosis.properties.conditions import lead, length
+from grader.diagnosis.properties.pairs import Pair
+from grader.diagnosis.properties.tried import Fact
+
+PLAIN = {
+    **{f"{n}": float(n) for n in range(2, 11)},
+    **{"1.4427 (1/ln 2)": 1 / np.log(2), "2.3026 (ln 10)": np.log(10)},
+    "1.4142 (√2)": np.sqrt(2),
+}
+CLOSE = 1e-6
+FACTOR = "Which step multiplies or divides, by what, and how often is that done?"
+NUMBER_OF = ("the number of", "√the number of")
+MEAN = "How many predictions are in the sum, and what is it divided by?"
+DIGITS = "Which number is stored or computed in a smaller float, or has a small one added to it?"
+COPIED = "Is what you computed what you return?"
+ADDED = "Which line adds or subtracts the same number everywhere, or counts from another start?"
+
+
+def _factor(pair: Pair) -> float | None:
+    """The one factor between the right numbers and the wrong ones."""
+    if not pair.same_shape or pair.discrete:
+        return None
+    place = np.unravel_index(np.abs(pair.expected).argmax(), pair.expected.shape)
+    largest = pair.expected[place]
+    if not np.isfinite(largest) or largest == 0 or not np.isfinite(pair.got[place]):
+        return None
+    factor = float(pair.got[place] / largest)
+    return factor if factor != 0 and pair.alike(pair.expected * factor, pair.got) else None
+
+
+def _sizes(pair: Pair) -> Mapping[str, float]:
+    """Numbers that a case has, by the names that they have in the lessons."""
+    found = {WORDS[n]: float(v) for n, v in pair.sizes.items() if n in WORDS and v}
+    texts, positions = float(np.prod(lead(pair.tried))), float(length(pair.tried))
+    if "targets" in pair.tried.arguments or pair.expected.ndim == 0:
+        found |= {"the number of texts": texts, "the number of positions": texts * positions}
+        if positions > 1:
+            found["the number of predictions"] = texts * (positions - 1)
+    if isinstance(targets := pair.tried.arguments.get("targets"), np.ndarray):
+        counted = np.count_nonzero(targets != pair.tried.arguments.get("ignore_id"))
+        found["the number of targets that count"] = float(counted)
+    return found
+
+
+def _formulas(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[float]]]:
+    """Names of factors, and what each is in every case."""
+    sizes = [_sizes(pair) for pair in pairs]
+    for name in sorted(set.intersection(*map(set, sizes))):
+        values = [each[name] for each in sizes]
+        yield name, values
+        yield f"√{name}", [float(np.sqrt(value)) for value in values]
+
+
+def _same(one: Sequence[float], other: Sequence[float]) -> bool:
+    return bool(np.allclose(one, other, rtol=CLOSE, atol=0))
+
+
+def factor(pairs: Sequence[Pair]) -> Fact | None:
+    """The factor that the wrong numbers have too much, in words where it has a name."""
+    factors = [found for pair in pairs if (found := _factor(pair))]
+    if not factors or len(factors) < len(pairs) or len(set(np.sign(factors))) > 1:
+        return None
+    sign = ", and has the wrong sign" if factors[0] < 0 else ""
+    factors = [abs(each) for each in factors]
+    inverse = [1 / each for each in factors]
+    varies = not _same(factors, factors[:1] * len(factors))
+    named = _formulas(pairs) if varies else ((n, [v] * len(pairs)) for n, v in PLAIN.items())
+    for name, values in named:
+        if _same(factors, values):
+            return _times(f"{name} times too large{sign}")
+        if _same(inverse, values):
+            return _times(f"{name} times too small{sign}")
+    if varies and min(pair.got.size for pair in pairs) < 2:
+        return None
+    which = "a factor that differs from case to case" if varies else "the same factor everywhere"
+    minus = ", which is negative" * bool(sign)
+    return Fact("factor", f"The numbers are the right ones times {which}{minus}.", FACTOR)
+
+
+def _times(how: str) -> Fact:
+    counted = how.startswith(NUMBER_OF)
+    return Fact("factor", f"Every number is {how}.", MEAN if counted else FACTOR)
+
+
+def added(pairs: Sequence[Pair]) -> Fact | None:
+    """The number that is added to all of the right ones."""
+    off = []
+    for pair in pairs:
+        if not pair.same_shape or pair.kind == "b" or not np.isfinite(pair.got).all():
+            return None
+        by = float(np.mean(pair.got - pair.expected))
+        if not np.isfinite(by) or not pair.alike(pair.expected + by, pair.got):
+            return None
+        off.append(by)
+    if not off or not np.allclose(off, off[0], rtol=CLOSE):
+        return None
+    by = abs(off[0])
+    plain = next((n for n, value in (("1", 1.0), *PLAIN.items()) if _same([by], [value])), None)
+    which = "large" if off[0] > 0 else "small"
+    number = plain or "the same amount"
+    return Fact("added", f"Every number is too {which}, by {number}.", ADDED)
+
+
+def digits(pairs: Sequence[Pair]) -> Fact | None:
+    """To how many digits the numbers are right, if that looks like a smaller float."""
+    errors = [_error(pair) for pair in pairs]
+    if not errors or not 1e-12 < min(errors) <= max(errors) < 5e-3:
+        return None
+    says = "The numbers are close to the right ones, but only to about 3 digits."
+    if max(errors) < 3e-6 and not any(pair.tried.single for pair in pairs):
+        says = "The numbers are right to about 7 digits and not further: as many as float32 has."
+    return Fact("digits", says, DIGITS)
+
+
+def _error(pair: Pair) -> float:
+    """The largest error, in units of the largest right number; infinite where there is none."""
+    if not pair.same_shape or pair.discrete:
+        return np.inf
+    largest = float(np.abs(pair.expected).max())
+    if not np.isfinite(pair.got).all() or not 0 < largest < np.inf:
+        return np.inf
+    return float(np.abs(pair.got - pair.expected).max()) / largest
+
+
+def copied(pairs: Sequence[Pair]) -> Fact | None:
+    """The argument that comes back as it was."""
+    for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
+        given = [pair.tried.arguments.get(name) for pair in pairs]
+        if all(
+            isinstance(value, np.ndarray) and pair.alike(value.astype(float), pair.got)
+            for pair, value in zip(pairs, given, strict=True)
+        ):
+            return Fact("copied", f"What comes back is {name} as it was given.", COPIED)
+    return None

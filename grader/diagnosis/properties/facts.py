@@ -1,0 +1,440 @@
+"""What can be said of wrong results that fit no known mistake.
+
+A fact is said only where it holds for every wrong result, and means something for two of them at
+least, or for three if they are single numbers. It is what was seen, and names no cause.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from grader.checks.compare import EXACT, KINDS, SINGLE, as_array, wrong_cells
+from grader.diagnosis.properties import places, resemblance
+from grader.diagnosis.properties.circumstances import circumstance
+from grader.diagnosis.properties.factors import added, copied, digits, factor
+from grader.diagnosis.properties.pairs import Pair, enough, pairs
+from grader.diagnosis.properties.tried import Fact, Tried, distinct
+from grader.report.records import PROPERTY, Diagnosis
+
+
+@dataclass(frozen=True)
+class Property:
+    """What a pair may have. holds: None where it has it, but would have had it anyway."""
+
+    id: str
+    says: str
+    hint: str
+    holds: Callable[[Pair], bool | None]
+
+    def said(self, found: Sequence[Pair]) -> Fact | None:
+        """The fact, if all have it, and enough of them for it to mean something."""
+        answers = [self.holds(pair) for pair in found]
+        if any(answer is False for answer in answers):
+            return None
+        having = [pair for pair, answer in zip(found, answers, strict=True) if answer]
+        return Fact(self.id, self.says, self.hint) if enough(having) else None
+
+
+ORDER = "Write the shapes beside every line: which axes change places, and which should?"
+WHERE = "Take the smallest case and follow one wrong number back, line by line."
+TIME = "Which positions does each line see? Count them by hand for a text of three."
+SHAPE = "Print the shape after every line, for one case, and compare it with the docstring."
+NORMAL = "Write down what each sum runs over, and along which axis it should."
+TAKEN = "One number is taken off the whole slice: how is that number made?"
+DIVIDED = "One number multiplies or divides the whole slice: how is that number made?"
+FINITE = "Which operation can make it: inf - inf, 0 times inf, 0 / 0, or exp of a large number?"
+RESULTS = "In which order does the docstring list the results?"
+TYPES = "Which type does an array get from np.zeros, and a number from float?"
+TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
+SIGNS = "Which side of a subtraction, or of a comparison, is which?"
+MASKED = "What happens to a number that the mask forbids, and what to its neighbours in the row?"
+ALLOWED = "What happens to a score that is allowed?"
+
+# Those that account for the whole result, most telling first.
+WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
+    Property("negated", "Every number has the wrong sign.", SIGNS, resemblance.negated).said,
+    Property(
+        "opposite", "Every True is a False, and every False a True.", SIGNS, resemblance.opposite
+    ).said,
+    Property(
+        "swapped_axes",
+        "The numbers are right, but the last two axes have changed places.",
+        ORDER,
+        resemblance.swapped,
+    ).said,
+    Property(
+        "other_axes",
+        "The numbers are right, but the axes are in another order.",
+        ORDER,
+        resemblance.other_axes,
+    ).said,
+    Property(
+        "reshaped",
+        "The numbers are right and in order; only the shape is not.",
+        SHAPE,
+        resemblance.reshaped,
+    ).said,
+    Property(
+        "repeated",
+        "It is the right result, repeated along an axis in front.",
+        SHAPE,
+        resemblance.repeated,
+    ).said,
+    factor,
+    added,
+    copied,
+    *(
+        Property(
+            f"reversed_{axis}",
+            f"It is the right result, reversed along axis {axis}.",
+            TIME,
+            partial(resemblance.flipped, axis=axis),
+        ).said
+        for axis in (-2, -1)
+    ),
+    *(
+        Property(
+            f"shifted_{'late' if late else 'early'}_{axis}",
+            f"Along axis {axis} the right numbers stand one place too "
+            f"{'late' if late else 'early'}.",
+            TIME,
+            partial(resemblance.shifted, axis=axis, late=late),
+        ).said
+        for axis in (-2, -1)
+        for late in (True, False)
+    ),
+    *(
+        Property(
+            f"{'end' if end else 'beginning'}_{axis}",
+            f"It is only the {'end' if end else 'beginning'} of the right result "
+            f"along axis {axis}; the rest is missing.",
+            SHAPE,
+            partial(resemblance.part, axis=axis, end=end, more=False),
+        ).said
+        for axis in (-1, -2)
+        for end in (False, True)
+    ),
+    *(
+        Property(
+            f"more_{'before' if end else 'behind'}_{axis}",
+            f"It is the right result, with more {'before' if end else 'behind'} it "
+            f"along axis {axis}.",
+            SHAPE,
+            partial(resemblance.part, axis=axis, end=end, more=True),
+        ).said
+        for axis in (-1, -2)
+        for end in (False, True)
+    ),
+    Property(
+        "sign",
+        "The sizes of all numbers are right; some have the wrong sign.",
+        SIGNS,
+        resemblance.sign,
+    ).said,
+    Property(
+        "permuted",
+        "The numbers are the right ones, but they stand in other places.",
+        ORDER,
+        resemblance.permuted,
+    ).said,
+    Property(
+        "other_sums",
+        "The numbers sum to 1, but along another axis than they should.",
+        NORMAL,
+        resemblance.other_sums,
+    ).said,
+    Property(
+        "one_sum", "All numbers together sum to 1; each slice should.", NORMAL, resemblance.one_sum
+    ).said,
+    *(
+        Property(
+            f"{'factor' if times else 'added'}_along_{axis}",
+            f"Along axis {axis}, all numbers of a slice are off by the same "
+            f"{'factor' if times else 'amount'}, which is another for each slice.",
+            DIVIDED if times else TAKEN,
+            partial(resemblance.along, axis=axis, factor=times),
+        ).said
+        for times in (False, True)
+        for axis in (-1, -2)
+    ),
+]
+
+# Those that say something of all wrong results, but not everything.
+PARTLY = [
+    Property(
+        "not_zero",
+        "What is wrong should be 0 throughout.",
+        MASKED,
+        resemblance.not_zero,
+    ),
+    Property("nan", "What is wrong is NaN, everything else is right.", FINITE, resemblance.nan),
+    Property(
+        "infinite",
+        "What is wrong is infinite, everything else is right.",
+        FINITE,
+        resemblance.infinite,
+    ),
+    Property(
+        "one_value",
+        "All wrong numbers are of one and the same size.",
+        "Which line limits numbers, or puts one number in the place of others?",
+        resemblance.one_value,
+    ),
+    Property(
+        "other_sign",
+        "Every number has the wrong sign, and another size than it should have.",
+        SIGNS,
+        resemblance.other_sign,
+    ),
+    Property(
+        "symmetric",
+        "The result equals its own transpose, which it should not.",
+        ORDER,
+        resemblance.symmetric,
+    ),
+    Property(
+        "equal_rows",
+        "All rows of the result are the same, which they should not be.",
+        WHERE,
+        resemblance.equal_rows,
+    ),
+]
+
+PLACES = [
+    Property(
+        "zero_rows", "Only rows that should be 0 throughout are wrong.", MASKED, places.zero_rows
+    ),
+    Property(
+        "where_blocked",
+        "Only places that the mask blocks are wrong.",
+        MASKED,
+        partial(places.blocked, allowed=False),
+    ),
+    Property(
+        "where_allowed",
+        "Only places that the mask allows are wrong.",
+        ALLOWED,
+        partial(places.blocked, allowed=True),
+    ),
+    Property("above_diagonal", "Only what is above the diagonal is wrong.", TIME, places.above),
+    Property("below_diagonal", "Only what is below the diagonal is wrong.", TIME, places.below),
+    Property("on_diagonal", "Only the diagonal is wrong.", TIME, places.on),
+    Property(
+        "off_diagonal",
+        "The diagonal is right; something is wrong on both sides of it.",
+        TIME,
+        places.off,
+    ),
+    *(
+        Property(
+            f"{'right' if right else 'wrong'}_{place}_{axis}",
+            f"Along axis {axis}, only the {'first' if place == 0 else 'last'} place is "
+            f"{'right in full' if right else 'wrong'}.",
+            WHERE,
+            partial(places.only_right if right else places.only_wrong, axis=axis, place=place),
+        )
+        for axis in (-2, -1, -3, -4)
+        for place in (0, -1)
+        for right in (True, False)
+    ),
+    Property(
+        "new_tokens",
+        "The prompt and the first new token are right; a later one is wrong.",
+        "What has to change between two new tokens: position, cache, u?",
+        places.later_new_tokens,
+    ),
+]
+
+# Those that are said only where nothing else can be.
+WEAK = [
+    Property(
+        "not_normalised",
+        "The weights do not sum to 1 where they should.",
+        NORMAL,
+        resemblance.not_normalised,
+    ),
+    Property(
+        "too_much",
+        "Every wrong place is True and should be False.",
+        SIGNS,
+        partial(places.mask_says, value=1.0),
+    ),
+    Property(
+        "too_little",
+        "Every wrong place is False and should be True.",
+        SIGNS,
+        partial(places.mask_says, value=0.0),
+    ),
+    Property(
+        "too_small",
+        "Every wrong number is too small.",
+        WHERE,
+        partial(resemblance.smaller, sign=-1),
+    ),
+    Property(
+        "too_large",
+        "Every wrong number is too large.",
+        WHERE,
+        partial(resemblance.smaller, sign=1),
+    ),
+]
+
+
+def other_kind(found: Sequence[Pair]) -> Fact | None:
+    """That numbers are of another type than they should be, where nothing else is to be said."""
+    pairs = [(pair.kind, pair.got_kind) for pair in found if pair.other_kind]
+    if not pairs or len(pairs) < len(found) or len(set(pairs)) > 1:
+        return None
+    kind, other = pairs[0]
+    types = f"{KINDS[other]} where {KINDS[kind]} are expected"
+    hint = TRUTH if kind == "b" else TYPES
+    if not all(pair.only_kind for pair in found):
+        return Fact("type", f"The type is wrong: {types}. Some values are wrong too.", hint)
+    if kind == "b":
+        types = "1 and 0 where True and False are expected"
+    return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
+
+
+def partly_opposite(found: Sequence[Pair]) -> Fact | None:
+    """That some of the wrong masks are the opposite of the right ones, where not all are."""
+    having = [pair for pair in found if resemblance.opposite(pair)]
+    if not enough(having):
+        return None
+    says = f"In {len(having)} of {len(found)} wrong results every True is a False, and the reverse."
+    return Fact("partly_opposite", says, SIGNS)
+
+
+def exchanged(tried: Sequence[Tried]) -> Fact | None:
+    """That several results are right but for their order."""
+    questions: dict[str, dict[str, Tried]] = {}
+    for one in tried:
+        if one.error is not None:
+            continue
+        questions.setdefault(one.key, {})[one.part] = one
+    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
+    names = tuple(wrong[0]) if wrong else ()
+    if len(wrong) < 2 or len(names) < 2 or any(tuple(found) != names for found in wrong):
+        return None
+    for order in itertools.permutations(names):
+        if order != names and all(_in_order(found, order) for found in wrong):
+            says = f"The results are right, but come in the order {', '.join(order)}."
+            if len(names) == 2:
+                says = f"{names[0]} and {names[1]} have changed places."
+            return Fact("exchanged", says, RESULTS)
+    return None
+
+
+def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
+    """Whether the results are those of these names."""
+    for one, name in zip(found.values(), order, strict=True):
+        expected, got = as_array(found[name].expected), as_array(one.got)
+        if expected is None or got is None or expected.shape != got.shape:
+            return False
+        if wrong_cells(expected, got, SINGLE if one.single else EXACT).any():
+            return False
+    return True
+
+
+def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
+    """One sentence or two about all wrong results of a function, if there is anything to say.
+
+    takes: the function's required arguments. What is right has nothing said about it.
+    """
+    tried = _pieces_first(tried)
+    parts = list(dict.fromkeys(one.part for one in tried if not one.right))
+    if not parts:
+        return None
+    mine = [one for one in tried if one.part in parts]
+    with np.errstate(all="ignore"):
+        found = [fact for fact in _facts(mine, takes) if fact is not None][:2]
+    if not found:
+        return None
+    named = ", ".join(filter(None, parts))
+    name = f"{named}: " if named and found[0].id != "exchanged" else ""
+    return Diagnosis(
+        PROPERTY + "+".join(fact.id for fact in found),
+        found[0].hint,
+        name + " ".join(fact.says for fact in found),
+    )
+
+
+def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
+    """The pieces of texts that were fed in chunks, if any is wrong: they tell more than wholes."""
+    pieces = [one for one in tried if "chunk" in one.sizes]
+    return pieces if any(not one.right for one in pieces) else tried
+
+
+def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
+    forgets = _answers_differ(tried)
+    if forgets is not None:
+        return [forgets]
+    if (order := exchanged(tried)) is not None:
+        return [_where_returned(order, tried)]
+    where, found = circumstance(tried, takes), pairs(tried)
+    if any(pair.other_kind or pair.only_kind for pair in found):
+        typed = other_kind(found) if _all_but_raised(tried, found) else None
+        return [_where_returned(typed, tried), where]
+    if not enough(found):
+        return [where]
+    if (fact := digits(found)) is not None:
+        return [_where_returned(fact, tried)]  # where, says little more
+    whole = _first(WHOLE, found)
+    if whole is not None:
+        return [where and replace(where, hint=whole.hint), _where_returned(whole, tried)]
+    partly = _first([one.said for one in PARTLY], found) or partly_opposite(found)
+    place = _first([one.said for one in PLACES], found)
+    if not (where or partly or place):
+        place = _first([one.said for one in WEAK], found)
+    return [where, _where_returned(partly or place, tried), place if partly else None]
+
+
+def _all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
+    """Whether every wrong result that came is among the pairs."""
+    wrong = [one for one in distinct(tried) if not one.right and one.error is None]
+    return len(wrong) == len(found)
+
+
+def _where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
+    """The fact, said of what was returned if something was raised as well."""
+    if fact is None or not any(one.error for one in tried):
+        return fact
+    return replace(fact, says=f"Where it returns: {fact.says[0].lower()}{fact.says[1:]}")
+
+
+def _first(
+    facts: Sequence[Callable[[Sequence[Pair]], Fact | None]], found: Sequence[Pair]
+) -> Fact | None:
+    return next((fact for one in facts if (fact := one(found)) is not None), None)
+
+
+def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
+    """Whether the same question got different answers at different times."""
+    by_key: dict[tuple[str, str], list[Tried]] = {}
+    for one in tried:
+        if not one.laid:
+            by_key.setdefault((one.part, one.key), []).append(one)
+    differing = {
+        key for (_, key), asked in by_key.items() if any(_differ(asked[0], one) for one in asked)
+    }
+    count = len(differing)
+    if not count:
+        return None
+    return Fact(
+        "answers_differ",
+        f"In {count} case{'s' * (count > 1)} the same question was answered differently.",
+        "What does the function keep from one call to the next, or draw at random?",
+    )
+
+
+def _differ(one: Tried, other: Tried) -> bool:
+    if one.right or other.right:
+        return one.right != other.right
+    first, second = as_array(one.got), as_array(other.got)
+    if first is None or second is None or first.shape != second.shape:
+        return (first is None) != (second is None)
+    return not np.allclose(first.astype(float), second.astype(float), equal_nan=True)

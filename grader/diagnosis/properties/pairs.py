@@ -1,0 +1,95 @@
+"""A wrong result beside the right one, and what it means that they are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import EXACT, SINGLE, Tolerance, as_array, same_kind, wrong_cells
+from grader.diagnosis.properties.tried import Tried, distinct
+
+MANY = 10_000  # elements; there is no need to look into larger arrays
+LOOSE = Tolerance(1e-8, 1e-10)
+LOOSE_SINGLE = Tolerance(1e-3, 1e-4)
+ENOUGH = 1.95  # the weight of two arrays, of one that is not small, or of three single numbers
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An expected and a returned array. discrete: ids or booleans, which may agree by chance.
+
+    kind and got_kind: NumPy's letters for the types that were expected and that came.
+    """
+
+    expected: Floats
+    got: Floats
+    discrete: bool
+    kind: str
+    got_kind: str
+    tried: Tried
+
+    @cached_property
+    def same_shape(self) -> bool:
+        """Whether the shape is right."""
+        return self.expected.shape == self.got.shape
+
+    @cached_property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Where the numbers are wrong, where the shape is right."""
+        return wrong_cells(self.expected, self.got, SINGLE if self.tried.single else EXACT)
+
+    @property
+    def other_kind(self) -> bool:
+        """Whether the type is wrong, whatever the values are."""
+        return not same_kind(self.kind, self.got_kind)
+
+    @property
+    def only_kind(self) -> bool:
+        """Whether every value is right, so that nothing may be said of wrong ones."""
+        return self.same_shape and not self.wrong.any()
+
+    @property
+    def sizes(self) -> Mapping[str, Any]:
+        """The case's sizes."""
+        return self.tried.sizes
+
+    @property
+    def weight(self) -> float:
+        """How much it means that a fact holds here: few numbers agree more easily."""
+        size = self.expected.size
+        varied = any(size > 1 and each.min() < each.max() for each in (self.expected, self.got))
+        if size >= (16 if self.discrete else 8) and varied:
+            return 2.0
+        return 1.0 if size > 1 else 0.5 if self.discrete else 0.7
+
+    def alike(self, one: Floats, other: Floats) -> bool:
+        """Whether two arrays are the same but for rounding."""
+        if one.shape != other.shape:
+            return False
+        tolerance = LOOSE_SINGLE if self.tried.single else LOOSE
+        return not wrong_cells(np.asarray(one, float), np.asarray(other, float), tolerance).any()
+
+
+def pairs(tried: Sequence[Tried]) -> list[Pair]:
+    """The wrong results that are arrays of numbers, each with the right one."""
+    found = []
+    for one in distinct([each for each in tried if not each.right]):
+        expected, got = as_array(one.expected), as_array(one.got)
+        if one.error is not None or got is None or expected is None:
+            continue
+        if max(expected.size, got.size) <= MANY and got.size and expected.size:
+            kind, other = expected.dtype.kind, got.dtype.kind
+            numbers = expected.astype(float), got.astype(float)
+            found.append(Pair(*numbers, kind in "biu", kind, other, one))
+    return found
+
+
+def enough(found: Sequence[Pair]) -> bool:
+    """Whether there are enough of them for something that they share to mean anything."""
+    return sum(pair.weight for pair in found) >= ENOUGH

@@ -1,0 +1,126 @@
+"""Puts wrong code through all cases of its checks: a check stops at the first wrong result.
+
+The check functions are called once more, on a worker of their own, with cases that note a result
+instead of judging it. So what is said of the wrong results rests on every case there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from grader.checks.compare import SINGLE, Broken, Tolerance, matches
+from grader.checks.laws import Case
+from grader.checks.student import Student
+from grader.checks.suites import Given
+from grader.diagnosis.properties.tried import Tried
+from grader.isolation import Host
+from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
+from grader.isolation.wire import Laid
+from grader.steps.inputs import digest
+from grader.steps.registry import Function, Step
+
+PATIENCE = 3  # calls
+Check = Callable[[Student, Given], None]
+
+
+class Survey:
+    """Calls in one worker, and the results that cases noted."""
+
+    def __init__(self, worker: Worker, function: Function) -> None:
+        self.worker = worker
+        self.names = function.returns
+        self.tried: list[Tried] = []
+        self.error: Raised | None = None
+        self.laid = False
+        self.check = ""
+
+    def ask(self, function: str, *args: Any, **options: Any) -> Answer:
+        """The answer; an empty one where the code raised, so that the check goes on."""
+        self.error = None
+        self.laid = any(isinstance(value, Laid) for value in _values(args))
+        try:
+            return self.worker.call(function, *args, **options)
+        except Raised as raised:
+            self.error = raised
+            return Answer(None)
+
+    def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
+        """Keeps one result, or each of several by itself."""
+        several = isinstance(expected, tuple)
+        if several and isinstance(got, (tuple, list)) and len(got) == len(expected):
+            parts = zip(self.names, expected, got, strict=True)
+        else:
+            parts = zip([""], [expected], [got], strict=True)
+        single = tolerance == SINGLE
+        where = [case.sizes.get(name) for name in ("chunks", "chunk")]
+        key = digest([case.arguments, *where, single, self.laid])
+        for part, right, found in parts:
+            self.tried.append(
+                Tried(
+                    part,
+                    case.arguments,
+                    case.sizes,
+                    right,
+                    found,
+                    self.error is None and _agrees(right, found, tolerance),
+                    single,
+                    self.laid,
+                    self.error,
+                    key,
+                    self.check,
+                )
+            )
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Everything in a nest of containers."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _values(item)
+    else:
+        yield value
+
+
+def _agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
+    try:
+        matches(expected, got, tolerance)
+    except Broken:
+        return False
+    return True
+
+
+def survey(
+    host: Host,
+    program: Program,
+    step: Step,
+    function: Function,
+    checks: Sequence[tuple[Check, Sequence[Mapping[str, Any]]]],
+    given: Given,
+) -> list[Tried]:
+    """What became of all cases of these checks, given with the suite's own sizes for each.
+
+    Takes no longer than a few calls may take: what was not reached by then is not in it.
+    """
+    worker = Worker(host, time.monotonic() + PATIENCE * host.limits.call_seconds)
+    found = Survey(worker, function)
+    given = copy.copy(given)
+    given.witness = found.note
+    try:
+        worker.load(program)
+        student = Student(step, found.ask, worker.fetch)
+        for check, edges in checks:
+            given.edges, found.check = edges, check.__name__
+            # Laws that are about something else than values end here as they may.
+            with contextlib.suppress(Exception):
+                check(student, given)
+    except CallFailed:
+        pass
+    finally:
+        worker.close()
+    return found.tried

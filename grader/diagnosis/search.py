@@ -1,0 +1,405 @@
+"""Which known mistake gives exactly these numbers? Compared on every call of the attempt.
+
+The known mistakes of a function run in a worker of their own, on the calls that the student's
+function got, in the same order. One that answers every call as the student's code did is the cause,
+or does the same as it. When none does, mistakes in what the function calls are tried, then two at
+once. When none of that fits either, nothing is said: silence beats a guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import marshal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.answer_key.variants import MISTAKES, Variant, read
+from grader.isolation import Host
+from grader.isolation.client import CallFailed, Program, Raised, Worker
+from grader.isolation.wire import Counted, Foreign, Handle, Laid
+from grader.report.records import Diagnosis
+from grader.steps.inputs import digest
+from grader.steps.paths import PACKAGE
+from grader.steps.registry import Registry, Step
+
+DOUBLE, SINGLE = 1e-9, 1e-4
+MAX_PAIRS = 6000
+REPLAY = PACKAGE / "diagnosis" / "replay.py"
+FOREIGN = "a foreign object"
+HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
+FETCH = "(fetch)"
+
+
+# All functions that write into their arguments fail in the same words, whatever they write.
+WRITES = Diagnosis(
+    "np_input_mutated",
+    "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?",
+    "The function writes into an array that it was given.",
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a student's function, and what became of it: a value, or what was raised.
+
+    more: where the check asked for it, the first of two calls with the same arrays (`before`), the
+    arguments afterwards (`after`), the `products` that were counted, and the number under which
+    the result was `kept`. Looking at a kept result again is a call of FETCH. Afterwards also
+    whether the check has `passed`.
+    """
+
+    function: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    opaque: bool
+    outcome: Any
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Log:
+    """The calls of an attempt, in order, and which of them each check made.
+
+    whole: whether they are all, or only those since a process has ended that should not have.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    whole: bool = True
+
+    def of(self, check: str) -> Sequence[Call]:
+        """The calls that the check made."""
+        return self.calls[slice(*self.spans.get(check, (0, 0)))]
+
+    def with_passed(self, checks: Sequence[str]) -> Log:
+        """The same, with the calls of these checks marked as those of checks that passed."""
+        calls = list(self.calls)
+        for start, stop in (self.spans.get(check, (0, 0)) for check in checks):
+            calls[start:stop] = [
+                replace(call, more={**call.more, "passed": True}) for call in calls[start:stop]
+            ]
+        return replace(self, calls=calls)
+
+    def fingerprint(self, check: str) -> str:
+        """A digest of what the check was answered, to the last bit; "" where it got no values."""
+        outcomes = [call.outcome for call in self.of(check)]
+        if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
+            return ""
+        return digest(outcomes)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Mistakes that, made together, give what the student's code gives."""
+
+    variants: tuple[Variant, ...]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """What stands in which function's place."""
+        return {name: other for variant in self.variants for name, other in variant.places.items()}
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """For the report."""
+        first = self.variants[0]
+        if len(self.variants) == 1:
+            return Diagnosis(first.id, first.hint, first.says)
+        ids = " + ".join(variant.id for variant in self.variants)
+        says = " ".join(variant.says for variant in self.variants)
+        hint = " ".join(variant.hint for variant in self.variants)
+        return Diagnosis(ids, hint, f"At least two things differ. {says}")
+
+
+def _alone(variant: Variant) -> Cause:
+    return Cause((variant,))
+
+
+class Library:
+    """The known mistakes of a step and the steps before it, beside right solutions."""
+
+    def __init__(self, host: Host, registry: Registry, right: Mapping[str, str]) -> None:
+        self.host = host
+        self.registry = registry
+        self.right = {name: (source, f"<{name}>") for name, source in right.items()}
+
+    def causes(
+        self, step: Step, function: str, named: Sequence[Cause] = ()
+    ) -> Iterator[list[Cause]]:
+        """What may be wrong with a function, likeliest first: itself, a part of it, two parts.
+
+        named: the causes found in other functions of the step. What calls one of these is likely
+        to be wrong because of it, so they come even before the function's own: one mistake then
+        explains both functions, where its twin in the caller would be a second one.
+        """
+        singles = [variant for variant in read(MISTAKES, step) if function in variant.places]
+        used = _used(self.right[step.id][0], function)
+        yield [
+            *(c for c in named if used & set(c.places)),
+            *map(_alone, singles),
+        ]
+        parts = self._parts(step, used)
+        near = [variant for part in parts for variant in part if variant.step == step.id]
+        far = [variant for part in parts for variant in part if variant.step != step.id]
+        # Apart: of a step that uses many others there are so many that time may run out.
+        yield list(map(_alone, near))
+        yield list(map(_alone, far))
+        plain = [[variant for variant in part if self._plain(variant)] for part in parts]
+        pairs = (
+            Cause((one, other))
+            for first, second in itertools.combinations(plain, 2)
+            for one, other in itertools.product(first, second)
+        )
+        yield list(itertools.islice(pairs, MAX_PAIRS))
+
+    def _plain(self, variant: Variant) -> bool:
+        """Whether one function is wrong on plain cases: two rarer things at once are rarer yet."""
+        function = self.registry.find(variant.step).function(variant.replaces)
+        return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
+
+    def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
+        """The known mistakes of these functions, whichever step they belong to."""
+        # All functions of the step, also where it was narrowed to one of them.
+        steps = [*self.registry.before(step), self.registry.find(step.id)]
+        owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
+        return [
+            [v for v in read(MISTAKES, owner) if v.replaces == name]
+            for name, owner in owners.items()
+        ]
+
+    def explaining(
+        self,
+        step: Step,
+        function: str,
+        causes: Sequence[Cause],
+        calls: Sequence[Call],
+        span: tuple[int, int] = (0, 0),
+    ) -> list[Cause]:
+        """Those of the causes that answer all of these calls as the student's code did.
+
+        None if right code does so too. span: the calls that are looked at first.
+        """
+        right, *replayed = self._wanted(step, function, [Cause(()), *causes], calls)
+        question = [right, [_record(call) for call in calls], list(span), replayed]
+        numbers = self._replay(step, "survivors", [_compiled(self._text(step, causes)), *question])
+        return [causes[number] for number in numbers]
+
+    def nearly(
+        self, step: Step, function: str, causes: Sequence[Cause], log: Log, failing: Sequence[str]
+    ) -> list[tuple[Cause, str]]:
+        """Those that answer all calls alike but those of one failing check, which is not the first.
+
+        With each of them that check.
+        """
+        first, *others = (log.spans.get(check, (0, 0)) for check in failing)
+        spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
+        right, *replayed = self._wanted(step, function, [Cause(()), *causes], log.calls)
+        question = [right, [_record(call) for call in log.calls], spans, list(first), replayed]
+        found = self._replay(step, "nearly", [_compiled(self._text(step, causes)), *question])
+        return [(causes[number], check) for number, check in found]
+
+    def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
+        """Whether right code answers these calls of the function as the student's code did."""
+        (right,) = self._wanted(step, function, [Cause(())], calls)
+        question = [_compiled(self._text(step, ())), right, [_record(call) for call in calls]]
+        return bool(self._replay(step, "is_right", question))
+
+    def _wanted(
+        self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
+    ) -> list[dict[str, Any]]:
+        """What the replay must know of causes: what stands where, and which calls matter."""
+        own = {f.name for f in self.registry.find(step.id).functions}
+        used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
+        opaque = {call.function for call in calls if call.opaque}
+        return [
+            {
+                "places": cause.places,
+                "rebind": [] if function in cause.places else used,
+                "calls": sorted({function, *cause.places} | opaque),
+            }
+            for cause in causes
+        ]
+
+    def _replay(self, step: Step, name: str, question: list[Any]) -> Any:
+        """What a function of the replay answers, in a worker of its own."""
+        worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
+        try:
+            worker.load(self._program(step))
+            return worker.call(name, question, {}).value
+        finally:
+            worker.close()
+
+    def _text(self, step: Step, causes: Sequence[Cause]) -> str:
+        """The solution, and behind it the variants under their own names."""
+        known = {variant.name: variant for cause in causes for variant in cause.variants}
+        preludes = dict.fromkeys(variant.prelude for variant in known.values())
+        imports = [f"from exercises.{e.id} import *" for e in self.registry.before(step)]
+        bodies = [variant.body for variant in known.values()]
+        return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
+
+    def _program(self, step: Step) -> Program:
+        """The replay, and the earlier steps for what it replays."""
+        # No later step's: a worker that outlived its end must not find the answers to come.
+        earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
+        replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
+        return Program("replay", {**earlier, "replay": replay})
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: str) -> NDArray[np.uint8]:
+    """The code of the kit's own text, for an interpreter like this one: parsed once, not each time.
+
+    A worker could not keep it. It is data here, and run nowhere but there.
+    """
+    code = compile(text, "<mistakes>", "exec", dont_inherit=True)
+    return np.frombuffer(marshal.dumps(code), np.uint8)
+
+
+@cache
+def _used(source: str, function: str) -> frozenset[str]:
+    """The names that a function of that module uses, directly or through its own functions."""
+    tree = ast.parse(source)
+    bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        body = bodies.get(waiting.pop())
+        names = (
+            {node.id for node in ast.walk(body) if isinstance(node, ast.Name)} if body else set()
+        )
+        waiting += names & set(bodies) - found
+        found |= names
+    return frozenset(found - {function})
+
+
+def _record(call: Call) -> dict[str, Any]:
+    """A call as data for the replay."""
+    record = {
+        "function": call.function,
+        "args": [_marked(value) for value in call.args],
+        "kwargs": dict(call.kwargs),
+        "tolerance": SINGLE if holds_single(call) else DOUBLE,
+        **{name: _left(value) for name, value in call.more.items()},
+    }
+    if isinstance(call.outcome, Raised):
+        return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
+    return {**record, "value": _told(call.outcome)}
+
+
+def _marked(value: Any) -> Any:
+    """An argument with its handles as data."""
+    return {HANDLE: value.number} if isinstance(value, Handle) else value
+
+
+def _left(value: Any) -> Any:
+    """What a call left behind, with what only student code looks into left out."""
+    match value:
+        case Handle() | Foreign():
+            return {FOREIGN: ""}
+        case tuple() | list():
+            return [_left(item) for item in value]
+        case dict():
+            return {key: _left(item) for key, item in value.items()}
+    return value
+
+
+def _told(value: Any) -> Any:
+    """A result with its handles as data. What cannot be sent, or is a dict, equals nothing."""
+    match value:
+        case Handle():
+            return _marked(value)
+        case Foreign() | dict():
+            return {FOREIGN: ""}
+        case tuple() | list():
+            return [_told(item) for item in value]
+    return value
+
+
+def _single(value: Any) -> bool:
+    """Whether there are float32 numbers in it: they give float32 results."""
+    if isinstance(value, dict):
+        return any(map(_single, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_single, value))
+    array = value.array if isinstance(value, (Laid, Counted)) else value
+    return isinstance(array, np.ndarray) and array.dtype == np.float32
+
+
+def holds_single(call: Call) -> bool:
+    """Whether there are float32 numbers among its arguments."""
+    return any(map(_single, [*call.args, *call.kwargs.values()]))
+
+
+def writes_into(log: Log, check: str) -> Diagnosis | None:
+    """The diagnosis of code that failed on an array that cannot be written."""
+    last = log.of(check)[-1:]
+    failed = last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text
+    return WRITES if failed else None
+
+
+def diagnose(
+    library: Library,
+    step: Step,
+    function: str,
+    log: Log,
+    failing: Sequence[str],
+    named: list[Cause],
+) -> Diagnosis | None:
+    """The cause of what the first failing check saw, if it is known and explains all other calls.
+
+    failing: the function's checks that failed. named: the causes found in the step so far; this
+    one is added.
+    """
+    if step.id not in library.right or not log.whole:
+        return None  # what little is left of the calls could be anybody's
+    if (found := writes_into(log, failing[0])) is not None:
+        return found
+    passed = [check.id for check in step.function(function).checks if check.id not in failing]
+    log = log.with_passed(passed)
+    for causes in library.causes(step, function, named):
+        try:
+            span = log.spans.get(failing[0], (0, 0))
+            fits = library.explaining(step, function, causes, log.calls, span) if causes else []
+        except CallFailed:
+            continue  # a diagnosis that fails must not hide the failed check
+        if fits:
+            named.append(fits[0])
+            return fits[0].diagnosis
+    return _but_for_one_check(library, step, function, log, failing)
+
+
+def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
+    """Whether a cause may leave one failing check unexplained: the first one must hold values."""
+    return len(failing) > 1 and bool(log.fingerprint(failing[0]))
+
+
+def but_for(cause: Diagnosis, check: str) -> Diagnosis:
+    """The cause, with a word that it leaves that check unexplained."""
+    return replace(cause, says=f"{cause.says} It does not explain what is wrong in {check}.")
+
+
+def _but_for_one_check(
+    library: Library, step: Step, function: str, log: Log, failing: Sequence[str]
+) -> Diagnosis | None:
+    """The cause that explains all but what one check saw, where a second mistake shows itself.
+
+    Only if the first failing check got values, and by mistakes of one name.
+    """
+    if not may_leave_one(log, failing):
+        return None
+    singles = next(library.causes(step, function))
+    try:
+        found = library.nearly(step, function, singles, log, failing) if singles else []
+    except CallFailed:
+        return None
+    if len({cause.diagnosis.misconception for cause, _ in found}) != 1:
+        return None
+    cause, check = found[0]
+    return but_for(cause.diagnosis, check)

@@ -1,0 +1,426 @@
+"""Runs checks: a pytest session in the judge, whose `student` fixture talks to a worker.
+
+pytest collects the check functions once; then any number of attempts are put through them. What a
+check is worth, and what became of it, is decided here from exceptions and from the registry,
+never from pytest's exit code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from _pytest.runner import runtestprotocol
+
+from grader.checks.compare import Broken
+from grader.checks.student import Student
+from grader.checks.suites import Given
+from grader.diagnosis.exceptions import arrays_of, explained, known, lengths_met, sizes_of
+from grader.diagnosis.search import FETCH, Call, Log
+from grader.diagnosis.tokens_fed import tokens_fed
+from grader.engine import messages
+from grader.engine.call_shown import call_shown
+from grader.isolation import Host, SandboxError
+from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
+from grader.isolation.wire import Foreign, Handle
+from grader.report.records import CheckVerdict, Evidence, Status
+from grader.steps.inputs import Sizes
+from grader.steps.paths import ROOT
+from grader.steps.registry import Check, KitError, Step, load
+
+CONFIGURATION = Path(__file__).parent / "checks.ini"
+OPTIONS = ("--assert=plain", "--import-mode=prepend")
+UNUSED = (
+    *("cacheprovider", "terminal", "logging", "junitxml", "pastebin", "stepwise", "doctest"),
+    *("faulthandler", "unittest", "nose", "warnings", "recwarn", "monkeypatch", "tmpdir"),
+    *("setuponly", "setupplan", "debugging", "unraisableexception", "threadexception"),
+    *("legacypath", "subtests", "pytester_assertions", "skipping", "capture", "reports"),
+)
+# A judge keeps every result of a step for the diagnosis: right ones are far smaller.
+MAX_NOTED = 2**20
+# After these there is nothing more to learn from the function's other checks.
+HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
+
+
+def _size(outcome: Any) -> int:
+    """The bytes of the arrays and texts in a result."""
+    if isinstance(outcome, np.ndarray):
+        return outcome.nbytes
+    if isinstance(outcome, dict):
+        return sum(map(_size, outcome.values()))
+    if isinstance(outcome, (list, tuple)):
+        return sum(map(_size, outcome))
+    return len(outcome) if isinstance(outcome, str) else 0
+
+
+def _noted(result: Any) -> Any:
+    """The result, or that there was one: a log is kept in memory, and sent to the replay."""
+    return Foreign("too large to be kept") if _size(result) > MAX_NOTED else result
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A step's code, and the modules it stands on."""
+
+    step: Step
+    program: Program
+    source: str
+
+
+def _edges(item: pytest.Function) -> Sequence[Sizes]:
+    """The suite's own sizes for a check."""
+    sizes: Sequence[Sizes] = getattr(item.module, "EDGES", {}).get(
+        item.name.removeprefix("test_"), ()
+    )
+    return sizes
+
+
+class Bench:
+    """One attempt at a time on the bench: its worker, and the checks that are put to it."""
+
+    def __init__(self, host: Host, given: Callable[[Step], Given], suite: str) -> None:
+        self.host = host
+        self.make_given = given
+        self.suite = suite
+        self.items: dict[str, pytest.Item] = {}
+        self.givens: dict[str, Given] = {}
+        self.worker: Worker | None = None
+        self.failure: BaseException | None = None
+        self.log = Log()
+        self.faults: list[tuple[str, BaseException]] = []
+        self.raised: set[tuple[str, str, int]] = set()
+
+    # What the checks use.
+
+    @pytest.fixture
+    def student(self) -> Student:
+        """The submission's functions of this step."""
+        return Student(self.attempt.step, self._ask, self._fetch)
+
+    @pytest.fixture
+    def given(self, request: pytest.FixtureRequest) -> Given:
+        """The suite's inputs and right results."""
+        given = self.given_for(self.attempt.step)
+        given.edges, given.made = _edges(request.node), ()
+        return given
+
+    def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
+        self.printed = ""
+        self.asked = function
+        self.asking = options.get("then") or args
+        try:
+            if function not in self.names:
+                raise Missing(function)
+            answer = self._working().call(function, *args, **options)
+        except Raised as raised:
+            self.printed = messages.printed(raised.printed)
+            self._note(function, args, options, raised)
+            raise
+        self.printed = messages.printed(answer.printed)
+        self._note(function, args, options, answer)
+        return answer
+
+    def _note(
+        self,
+        function: str,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+        answer: Answer | Raised,
+    ) -> None:
+        """Keeps a call for the diagnosis."""
+        positional, named = options.get("then") or args
+        more: dict[str, Any] = {"before": args} if options.get("then") else {}
+        outcome = answer if isinstance(answer, Raised) else _noted(answer.value)
+        if isinstance(answer, Answer):
+            kept = {} if answer.kept is None else {"kept": answer.kept.number}
+            after = _noted(answer.arguments)
+            seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
+            more |= {"products": answer.products, **kept, **seen}
+        call = Call(function, positional, named, all(options["opaque"]), outcome, more)
+        self.log.calls.append(call)
+
+    def _fetch(self, handle: Any) -> Any:
+        value = self._working().fetch(handle)
+        self.log.calls.append(Call(FETCH, [handle], {}, False, _noted(value)))
+        return value
+
+    def _working(self) -> Worker:
+        """The worker, a fresh one if the last has ended."""
+        if self.worker is None or not self.worker.alive:
+            self.log = Log(whole=False)  # what was called in the process that has ended is lost
+            self.worker = Worker(self.host, self.deadline)
+            self.worker.load(self.attempt.program)
+        return self.worker
+
+    # What grading uses.
+
+    def given_for(self, step: Step) -> Given:
+        """The suite's inputs for a step, made once."""
+        if step.id not in self.givens:
+            self.givens[step.id] = self.make_given(step)
+        return self.givens[step.id]
+
+    def begin_anew(self, host: Host) -> None:
+        """Forgets the last submission; the next one runs on that host."""
+        self.host = host
+        self.log = Log()
+        self.faults.clear()
+
+    @contextlib.contextmanager
+    def on(self, attempt: Attempt) -> Iterator[None]:
+        """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
+        self.attempt = attempt
+        self.log = Log()
+        self.raised.clear()
+        self.deadline = time.monotonic() + self.host.limits.step_seconds
+        self.worker = Worker(self.host, self.deadline)
+        try:
+            self.names = self.worker.load(attempt.program)
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                self.worker.close()
+
+    @contextlib.contextmanager
+    def aside(self, seconds: float) -> Iterator[Student]:
+        """The student's functions, for calls that belong to no check: nobody hears of them.
+
+        seconds: how long all of them may take, at most what is left to the step.
+        """
+        log, count = self.log, len(self.log.calls)
+        self.deadline = min(self.deadline, self.host.deadline, time.monotonic() + seconds)
+        if self.worker is not None:
+            self.worker.deadline = self.deadline
+        try:
+            yield Student(self.attempt.step, self._ask, self._fetch)
+        finally:
+            self.log = log
+            del log.calls[count:]
+
+    def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
+        """Puts the attempt on the bench through these checks, in order."""
+        verdicts: dict[str, CheckVerdict] = {}
+        for check in checks:
+            needed = verdicts.get(check.needs or "")
+            if needed and needed.status in HOPELESS:
+                verdict = self.verdict(check, needed.status, needed.message)
+            else:
+                verdict = self._judged(check)
+            if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
+                message = messages.not_counted(check.function)
+                verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
+            verdicts[check.id] = verdict
+        for item in itertools.islice(self.items.values(), 1):
+            item.session._setupstate.teardown_exact(None)
+        return list(verdicts.values())
+
+    def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
+        """The verdict on a check of any step whose checks were collected."""
+        item = self.items.get(check.id)
+        sentence = (item.obj.__doc__ if isinstance(item, pytest.Function) else None) or check.id
+        title = " ".join(sentence.split("\n\n")[0].split())
+        points = check.points if status is Status.PASSED else 0.0
+        return CheckVerdict(
+            check.id, check.function, title, status, points, check.points, message, **more
+        )
+
+    def called(self, check: Check) -> tuple[Callable[..., None], Sequence[Sizes]]:
+        """The check as a function of `student` and `given`, and the suite's own sizes for it."""
+        item = self.items.get(check.id)
+        if not isinstance(item, pytest.Function):
+            raise KitError(f"there is no check {check.id}")
+        return item.obj, _edges(item)
+
+    def _judged(self, check: Check) -> CheckVerdict:
+        item = self.items.get(check.id)
+        if item is None:
+            return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
+        self.failure = None
+        self.printed = ""
+        self.asked, self.asking = check.function, None
+        start = len(self.log.calls)
+        reports = runtestprotocol(item, log=False, nextitem=self._beside(item))
+        self.log.spans[check.id] = (start, len(self.log.calls))
+        outcomes = [report.outcome for report in reports]
+        if outcomes == ["passed"] * 3 and self.failure is None:
+            return self.verdict(check, Status.PASSED, "")
+        if "failed" not in outcomes:
+            return self.verdict(check, Status.SKIPPED, messages.NEVER_REPORTED)
+        verdict = self._failed(check, self.failure)
+        return replace(verdict, fingerprint=self.log.fingerprint(check.id))
+
+    def _birth_of_nan(self, failure: Broken) -> str:
+        """If the wrong result holds a NaN: what made it, by making the same call once more."""
+        results = failure.evidence.got if failure.evidence else ()
+        nan = any("nan" in str(array.cells) for array in results)
+        call = self.log.calls[-1] if self.log.calls else None
+        if not nan or call is None or any(isinstance(value, Handle) for value in call.args):
+            return ""
+        try:
+            self._working().call(call.function, call.args, call.kwargs, strict=True)
+        except Raised as raised:
+            if raised.type == "FloatingPointError":
+                return messages.birth_of_nan(raised, self.attempt.source, self.attempt.step)
+        except CallFailed:
+            pass
+        return ""
+
+    def _call(self) -> Evidence | None:
+        """The last call of the check; in the hidden suite nobody is shown it."""
+        if self.suite != "visible" or self.asking is None:
+            return None
+        return call_shown(self.attempt.step, self.asked, *self.asking)
+
+    def _again(self, failure: Raised) -> bool:
+        """Whether the step has been told of this exception in this line before."""
+        line = failure.lines[-1] if failure.lines else 0
+        seen = (self.asked, failure.type, line)
+        again = line > 0 and seen in self.raised
+        self.raised.add(seen)
+        return again
+
+    def _exception(self, check: Check, failure: Raised) -> CheckVerdict:
+        visible = self.suite == "visible"
+        crash = ""
+        with contextlib.suppress(Exception):  # a failed check must not be hidden by it
+            crash = self._crash(failure)
+        status, message = messages.raised(
+            failure, self.asked, self.attempt.source, self.attempt.step, visible, crash
+        )
+        evidence = None
+        if status is Status.ERROR:
+            evidence = self._call()
+            if self._again(failure):
+                message = messages.raised_again(lengths_met(crash))
+        printed = self.printed if visible else ""
+        return self.verdict(check, status, message, evidence=evidence, printed=printed)
+
+    def _crash(self, failure: Raised) -> str:
+        """What the exception says, with names for the lengths where they are known."""
+        given = self.givens.get(self.attempt.step.id)
+        call = self.log.calls[-1] if self.log.calls else None
+        if call is None or given is None:
+            return ""
+        takes = self.attempt.step.function(call.function).takes
+        shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
+        sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
+        visible, fed = self.suite == "visible", tokens_fed(self.log.calls)
+        params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
+        keys = list(params) if isinstance(params, Mapping) else []
+        steps = load().before(self.attempt.step)
+        earlier = {function.name: step.id for step in steps for function in step.functions}
+        told = list(shapes.values())
+        return explained(
+            failure, known(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
+        )
+
+    def _beside(self, item: pytest.Item) -> pytest.Item | None:
+        """Another check of the same file: named as the next one, it keeps the file set up."""
+        others = (other for other in self.items.values() if other is not item)
+        return next((other for other in others if other.parent is item.parent), None)
+
+    def _failed(self, check: Check, failure: BaseException | None) -> CheckVerdict:
+        visible = self.suite == "visible"
+        match failure:
+            case Broken():
+                message = failure.told
+                if visible:
+                    message = failure.shown + self._birth_of_nan(failure)
+                evidence = (failure.evidence or self._call()) if visible else None
+                printed = self.printed if visible else ""
+                return self.verdict(
+                    check, Status.FAILED, message, evidence=evidence, printed=printed
+                )
+            case Raised():
+                return self._exception(check, failure)
+            case TimedOut():
+                message = messages.timed_out(failure, self.asked, self.host.limits)
+                return self.verdict(check, Status.TIMEOUT, message, evidence=self._call())
+            case Died():
+                message = messages.died(self.asked)
+                return self.verdict(check, Status.ERROR, message, evidence=self._call())
+            case Missing():
+                attempt = self.attempt
+                message = messages.missing(failure.name, self.names, attempt.step, attempt.source)
+                return self.verdict(check, Status.ERROR, message)
+            case KitError() | SandboxError() | None:
+                raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
+        # Not for lack of care in the checks, but because a result can be anything at all.
+        self.faults.append((check.id, failure))
+        return self.verdict(check, Status.ERROR, messages.unusable(check.function))
+
+
+@dataclass
+class Missing(CallFailed):
+    """The submission has no function of that name."""
+
+    name: str
+
+
+class _Session:
+    """The pytest plugin around a bench: collects, then hands over to whoever grades."""
+
+    def __init__(self, bench: Bench, work: Callable[[Bench], None]) -> None:
+        self.bench = bench
+        self.work = work
+        self.broken: list[str] = []
+        self.error: BaseException | None = None
+        self.ran = False
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.broken.append(str(report.longrepr))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            self.bench.items[item.name.removeprefix("test_")] = item
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.ran = True
+        try:
+            if self.broken:
+                raise KitError("the checks cannot be collected:\n" + "\n".join(self.broken))
+            self.work(self.bench)
+        except BaseException as error:
+            self.error = error
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport:
+        """What became of it, without pytest's own text: that takes longer than all the rest."""
+        raised = None if call.excinfo is None else call.excinfo.value
+        if self.bench.failure is None:
+            self.bench.failure = raised
+        skipped = isinstance(raised, pytest.skip.Exception)
+        outcome = "skipped" if skipped else "passed" if raised is None else "failed"
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)  # type: ignore[arg-type]
+
+
+def examine(bench: Bench, steps: Sequence[Step], work: Callable[[Bench], None]) -> None:
+    """Collects the checks of these steps and calls `work` with the bench, once."""
+    folder = ROOT / "tests" / bench.suite
+    files = [str(folder / f"test_{step.id}.py") for step in steps]
+    missing = [file for file in files if not Path(file).exists()]
+    if missing:
+        raise KitError(f"there are no checks in {missing[0]}")
+    session = _Session(bench, work)
+    plugins = [option for name in UNUSED for option in ("-p", f"no:{name}")]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    pytest.main(
+        ["-c", str(CONFIGURATION), f"--rootdir={ROOT}", *OPTIONS, *plugins, *files],
+        plugins=[session, bench],
+    )
+    if session.error is not None:
+        raise session.error
+    if not session.ran:
+        raise KitError(f"pytest {pytest.__version__} did not run the checks: update it")

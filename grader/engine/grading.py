@@ -1,0 +1,332 @@
+"""Grading one submission: each step by itself, then on top of the student's own earlier steps."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from grader.checks.suites import Given, Live, Stored
+from grader.diagnosis.lookup import Answers
+from grader.diagnosis.properties.facts import said
+from grader.diagnosis.properties.survey import survey
+from grader.diagnosis.search import Cause, Library, Log, diagnose
+from grader.engine import messages
+from grader.engine.bench import Attempt, Bench, examine
+from grader.engine.influence_maps import with_maps
+from grader.engine.parallel import in_two
+from grader.intake.submission import Submission
+from grader.isolation import Host
+from grader.isolation.client import CallFailed, Program, TimedOut
+from grader.report.records import (
+    CheckVerdict,
+    Diagnosis,
+    Report,
+    Status,
+    StepVerdict,
+    step_from_dict,
+)
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry, Step
+
+SOLUTIONS = ROOT / "solutions"
+Sources = Mapping[str, tuple[str, str]]
+
+
+def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
+    """The right steps that the kit has; a student's bundle has none."""
+    paths = {step.id: folder / step.filename for step in registry.steps}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can guess; it is recorded in the report."""
+    return secrets.randbits(48)
+
+
+class Grader:
+    """Grades submissions, one after the other, on one bench.
+
+    thorough: also looks for the causes, draws maps of who looks at whom, and tries each step on
+    the student's own earlier ones.
+    """
+
+    def __init__(
+        self, registry: Registry, bench: Bench, seed: int, *, thorough: bool = True
+    ) -> None:
+        self.registry = registry
+        self.bench = bench
+        self.seed = seed
+        self.thorough = thorough
+        self.right = solutions(registry)
+        self.library = Library(bench.host, registry, self.right)
+        self.answers = Answers()
+        self.slow: set[str] = set()
+        """The submission's steps that were too slow, or stand on one: each would be so again."""
+
+    def grade(
+        self,
+        submission: Submission,
+        steps: Sequence[Step],
+        on_step: Callable[[StepVerdict], None] = lambda verdict: None,
+        second: Host | None = None,
+    ) -> Report:
+        """The report on these steps. on_step is called with each verdict, in order.
+
+        second: a host for half of the work, which is then done in a process of its own.
+        """
+        self.slow.clear()
+        found: dict[int, StepVerdict] = {}
+        verdicts: list[StepVerdict] = []
+        for number, verdict in self._each(submission, steps, second):
+            found[number] = verdict
+            while len(verdicts) in found:
+                verdict = found[len(verdicts)]
+                verdicts.append(self._doubted(submission, verdict, verdicts))
+                on_step(verdicts[-1])
+        return Report(
+            submission.id,
+            submission.sha256,
+            self.bench.suite,
+            self.seed,
+            self.bench.host.isolation.name,
+            tuple(verdicts),
+            self.bench.host.isolation.held,
+        )
+
+    def _each(
+        self, submission: Submission, steps: Sequence[Step], second: Host | None
+    ) -> Iterator[tuple[int, StepVerdict]]:
+        """The steps' numbers and verdicts, in any order."""
+        if second is None or len(steps) < 2:
+            for number, step in enumerate(steps):
+                yield number, self.step(submission, step)
+            return
+
+        def other(number: int) -> dict[str, Any]:
+            self.bench.host = self.library.host = second
+            return asdict(self.step(submission, steps[number]))
+
+        here = in_two(len(steps), lambda number: self.step(submission, steps[number]), other)
+        for number, verdict in here:
+            is_data = isinstance(verdict, dict)
+            yield number, step_from_dict(verdict) if is_data else verdict
+
+    def step(self, submission: Submission, step: Step) -> StepVerdict:
+        """The verdict on one step."""
+        if step.id in submission.refused:
+            return self._unjudged(step, Status.ERROR, submission.refused[step.id])
+        if step.id not in submission.sources:
+            return self._unjudged(
+                step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
+            )
+        if time.monotonic() > self.bench.host.deadline:
+            message = messages.no_time_left(self.bench.host.limits)
+            return self._unjudged(step, Status.ERROR, message)
+        attempt = self._attempt(submission, step, self.right)
+        try:
+            with self.bench.on(attempt):
+                verdicts = self.bench.run(step.checks)
+                log = self.bench.log
+                if self.thorough:
+                    verdicts = with_maps(self.bench, verdicts)
+        except CallFailed as failure:
+            if isinstance(failure, TimedOut):
+                self.slow.add(step.id)
+            limits, visible = self.bench.host.limits, self.bench.suite == "visible"
+            message = messages.not_loaded(failure, attempt.source, step, limits, visible)
+            return self._unjudged(step, Status.ERROR, message)
+        if any(verdict.status is Status.TIMEOUT for verdict in verdicts):
+            self.slow.add(step.id)
+        if not self.thorough:
+            return _verdict(step, verdicts, None, "")
+        verdicts = self._diagnosed(attempt, verdicts, log)
+        own, message = self._on_own_steps(submission, step, verdicts)
+        return _verdict(step, verdicts, own, message)
+
+    def caused(
+        self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
+    ) -> tuple[list[CheckVerdict], Log]:
+        """The verdicts on a step that can be loaded, with causes and nothing more; and its calls.
+
+        Without causes where the grader is not thorough. right: other earlier steps than the kit's.
+        """
+        attempt = self._attempt(submission, step, self.right if right is None else right)
+        with self.bench.on(attempt):
+            verdicts, log = self.bench.run(step.checks), self.bench.log
+        return self._diagnosed(attempt, verdicts, log) if self.thorough else verdicts, log
+
+    def _diagnosed(
+        self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
+    ) -> list[CheckVerdict]:
+        """The verdicts with the known mistake, or what can be said, at each function's failures."""
+        causes: dict[str, Diagnosis | None] = {}
+        named: list[Cause] = []
+        step = attempt.step
+        for verdict in verdicts:
+            if _wrong(verdict) and verdict.function not in causes:
+                failing = [
+                    v.check for v in verdicts if v.function == verdict.function and _wrong(v)
+                ]
+                known = self._known(step, verdict, log, failing, named)
+                causes[verdict.function] = known or self._properties(attempt, verdict.function)
+        return [
+            replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
+            for verdict in verdicts
+        ]
+
+    def _known(
+        self,
+        step: Step,
+        verdict: CheckVerdict,
+        log: Log,
+        failing: Sequence[str],
+        named: list[Cause],
+    ) -> Diagnosis | None:
+        """The known mistake: replayed, or looked up where there is no right code to replay."""
+        if step.id in self.right:
+            return diagnose(self.library, step, verdict.function, log, failing, named)
+        if self.bench.suite == "visible":
+            return self.answers.diagnosis(step, verdict.function, log, failing)
+        return None
+
+    def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
+        """What can be said of a function's wrong results in all cases of its checks."""
+        function = attempt.step.function(name)
+        try:
+            checks = [self.bench.called(check) for check in function.checks]
+            given = self.bench.given_for(attempt.step)
+            host, program = self.bench.host, attempt.program
+            tried = survey(host, program, attempt.step, function, checks, given)
+            return said(tried, function.takes)
+        except Exception:  # results can be anything; a failed check must not be hidden by that
+            return None
+
+    def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
+        """The step's code among earlier steps that are right, where `right` has them."""
+        sources = {
+            name: (source, f"exercises/{name}.py") for name, source in submission.sources.items()
+        }
+        own: dict[str, tuple[str, str]] = {}
+        functions: dict[str, tuple[str, ...]] = {}
+        for earlier in self.registry.before(step):
+            if earlier.id in right:
+                if earlier.id in sources:
+                    own[earlier.id] = sources[earlier.id]
+                    functions[earlier.id] = tuple(one.name for one in earlier.functions)
+                sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
+        program = Program(step.id, sources, own, functions)
+        return Attempt(step, program, submission.sources[step.id])
+
+    def _on_own_steps(
+        self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
+    ) -> tuple[bool | None, str]:
+        """Whether what is right by itself is right on the student's own earlier steps too."""
+        passed = {verdict.check for verdict in verdicts if verdict.status is Status.PASSED}
+        values = [check for check in step.checks if not check.needs and check.id in passed]
+        if not values or step.id not in self.right:
+            return None, ""  # nothing passed, or it stood on the student's own steps already
+        if "exercises" not in submission.sources[step.id]:
+            return True, ""  # it cannot import anything of theirs
+        source = submission.sources[step.id]
+        uses = {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
+        if uses and not uses & {*submission.sources, *submission.refused}:
+            return None, ""  # the step was handed in alone
+        for earlier in self.registry.before(step):
+            if earlier.id in self.slow and earlier.id in source:
+                self.slow.add(step.id)
+                return False, (
+                    "It was not tried on top of your own earlier steps: step "
+                    f"{earlier.number} is too slow."
+                )
+        try:
+            with self.bench.on(self._attempt(submission, step, {})):
+                again = self.bench.run(values)
+        except CallFailed:
+            return False, "It cannot be imported on top of your own earlier steps."
+        broken = [verdict.function for verdict in again if verdict.status is not Status.PASSED]
+        if broken:
+            return False, (
+                f"It does not work yet on top of your own earlier steps: {', '.join(broken)}."
+            )
+        return True, ""
+
+    def _doubted(
+        self, submission: Submission, verdict: StepVerdict, before: Sequence[StepVerdict]
+    ) -> StepVerdict:
+        """The verdict, with a word on earlier steps where it may have failed because of them."""
+        source = submission.sources.get(verdict.step, "")
+        wrong = [
+            one.title
+            for one in before
+            if one.step in source and one.status is not Status.PASSED and one.step not in self.right
+        ]
+        written = "raise NotImplementedError" not in source
+        failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
+        if verdict.message or not wrong or not (failed or written):
+            return verdict
+        return replace(verdict, message=messages.stands_on(wrong))
+
+    def _unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
+        """A step whose code could not be run: all its checks share the reason."""
+        verdicts = [self.bench.verdict(check, status, message) for check in step.checks]
+        return StepVerdict(
+            step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
+        )
+
+
+def _wrong(verdict: CheckVerdict) -> bool:
+    """Whether there may be a cause to name."""
+    return verdict.status in (Status.FAILED, Status.ERROR)
+
+
+def _verdict(
+    step: Step, verdicts: Sequence[CheckVerdict], own: bool | None, message: str
+) -> StepVerdict:
+    statuses = {verdict.status for verdict in verdicts}
+    if statuses == {Status.PASSED}:
+        status = Status.PASSED
+    elif statuses == {Status.NOT_ATTEMPTED}:
+        status = Status.NOT_ATTEMPTED
+    else:
+        status = Status.FAILED
+    points = sum(verdict.points for verdict in verdicts)
+    return StepVerdict(
+        step.id, step.title, status, points, step.max_points, tuple(verdicts), own, message
+    )
+
+
+def suite_given(suite: str, seed: int) -> Callable[[Step], Given]:
+    """What makes a suite's inputs for a step."""
+    if suite == "visible":
+        return lambda step: Stored(step.id)
+    live = Live(seed)
+    return lambda step: live
+
+
+def with_grader(
+    registry: Registry,
+    host: Host,
+    suite: str,
+    seed: int,
+    steps: Sequence[Step],
+    work: Callable[[Grader], Any],
+    *,
+    thorough: bool = True,
+    given: Callable[[Step], Given] | None = None,
+) -> Any:
+    """Collects the suite's checks of these steps and calls `work` with a grader; its result.
+
+    given: other inputs than the suite's own.
+    """
+    results: list[Any] = []
+    bench = Bench(host, given or suite_given(suite, seed), suite)
+
+    def start(bench: Bench) -> None:
+        results.append(work(Grader(registry, bench, seed, thorough=thorough)))
+
+    examine(bench, steps, start)
+    return results[0]

@@ -1,0 +1,47 @@
+"""Hints, one level at a time: first for the mistake that was recognised, then for the step."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.report.records import Status, StepVerdict
+from grader.steps.registry import Step
+
+
+def ladder(step: Step, verdict: StepVerdict) -> list[str]:
+    """All hints for this state of the step, each once."""
+    mine = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
+    return list(dict.fromkeys([*mine, *_levels(step, verdict)]))
+
+
+def _levels(step: Step, verdict: StepVerdict) -> tuple[str, ...]:
+    """The hints of the first check that did not pass, or the step's where it has none."""
+    known = {check.id: check.hints for check in step.checks}
+    failed = (check.check for check in verdict.checks if check.status is not Status.PASSED)
+    return known.get(next(failed, ""), ()) or step.hints
+
+
+def _name(hint: str) -> str:
+    return hashlib.sha256(hint.encode()).hexdigest()[:12]
+
+
+def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
+    """The first hint that was not given before, and its number; from then on the last one.
+
+    memory: the file that remembers which were given. One that cannot be read or written is no
+    reason to give no hint.
+    """
+    given: dict[str, list[str]] = {}
+    with contextlib.suppress(OSError, ValueError):
+        read = json.loads(memory.read_text(encoding="utf-8"))
+        given = read if isinstance(read, dict) else {}
+    before = set(given.get(step.id, ()))
+    number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
+    given[step.id] = sorted(before | {_name(hints[number])})
+    with contextlib.suppress(OSError):
+        memory.write_text(json.dumps(given), encoding="utf-8")
+    return number + 1, hints[number]

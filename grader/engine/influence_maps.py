@@ -1,0 +1,87 @@
+"""Draws the map of influence of every function that failed, where it shows something.
+
+It is drawn last, after every check of the step: no verdict and no diagnosis hears of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from grader.checks.compare import Broken
+from grader.checks.laws.influence import Map
+from grader.checks.student import Student
+from grader.engine.bench import Bench
+from grader.isolation.client import CallFailed
+from grader.report.influences import findings, of_kind
+from grader.report.records import CheckVerdict, Influence, Status
+from grader.steps.registry import Step
+
+SECONDS = 5.0  # for all maps of a step: they are worth a moment, not a wait
+TRIED = "Tried on small inputs of its own."
+Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
+
+
+def maps_of(step: Step) -> tuple[Mapping[str, Sequence[Map]], Calls]:
+    """The maps of the step's functions, and how those are called that are not called as is."""
+    name = f"grader.checks.influence_inputs.{step.id}"
+    if importlib.util.find_spec(name) is None:
+        return {}, {}
+    module = importlib.import_module(name)
+    return module.MAPS, getattr(module, "CALLS", {})
+
+
+def telling(function: Callable[..., Any], maps: Sequence[Map]) -> Influence | None:
+    """The first of the maps in which something leaks or is missing."""
+    for one in maps:
+        found = one.draw(function)
+        if findings(found):
+            return found
+    return None
+
+
+def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdict]:
+    """The verdicts, a map at the first failure of every function for which it shows something.
+
+    In a visible suite it is part of the evidence; elsewhere the message says in words what it
+    shows, positions only.
+    """
+    visible = bench.suite == "visible"
+    shown, failures = list(verdicts), _first_failures(verdicts, visible)
+    if not failures:
+        return shown
+    maps, calls = maps_of(bench.attempt.step)
+    with bench.aside(SECONDS) as student:
+        for name, number in failures.items():
+            with contextlib.suppress(CallFailed, Broken):
+                function = calls[name](student) if name in calls else getattr(student, name)
+                found = telling(function, maps.get(name, ()))
+                if found is not None:
+                    found = replace(found, how=f"{TRIED} {found.how}".strip())
+                    shown[number] = (_shown if visible else _told)(shown[number], found)
+    return shown
+
+
+def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str, int]:
+    """For each function the number of the first failure that a map can stand beside."""
+    found: dict[str, int] = {}
+    for number, verdict in enumerate(verdicts):
+        if verdict.status is Status.FAILED and (verdict.evidence or not visible):
+            found.setdefault(verdict.function, number)
+    return found
+
+
+def _shown(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
+    evidence = verdict.evidence
+    if evidence is None or (evidence.influence and not of_kind(influence, "leak")):
+        return verdict  # the law that found a leak has drawn it, where this map shows none
+    return replace(verdict, evidence=replace(evidence, influence=influence))
+
+
+def _told(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
+    words = [verdict.message, *findings(influence, amounts=False), influence.how]
+    return replace(verdict, message=" ".join(words))

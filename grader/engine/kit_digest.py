@@ -1,0 +1,37 @@
+"""Which kit gives these verdicts: one digest over everything that a verdict depends on."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from grader.steps.paths import HIDDEN, PACKAGE, ROOT, SOLUTIONS, VISIBLE
+
+# The rooms and files that a verdict depends on; report, demos and the rest only show or carry it.
+JUDGING = (
+    *("steps", "intake", "answer_key", "isolation", "checks", "diagnosis", "engine"),
+    *("report/records.py", "report/influences.py", "classroom/judge.py"),
+)
+LIBRARIES = ("numpy", "torch")
+
+
+def _judging() -> list[Path]:
+    """Return the files that verdicts depend on, in a fixed order."""
+    rooms = [PACKAGE / name for name in JUDGING]
+    own = [path for room in rooms for path in (room.rglob("*") if room.is_dir() else [room])]
+    found = [*own, *VISIBLE.rglob("*"), *HIDDEN.rglob("*.py"), *SOLUTIONS.glob("*.py")]
+    return sorted(p for p in found if p.is_file() and p.suffix in {".py", ".toml", ".json"})
+
+
+@cache
+def kit_digest() -> str:
+    """The same for two kits exactly if they give every submission the same verdicts."""
+    state = hashlib.sha256()
+    for name in LIBRARIES:
+        state.update(f"{name} {version(name)}\0".encode())
+    for path in _judging():
+        state.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
+        state.update(hashlib.sha256(path.read_bytes()).digest())
+    return state.hexdigest()[:16]

@@ -1,0 +1,243 @@
+"""What a student is told when a call brought no value. Own code may be quoted, inputs may not."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Sequence
+
+from grader.intake.submission import from_notebook, left_open, place
+from grader.isolation.client import CallFailed, Died, Raised, TimedOut
+from grader.report.records import Status
+from grader.steps.registry import Limits, Step
+
+OWN = "an exception of its own"
+MAX_SIMILAR = 500
+CRYPTIC = ("gufunc signature", "[original->remapped]")
+NEVER_REPORTED = "This check did not report a result, so it earns nothing."
+
+
+def not_counted(function: str) -> str:
+    """For a law that holds, of a function whose values are wrong."""
+    return f"Not counted yet: first {function} must return the right values."
+
+
+def no_time_left(limits: Limits) -> str:
+    """For a step of a class's submission whose earlier steps took all the time there is."""
+    return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
+
+
+def missing(name: str, names: Sequence[str], step: Step, source: str) -> str:
+    """For a function that the file, or the notebook that became that source, does not define."""
+    if where := left_open(source, name):
+        return (
+            f"{name} is left out ({where}): "
+            "a bracket or a quote is never closed there, or above it in its cell."
+        )
+    wanted = {function.name for function in step.functions}
+    others = [other for other in names if other not in wanted]
+    close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
+    guess = f" Is {close[0]!r} meant to be it?" if close else ""
+    return f"{step.filename} has no function {name!r}.{guess}"
+
+
+def timed_out(failure: TimedOut, function: str, limits: Limits) -> str:
+    """For a call, or a whole step, that took too long."""
+    if failure.whole_step:
+        return (
+            f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
+            f"steps more than {limits.submission_seconds:g} s."
+        )
+    return (
+        f"{function} had not returned after {failure.seconds:g} s. "
+        "Is there a loop that never ends, or far too much work?"
+    )
+
+
+def died(function: str) -> str:
+    """For a process that ended instead of answering."""
+    return f"The process ended while {function} was running: it exited, crashed or was killed."
+
+
+def unusable(function: str) -> str:
+    """For a result that the check itself stumbled over."""
+    return f"The check cannot work with what {function} returned: look at its shape and type."
+
+
+def printed(text: str) -> str:
+    """What the code printed; warnings from inside a library without the place on this machine."""
+    lines: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        path, library, rest = line.partition("/site-packages/")
+        if inside and line.startswith("  "):
+            inside = False  # the library's own line
+            continue
+        inside = bool(library) and " " not in path and "Warning: " in rest
+        lines.append(f"in {rest.partition('/')[0]}: {rest.partition(': ')[2]}" if inside else line)
+    return "\n".join(lines)
+
+
+def _place(raised: Raised, source: str, step: Step) -> str:
+    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
+    told = f": `{line[:100]}`" if line else ""
+    return f" ({where}{told})" if where else ""
+
+
+def _own_lines(text: str, source: str) -> str:
+    """What Python said of a syntax error, with its lines as the student counts them."""
+
+    def counted(match: re.Match[str]) -> str:
+        where, _ = place(source, int(match[1]), "")
+        return f"on {where.rpartition(', ')[2]}" if where else match[0]
+
+    return re.sub(r"\bon line (\d{1,6})\b", counted, text)
+
+
+def _function_around(source: str, number: int) -> str:
+    """The name of the function at the left margin in which a line stands; "" if there is none."""
+    for line in reversed(re.split(r"\r\n?|\n", source)[:number]):
+        if match := re.match(r"(?:async\s+)?def\s+(\w+)", line):
+            return match[1]
+        if line[:1].strip() and line[:1] not in "#@)]}'\"":
+            return ""
+    return ""
+
+
+def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
+    """Where the function under check called what raised, if that is another function."""
+    if not raised.lines or _function_around(source, raised.lines[-1]) in (function, ""):
+        return ""
+    calls = [n for n in raised.lines[:-1] if _function_around(source, n) == function]
+    here, _ = place(source, raised.lines[-1], step.filename)
+    there, _ = place(source, calls[-1], step.filename) if calls else ("", "")
+    file, _, line = there.rpartition(", ")
+    return line if file == here.rpartition(", ")[0] else there
+
+
+def _place_in_call(raised: Raised, function: str, source: str, step: Step) -> tuple[str, str]:
+    """The line that raised and the one that called it; and what is to be said of the second."""
+    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
+    if not where:
+        return "", ""
+    caller = _caller(raised, function, source, step)
+    called = f", called from {caller}" if caller else ""
+    hint = " The line that calls may be the wrong one." if caller else ""
+    return f" ({where}{called}: `{line[:100]}`)", hint
+
+
+def raised(
+    failure: Raised, function: str, source: str, step: Step, visible: bool, explanation: str = ""
+) -> tuple[Status, str]:
+    """For an exception. Its text may carry inputs, so it is shown only where inputs are.
+
+    explanation: a sentence on what the text says; NumPy's own notation is left out for it.
+    """
+    if "NotImplementedError" in failure.kinds:
+        return Status.NOT_ATTEMPTED, f"{function} is not written yet."
+    if "MemoryError" in failure.kinds:
+        return Status.MEMORY, f"{function} asked for more memory than a call may use."
+    where, hint = _place_in_call(failure, function, source, step)
+    if "SystemExit" in failure.kinds:
+        return Status.ERROR, f"{function} called exit().{where}"
+    cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
+    text = f": {failure.text[:300]}" if visible and failure.text and not cryptic else ""
+    said = f" {explanation}" if explanation else ""
+    return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
+
+
+def raised_again(met: str) -> str:
+    """For an exception that was told before; met: the lengths that did not fit this time."""
+    return f"The same error as above, in the same line{f': here {met}' if met else ''}."
+
+
+BIRTHS = {
+    "subtract": "infinity minus infinity has no value",
+    "multiply": "0 times infinity has no value",
+    "divide": "0 / 0 and infinity / infinity have no value",
+    "matmul": "0 times infinity has no value",
+    "exp": "the exponential of a large number is infinite",
+}
+
+
+def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
+    """Where the first number went bad that made a NaN of the result."""
+    operation = failure.text.rpartition(" ")[2]
+    why = f" ({BIRTHS[operation]})" if operation in BIRTHS else ""
+    return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
+
+
+IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
+
+
+def _refused_import(raised: Raised, source: str) -> str:
+    """What may be imported, in words of our own, if the line that raised asks for something else.
+
+    Said from the student's own line: the exception's text could be anybody's.
+    """
+    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
+    asked = IMPORT.match(line)
+    if asked is None or "ImportError" not in raised.kinds:
+        return ""
+    package, _, module = asked[1].partition(".")
+    if package == "exercises":
+        if "ModuleNotFoundError" in raised.kinds:
+            return f": there is no step file {module}.py to import from"
+        return f": {module}.py has not all of these names"
+    if package == "numpy" or package in sys.stdlib_module_names:
+        return ""
+    if re.match(r"step\d", package):
+        return f": {package} stands in a package: `exercises.{package}` is its name here"
+    return f": a step may import NumPy and the standard library, not {package!r}"
+
+
+def _called_outside(raised: Raised, source: str, step: Step) -> str:
+    """Which line at the left margin called the function that raised; "" if none did."""
+    first, last = (
+        _function_around(source, raised.lines[n]) if raised.lines else "" for n in (0, -1)
+    )
+    if first or not last:
+        return ""
+    where, line = place(source, raised.lines[0], step.filename)
+    return f". It is called outside of all functions ({where}: `{line[:100]}`)"
+
+
+def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
+    """For a file that could not be imported, or a notebook's cells.
+
+    What was raised may quote the right earlier steps that it was loaded with: its text is shown
+    only where that is no secret.
+    """
+    file = "what stands in the notebook" if from_notebook(source) else step.filename
+    at_first = file[0].upper() + file[1:] if from_notebook(source) else file
+    match failure:
+        case Raised():
+            place = _place(failure, source, step)
+            text = f": {failure.text[:300]}" if visible and failure.text else ""
+            text = text or _refused_import(failure, source)
+            if "SyntaxError" in failure.kinds and not failure.lines:
+                return f"{at_first} imports what is not valid Python{text}"
+            if "SyntaxError" in failure.kinds:
+                return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
+            if "SystemExit" in failure.kinds:
+                return f"{at_first} calls exit() when it is imported.{place}"
+            called = _called_outside(failure, source, step)
+            return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
+        case TimedOut():
+            return (
+                f"Importing {file} took more than {limits.call_seconds:g} s: "
+                "does it run something long outside of its functions?"
+            )
+        case Died():
+            return f"The process ended while {file} was being imported."
+    return f"{at_first} could not be imported."
+
+
+def stands_on(titles: Sequence[str]) -> str:
+    """What is said of a failed step that was judged on top of the student's own earlier ones."""
+    named = " and ".join(filter(None, [", ".join(titles[:-1]), titles[-1]]))
+    return (
+        f"It was judged on top of your own earlier steps, of which {named} "
+        f"{'is' if len(titles) == 1 else 'are'} not right yet: begin there."
+    )

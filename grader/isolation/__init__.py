@@ -1,0 +1,33 @@
+"""Where workers run: starting the worker program, and what keeps it in."""
+
+from grader.isolation.bubblewrap import Bubblewrap
+from grader.isolation.hosts import (
+    CAN_FORK,
+    ForkingHost,
+    Host,
+    SpawningHost,
+    channel_pair,
+    start_host,
+)
+from grader.isolation.process import (
+    PROGRAM,
+    Isolation,
+    Process,
+    ProcessPlus,
+    SandboxError,
+)
+
+__all__ = [
+    "CAN_FORK",
+    "PROGRAM",
+    "Bubblewrap",
+    "ForkingHost",
+    "Host",
+    "Isolation",
+    "Process",
+    "ProcessPlus",
+    "SandboxError",
+    "SpawningHost",
+    "channel_pair",
+    "start_host",
+]

@@ -1,0 +1,125 @@
+"""The sandbox for code that nobody trusts: a world of its own, made by bubblewrap.
+
+Inside there is a Python, NumPy and one small writable folder in memory; no other process, no
+network, no /proc, nothing of the host that is not needed to run Python. Around every worker in it
+stand the same walls as in `process+`. Names of the host do not exist inside: what is needed is
+mounted at neutral places.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from grader.isolation import landlock, syscalls
+from grader.isolation.process import PROGRAM, Paths, environment_in
+from grader.isolation.world import World
+from grader.steps.registry import Limits
+
+PREFIX, SHARED, PACKAGES, WORKER = "/python", "/libraries", "/packages", "/worker.py"
+FOLDER = "/tmp"
+NOBODY = 65_534
+# User numbers that nobody has; each sandbox gets its own.
+FIRST_USER, USERS = 1_600_000_000, 400_000_000
+MIB = 2**20
+
+
+def installed() -> str | None:
+    """The path of bubblewrap, if it is there."""
+    return shutil.which("bwrap")
+
+
+def _may_be_anybody() -> bool:
+    """Whether this is root, and not just in a user namespace without other users."""
+    if os.geteuid() != 0:
+        return False
+    rows = Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()
+    ranges = [tuple(map(int, row.split())) for row in rows]
+    return any(first <= FIRST_USER and first + n >= FIRST_USER + USERS for first, _, n in ranges)
+
+
+class Bubblewrap:
+    """A sandbox with nothing of the host in it.
+
+    Root becomes a user that does not exist, in the host's own user namespace: mapped into a
+    new one it would stay root for the files and settings of the kernel. Others get a new one.
+    """
+
+    name = "bubblewrap"
+
+    def __init__(self, world: World, limits: Limits) -> None:
+        self.world = world
+        self.limits = limits
+        self.held: Mapping[str, bool] = {}
+        self.root = _may_be_anybody()
+
+    def paths(self) -> Paths:
+        """Neutral ones."""
+        return Paths(f"{PREFIX}/bin/python3", WORKER, PACKAGES)
+
+    def walls(self) -> str:
+        """Those of `process+`, and a folder to write in."""
+        readable = [PREFIX, SHARED, PACKAGES, "/dev", str(self.world.loader.parent)]
+        return json.dumps(
+            {
+                "user": FIRST_USER + secrets.randbelow(USERS) if self.root else None,
+                "alone": True,
+                "landlock": landlock.version(),
+                "readable": readable,
+                "calls": syscalls.program().hex(),
+                "files": self.limits.files,
+            }
+        )
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Nothing: that of the program inside is set on the command line."""
+        return {}
+
+    def command(self, program: list[str]) -> list[str]:
+        """Bubblewrap, what it makes, and the program."""
+        return [installed() or "bwrap", *self._namespaces(), *self._mounts(), "--", *program]
+
+    def _namespaces(self) -> Iterator[str]:
+        yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+        for kind in ("ipc", "pid", "net", "uts", "cgroup-try"):
+            yield f"--unshare-{kind}"
+        yield from ("--hostname", "sandbox", "--clearenv")
+        if self.root:  # given up by the program itself when it has changed its user
+            yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+        else:
+            user = str(NOBODY)
+            yield from ("--unshare-user", "--disable-userns", "--uid", user, "--gid", user)
+        libraries = {"PYTHONHOME": PREFIX, "LD_LIBRARY_PATH": SHARED}
+        for name, value in {**environment_in(FOLDER), **libraries}.items():
+            yield from ("--setenv", name, value)
+
+    def _mounts(self) -> Iterator[str]:
+        world = self.world
+        lib = f"{PREFIX}/{world.library.parent.name}"
+        inside = f"{lib}/{world.library.name}"
+        # bubblewrap would make these for the owner alone where the host's folder is closed.
+        for folder in (PREFIX, f"{PREFIX}/bin", lib, PACKAGES, SHARED, "/dev"):
+            yield from ("--perms", "0755", "--dir", folder)
+        for above in reversed(world.loader.parents[:-1]):
+            yield from ("--perms", "0755", "--dir", str(above))
+        for source, target in [
+            (world.python, f"{PREFIX}/bin/python3"),
+            (world.library, inside),
+            *((path, f"{inside}/{path.name}") for path in world.modules),
+            *((path, f"{PACKAGES}/{path.name}") for path in world.numpy),
+            *((path, f"{SHARED}/{path.name}") for path in world.shared),
+            (world.loader, str(world.loader)),
+            (PROGRAM, WORKER),
+        ]:
+            yield from ("--ro-bind", os.path.realpath(source), target)
+        for name in (path.name for path in world.foreign()):
+            empty = f"{inside}/{name}"
+            yield from ("--size", "4096", "--tmpfs", empty, "--remount-ro", empty)
+        for device in ("/dev/null", "/dev/zero", "/dev/urandom"):
+            yield from ("--dev-bind", device, device)
+        yield from ("--perms", "1777", "--size", str(self.limits.disk_mib * MIB))
+        yield from ("--tmpfs", FOLDER, "--remount-ro", "/", "--chdir", FOLDER)

@@ -1,0 +1,253 @@
+"""The judge's end of a worker: calls, deadlines, and what can become of a call."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.isolation import Host, wire
+from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Handle, ProtocolError
+
+
+class CallFailed(Exception):
+    """A call that brought no value."""
+
+
+@dataclass
+class Raised(CallFailed):
+    """The student's code raised; lines are those of the student's own file, outermost first.
+
+    innermost: the last line of all sources that were sent, with the name that it was sent under.
+    """
+
+    type: str
+    kinds: tuple[str, ...]
+    text: str
+    lines: tuple[int, ...]
+    printed: str = ""
+    innermost: tuple[str, int] | None = None
+
+    @property
+    def known(self) -> str | None:
+        """Its name if that is one of Python's own: any other may say anything, inputs included."""
+        own = getattr(builtins, self.type, None)
+        return self.type if isinstance(own, type) and issubclass(own, BaseException) else None
+
+
+@dataclass
+class TimedOut(CallFailed):
+    """No answer before the deadline; the worker was killed."""
+
+    seconds: float
+    whole_step: bool = False
+
+
+class Died(CallFailed):
+    """The worker ended, or sent what is not an answer to the question."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call brought back. arguments is only there where it was asked for."""
+
+    value: Any
+    printed: str = ""
+    products: int = 0
+    kept: Handle | None = None
+    arguments: Any = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """The step to be judged, and the modules that its code may import."""
+
+    module: str
+    sources: Mapping[str, tuple[str, str]] = field(repr=False)
+    """Module name -> (source, the file name shown in messages)."""
+    own: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+    """The student's versions of modules whose `sources` are the judge's: helpers are theirs."""
+    functions: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    """What the judge's version of such a module is asked for: the names of the step's functions."""
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ProtocolError("not an answer")
+    return value
+
+
+def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any:
+    """What must be in an answer, and of which type: one that leaves it out is none."""
+    if name not in answer or not isinstance(answer[name], kind):
+        raise ProtocolError("not an answer")
+    return answer[name]
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if _listed(value) else ()
+
+
+def _listed(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def _raised(report: Mapping[str, Any], printed: str) -> Raised:
+    lines = _part(report, "lines", list)
+    return Raised(
+        _part(report, "type", str),
+        _strings(report.get("kinds")),
+        _part(report, "message", str),
+        tuple(line for line in lines if isinstance(line, int)),
+        printed,
+        _place(report.get("innermost")),
+    )
+
+
+def _place(value: Any) -> tuple[str, int] | None:
+    match value:
+        case [str(file), int(line)]:
+            return file, line
+    return None
+
+
+class Worker:
+    """One process with the student's module loaded; dead after the first call without an answer."""
+
+    def __init__(self, host: Host, deadline: float) -> None:
+        self.host = host
+        self.deadline = min(deadline, host.deadline)
+        self.channel, self.number = host.start()
+        self.alive = True
+        self.unread = bytearray()
+
+    def close(self) -> None:
+        """Ends the process and all that it started."""
+        if self.alive:
+            self.alive = False
+            self.channel.close()
+            self.host.end(self.number)
+
+    def load(self, program: Program) -> tuple[str, ...]:
+        """Runs the module; the names that can be called in it."""
+        modules = [[name, *source] for name, source in program.sources.items()]
+        own = [
+            [name, *source, list(program.functions.get(name, ()))]
+            for name, source in program.own.items()
+        ]
+        request = {"do": "load", "modules": modules, "own": own, "module": program.module}
+        ok, _ = self._ask(request)
+        return _strings(ok)
+
+    def call(
+        self,
+        function: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        *,
+        opaque: Sequence[bool] = (False,),
+        keep: bool = False,
+        arguments: bool = False,
+        then: Sequence[Any] | None = None,
+        strict: bool = False,
+        forget: Sequence[Handle] = (),
+    ) -> Answer:
+        """Calls a function there.
+
+        keep: hold the result, so that it can be fetched again later. arguments: also tell what
+        became of them. then: other [args, kwargs], written into the same arrays for a second call,
+        whose result is the answer, while what is held is the first one. strict: overflow and
+        invalid operations of NumPy raise. forget: kept objects that
+        nobody asks for after this call.
+        """
+        request = {
+            "do": "call",
+            "function": function,
+            "args": tuple(args),
+            "kwargs": dict(kwargs),
+            "opaque": list(opaque),
+        }
+        wishes: dict[str, Any] = {
+            "keep": keep,
+            "arguments": arguments,
+            "then": then,
+            "strict": strict,
+            "forget": [handle.number for handle in forget],
+        }
+        request.update({name: wish for name, wish in wishes.items() if wish})
+        ok, printed = self._ask(request)
+        try:
+            return Answer(
+                _part(_mapping(ok), "value"),
+                printed,
+                _part(ok, "products", int),
+                _part(ok, "kept", Handle) if keep else None,
+                _part(ok, "arguments", list) if arguments else None,
+            )
+        except ProtocolError:
+            self.close()
+            raise Died from None
+
+    def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
+        """What a kept result looks like now; rows: only these of its second to last axis."""
+        request: dict[str, Any] = {"do": "fetch", "object": handle}
+        if rows is not None:
+            request["rows"] = list(rows)
+        return self._ask(request)[0]
+
+    def hold(self, value: Any) -> Handle:
+        """Sends what many calls take, once: it stays there for as long as the worker lives.
+
+        A value may be put together from others that are held already.
+        """
+        held, _ = self._ask({"do": "hold", "object": value})
+        if not isinstance(held, Handle):
+            self.close()
+            raise Died
+        return held
+
+    def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
+        if not self.alive:
+            raise Died
+        seconds = self.host.limits.call_seconds
+        until = min(time.monotonic() + seconds, self.deadline)
+        try:
+            reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
+            printed = _part(reply, "printed", str)
+            if "raised" in reply:
+                raise _raised(_mapping(reply["raised"]), printed)
+            return _part(reply, "ok"), printed
+        except TimeoutError:
+            self.host.upset = True
+            self.close()
+            raise TimedOut(seconds, whole_step=until == self.deadline) from None
+        except (OSError, ProtocolError, Died):
+            self.host.upset = True
+            self.close()
+            raise Died from None
+
+    def _exchange(self, data: bytes, until: float) -> bytes:
+        nonce = os.urandom(NONCE)
+        self.channel.settimeout(max(0.001, until - time.monotonic()))
+        self.channel.sendall(HEADER.pack(len(data), nonce) + data)
+        size, echoed = HEADER.unpack(self._exactly(HEADER.size, until))
+        if echoed != nonce or size > MAX_FRAME:
+            raise ProtocolError("not an answer to this question")
+        return self._exactly(size, until)
+
+    def _exactly(self, size: int, until: float) -> bytes:
+        """That many bytes; TimeoutError at the deadline, however steadily they trickle in."""
+        while len(self.unread) < size:
+            remaining = until - time.monotonic()
+            if remaining <= 0:
+                raise TimeoutError
+            self.channel.settimeout(remaining)
+            piece = self.channel.recv(max(2**16, min(size - len(self.unread), 2**20)))
+            if not piece:
+                raise Died
+            self.unread += piece
+        data, self.unread = bytes(self.unread[:size]), self.unread[size:]
+        return data

@@ -1,0 +1,242 @@
+"""Hosts: what starts workers, ends them, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from grader.isolation.process import Isolation, SandboxError
+from grader.steps.registry import Limits
+
+START_SECONDS = 30.0
+END_SECONDS = 10.0
+_COMMAND = struct.Struct(">cQ")
+_U32 = struct.Struct(">I")
+# Where orphans can be adopted, the worker program ends all that a worker started by itself.
+GUARDED = sys.platform.startswith("linux")
+# On macOS a forked child must not touch the system's BLAS; Windows has no fork at all.
+CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
+
+
+def _program(isolation: Isolation, mode: str, descriptor: int, limits: Limits) -> list[str]:
+    paths = isolation.paths()
+    return [
+        *(paths.python, "-s", "-S", "-B", paths.program, mode, str(descriptor), paths.packages),
+        *(str(limits.memory_mib), str(limits.step_seconds), isolation.walls()),
+    ]
+
+
+def channel_pair() -> tuple[socket.socket, socket.socket]:
+    """Two connected sockets, one for the judge and one for a worker."""
+    return socket.socketpair()
+
+
+class Host:
+    """Starts workers and ends them; a context manager that leaves no process behind."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        self.isolation = isolation
+        self.limits = limits
+        self.deadline = math.inf  # for all that runs here, on the clock of `time.monotonic`
+        self.upset = False  # whether a worker has ended, or hung, that should not have
+        self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
+
+    def __enter__(self) -> Host:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def start(self) -> tuple[socket.socket, int]:
+        """A new worker: the socket that it listens on, and its number for `end`."""
+        raise NotImplementedError
+
+    def end(self, number: int) -> None:
+        """Kills a worker and whatever it has started."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Ends everything and removes the working directory."""
+        remove(self.folder)
+
+    def _reply(self, control: socket.socket, seconds: float) -> int:
+        """The number that the worker program sends; SandboxError if none comes."""
+        deadline = time.monotonic() + seconds
+        data = b""
+        while len(data) < _COMMAND.size:
+            control.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                piece = control.recv(_COMMAND.size - len(data))
+            except OSError:
+                piece = b""
+            if not piece:
+                raise SandboxError(
+                    "the worker program did not start: is NumPy installed for "
+                    f"{sys.executable}? (isolation: {self.isolation.name})"
+                )
+            data += piece
+        return int(_COMMAND.unpack(data)[1])
+
+    def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        descriptor = theirs.fileno()
+        windows = sys.platform == "win32"
+        program = _program(self.isolation, "share" if windows else mode, descriptor, self.limits)
+        process = subprocess.Popen(
+            self.isolation.command(program),
+            env=self.isolation.environment(self.folder),
+            cwd=self.folder,
+            stdin=subprocess.PIPE if windows else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=() if windows else (descriptor,),
+            start_new_session=not windows,
+        )
+        if sys.platform == "win32" and process.stdin:
+            shared = theirs.share(process.pid)
+            process.stdin.write(_U32.pack(len(shared)) + shared)
+            process.stdin.close()
+        theirs.close()
+        return process
+
+
+def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether the process ends within that time. It is not reaped, so its number stays its own."""
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the program with all that it started, and waits for its end."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            if GUARDED:
+                os.kill(process.pid, signal.SIGTERM)  # not terminate(), which may reap it
+                _ends(process, END_SECONDS)
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder, be it too deep for recursion or locked; what cannot go stays.
+
+    Every folder inside is moved to the top, so that no path becomes long, and emptied there.
+    """
+    names = (folder / f"{number}.doomed-{os.getpid()}" for number in itertools.count())
+    folders = [folder]
+    while folders:
+        with contextlib.suppress(OSError):
+            inside = folders.pop()
+            inside.chmod(0o700)
+            for entry in list(os.scandir(inside)):
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        Path(entry).chmod(0o700)
+                        folders.append(Path(entry).rename(next(names)))
+                    else:
+                        Path(entry).unlink()
+            inside.rmdir()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+class SpawningHost(Host):
+    """Every worker is an interpreter of its own."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        super().__init__(isolation, limits)
+        self.running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> tuple[socket.socket, int]:
+        ours, theirs = channel_pair()
+        process = self._launch("serve", theirs)
+        self.running[process.pid] = process
+        try:
+            self._reply(ours, START_SECONDS)
+        except SandboxError:
+            ours.close()
+            self.end(process.pid)
+            raise
+        return ours, process.pid
+
+    def end(self, number: int) -> None:
+        if number in self.running:
+            _kill(self.running.pop(number))
+
+    def close(self) -> None:
+        for number in list(self.running):
+            self.end(number)
+        super().close()
+
+
+class ForkingHost(Host):
+    """One parent that has loaded NumPy forks the workers: milliseconds, not tenths of a second."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        super().__init__(isolation, limits)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.control, theirs = channel_pair()
+        self.process = self._launch("parent", theirs)
+        self.ready = False
+
+    def _wait_until_ready(self) -> None:
+        if not self.ready:
+            self._reply(self.control, START_SECONDS)
+            self.ready = True
+
+    def start(self) -> tuple[socket.socket, int]:
+        for last in (False, True):  # a worker may have killed the parent: start another, once
+            ours, theirs = channel_pair()
+            try:
+                with theirs:
+                    self._wait_until_ready()
+                    socket.send_fds(self.control, [_COMMAND.pack(b"f", 0)], [theirs.fileno()])
+                return ours, self._reply(self.control, END_SECONDS)
+            except (OSError, SandboxError):
+                ours.close()
+                self._stop()
+                if last:
+                    raise
+                self._begin()
+        raise AssertionError
+
+    def end(self, number: int) -> None:
+        try:
+            self.control.sendall(_COMMAND.pack(b"k", number))
+            self._reply(self.control, END_SECONDS)
+        except (OSError, SandboxError):
+            self._stop()  # the next start begins anew
+
+    def _stop(self) -> None:
+        self.control.close()
+        if not GUARDED and self.process.returncode is None:  # it ends its workers by itself
+            _ends(self.process, END_SECONDS)
+        _kill(self.process)
+
+    def close(self) -> None:
+        self._stop()
+        super().close()
+
+
+def start_host(isolation: Isolation, limits: Limits) -> Host:
+    """Return the kind of host that suits this platform."""
+    return ForkingHost(isolation, limits) if CAN_FORK else SpawningHost(isolation, limits)

@@ -1,0 +1,316 @@
+"""Whether a sandbox holds on this machine: every promise is tried from inside a worker.
+
+Grading other people's code starts here, and is refused where a promise does not hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.isolation import (
+    PROGRAM,
+    Bubblewrap,
+    Host,
+    Isolation,
+    Process,
+    ProcessPlus,
+    SandboxError,
+    start_host,
+)
+from grader.isolation.bubblewrap import installed
+from grader.isolation.client import CallFailed, Died, Program, TimedOut, Worker
+from grader.isolation.landlock import version as landlock_version
+from grader.isolation.syscalls import MACHINES
+from grader.isolation.world import World, find_world
+from grader.steps.paths import ROOT
+from grader.steps.registry import Limits
+
+ATTEMPTS = Path(__file__).with_name("probe_program.py")
+STEP_SECONDS = 60.0
+HASTE = 0.2
+TOO_MANY = 200_000
+CHATTER = 200  # thousand characters
+PATHS_UNKNOWN = "paths of the host are unknown"
+# What an isolation does not promise.
+EXEMPT = {"process+": {PATHS_UNKNOWN}}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What the attempts are made with: workers, and things of the judge's to look for."""
+
+    host: Host
+    token: str
+    folder: Path
+    listening: tuple[int, str]
+
+    def worker(self, seconds: float = STEP_SECONDS) -> Worker:
+        """A worker with all attempts loaded."""
+        worker = Worker(self.host, time.monotonic() + seconds)
+        worker.load(Program("attempts", {"attempts": (ATTEMPTS.read_text("utf-8"), "attempts.py")}))
+        return worker
+
+    def try_to(self, attempt: str, *args: Any) -> Any:
+        """What a fresh worker got hold of; CallFailed if it broke."""
+        worker = self.worker()
+        try:
+            return worker.call(attempt, args, {}).value
+        finally:
+            worker.close()
+
+    def paths(self) -> list[str]:
+        """Of the judge and the host: hidden checks, a submission, passwords, processes."""
+        paths = [self.folder, self.folder / self.token, ROOT, ROOT / "solutions", PROGRAM]
+        paths += [Path.home(), Path("/etc"), Path("/etc/passwd"), Path(sys.executable).parent]
+        paths += [Path(path) for path in sys.path if path.endswith("-packages")]
+        paths += [Path(f"/proc/{pid}/environ") for pid in (1, os.getpid())]
+        return [str(path) for path in paths if path.exists()]
+
+
+def _computes(probe: Probe) -> bool:
+    value = probe.try_to("computes", 1)
+    return bool(abs(value.trace() - 8) < 1e-6)
+
+
+def _network(probe: Probe) -> bool:
+    return bool(probe.try_to("connects", *probe.listening) == [])
+
+
+def _unread(probe: Probe) -> bool:
+    return bool(probe.try_to("reads", [*probe.paths(), "/proc/self/environ"]) == [])
+
+
+def _unseen(probe: Probe) -> bool:
+    return bool(probe.try_to("sees", probe.paths()) == [])
+
+
+def _environment(probe: Probe) -> bool:
+    return bool(probe.try_to("knows", [probe.token, str(ROOT), str(Path.home())]) == [])
+
+
+def _unwritten(probe: Probe) -> bool:
+    """Believed is what is found on the host, not what the worker says."""
+    folders = [probe.folder, Path(tempfile.gettempdir()), Path("/dev/shm"), ROOT, Path.home()]
+    names = [folder / f"probe-{probe.token}" for folder in folders]
+    probe.try_to("writes", [str(folder) for folder in folders], f"probe-{probe.token}")
+    found = [name for name in names if name.exists()]
+    for name in found:
+        name.unlink()
+    return not found
+
+
+def _processes(probe: Probe) -> bool:
+    return bool(probe.try_to("meddles", os.getpid()) == [])
+
+
+def _alone(probe: Probe) -> bool:
+    return bool(probe.try_to("multiplies") == [])
+
+
+def _memory(probe: Probe) -> bool:
+    return bool(probe.try_to("hoards", probe.host.limits.memory_mib + 1024) == [])
+
+
+def _disk(probe: Probe) -> bool:
+    limit = probe.host.limits.disk_mib
+    return bool(probe.try_to("fills", 2 * limit) <= limit)
+
+
+def _files(probe: Probe) -> bool:
+    with contextlib.suppress(Died):
+        return bool(probe.try_to("litters", TOO_MANY) <= probe.host.limits.files)
+    return True
+
+
+def _output(probe: Probe) -> bool:
+    worker = probe.worker()
+    try:
+        answer = worker.call("chatters", [CHATTER], {})
+    finally:
+        worker.close()
+    return len(answer.printed) < CHATTER * 100 and len(answer.value) < CHATTER * 100
+
+
+def _time(probe: Probe) -> bool:
+    """A loop is ended, and nothing holds its end of the channel any more."""
+    worker = probe.worker()
+    worker.deadline = time.monotonic() + HASTE
+    with worker.channel.dup() as watched:
+        with contextlib.suppress(TimedOut):
+            worker.call("loops", [], {})
+            return False
+        watched.settimeout(STEP_SECONDS)
+        return watched.recv(1) == b""
+
+
+def _nothing_left(probe: Probe) -> bool:
+    """Where it does not hold, what was left is removed from the host."""
+    try:
+        probe.try_to("leaves", probe.token)
+        return bool(probe.try_to("finds", probe.token) == [])
+    finally:
+        for folder in (probe.host.folder, "/", "/tmp", "/dev/shm", "/var/tmp"):
+            with contextlib.suppress(OSError):
+                (Path(folder) / f"{probe.token}.locked").rmdir()
+            with contextlib.suppress(OSError):
+                (Path(folder) / probe.token).unlink()
+
+
+PROMISES: Mapping[str, Callable[[Probe], bool]] = {
+    "NumPy works": _computes,
+    "no network": _network,
+    "files of the host cannot be opened": _unread,
+    PATHS_UNKNOWN: _unseen,
+    "environment is clean": _environment,
+    "nothing can be written on the host": _unwritten,
+    "other processes are out of reach": _processes,
+    "no further processes or threads": _alone,
+    "memory is limited": _memory,
+    "disk is limited": _disk,
+    "number of files is limited": _files,
+    "output is limited": _output,
+    "time is limited": _time,
+    "nothing is left for the next worker": _nothing_left,
+}
+
+
+@contextlib.contextmanager
+def _listening(token: str) -> Iterator[tuple[int, str]]:
+    """A port and an abstract address of the judge's that could be connected to."""
+    with socket.create_server(("127.0.0.1", 0)) as inet, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(b"\0" + token.encode())
+        unix.listen()
+        yield inet.getsockname()[1], token
+
+
+@contextlib.contextmanager
+def _marked_environment(token: str) -> Iterator[None]:
+    os.environ["NOPEEK_PROBE"] = token
+    try:
+        yield
+    finally:
+        del os.environ["NOPEEK_PROBE"]
+
+
+def _holds(probe: Probe, promise: str) -> bool:
+    """Whether it held; what breaks, holds nothing."""
+    try:
+        return PROMISES[promise](probe)
+    except (CallFailed, SandboxError, OSError, TypeError):
+        return False
+
+
+def probed(
+    isolation: Isolation, limits: Limits, promises: Sequence[str] = tuple(PROMISES)
+) -> dict[str, bool]:
+    """Each promise, and whether it held here; SandboxError if not even a worker starts."""
+    token = secrets.token_hex(16)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nopeek-")))
+        (folder / token).write_text("another submission", encoding="utf-8")
+        stack.enter_context(_marked_environment(token))
+        listening = stack.enter_context(_listening(token))
+        host = stack.enter_context(start_host(isolation, limits))
+        probe = Probe(host, token, folder, listening)
+        probe.worker().close()
+        return {promise: _holds(probe, promise) for promise in promises}
+
+
+def _world() -> World:
+    try:
+        return find_world()
+    except (OSError, subprocess.SubprocessError, ValueError, StopIteration):
+        raise SandboxError(UNUSUAL) from None
+
+
+def _bubblewrap(limits: Limits) -> Isolation:
+    if not installed():
+        raise SandboxError(MISSING)
+    return Bubblewrap(_world(), limits)
+
+
+def _process_plus(limits: Limits) -> Isolation:
+    if landlock_version() == 0:
+        raise SandboxError(NO_LANDLOCK)
+    return ProcessPlus(_world(), limits)
+
+
+def _complaint(isolation: Isolation) -> str:
+    """What the sandbox itself says when a worker does not start."""
+    done = subprocess.run(
+        isolation.command([isolation.paths().python, "-s", "-S", "-B", "-c", "import json"]),
+        env=isolation.environment(Path(tempfile.gettempdir())),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    lines = done.stderr.decode("utf-8", "replace").splitlines()
+    return lines[-1][:200] if lines else "no worker starts in it"
+
+
+def _probed_or_refused(isolation: Isolation, limits: Limits) -> Mapping[str, bool]:
+    try:
+        return probed(isolation, limits)
+    except (CallFailed, SandboxError):
+        raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
+
+
+def isolation_for_grading(
+    name: str, limits: Limits, held: Mapping[str, bool] | None = None
+) -> Isolation:
+    """The isolation of that name, probed; `auto` is bubblewrap. SandboxError if it does not hold.
+
+    `process` promises nothing, so it is only taken where it is asked for by name. held: what this
+    process, on this machine, has found before; then it is not probed again.
+    """
+    if name == "process":
+        return Process()
+    if name not in ("auto", "bubblewrap", "process+"):
+        raise SandboxError(f"there is no isolation {name!r}: {CHOICES}")
+    if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
+        raise SandboxError(ELSEWHERE)
+    isolation = (_process_plus if name == "process+" else _bubblewrap)(limits)
+    isolation.held = held = held or _probed_or_refused(isolation, limits)
+    exempt = EXEMPT.get(isolation.name, set())
+    if failed := [promise for promise in held if not held[promise] and promise not in exempt]:
+        raise SandboxError(LEAKS.format(isolation.name, "; ".join(failed)))
+    return isolation
+
+
+CHOICES = "choose bubblewrap, process+ or process"
+MISSING = (
+    "bubblewrap, the sandbox, is not installed: `sudo apt install bubblewrap`, "
+    "or, in a container, choose `--isolation process+`"
+)
+REFUSED = (
+    "{0} does not start here ({1}): it needs bubblewrap 0.8 or newer and permission to make "
+    "namespaces, so run as root, or on Ubuntu 24.04 or newer `sudo sysctl "
+    "kernel.apparmor_restrict_unprivileged_userns=0`, or, in a container, `--isolation process+`"
+)
+LEAKS = (
+    "{0} does not hold on this machine, so nothing was graded; what failed: {1}. "
+    "Grade on another machine, or trust the code and choose `--isolation process`"
+)
+NO_LANDLOCK = (
+    "process+ needs Landlock, which Linux has from 5.13 on and which this kernel does not offer: "
+    "grade on another machine, or trust the code and choose `--isolation process`"
+)
+ELSEWHERE = (
+    "sandboxes are there for Linux on x86-64 and ARM64 only: grade in a Linux container or WSL 2, "
+    "or trust the code and choose `--isolation process`"
+)
+UNUSUAL = (
+    "what this Python needs could not be found out: use Python and NumPy from the system or from a "
+    "virtual environment (`make setup`)"
+)

@@ -1,0 +1,122 @@
+"""Isolations: how the worker program is started, and which walls it builds around a worker.
+
+`Process` needs nothing of the platform: a process group of its own, resource limits, a clean
+environment, an empty working directory, all of it killed at the end. It keeps mistakes in, not
+attackers. `ProcessPlus` adds what a Linux process can give up by itself, for good, before it loads
+code that nobody trusts: system calls, and files beyond those that Python and NumPy need.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from grader.isolation import landlock, syscalls
+from grader.isolation.world import World
+from grader.steps.registry import Limits
+
+PROGRAM = Path(__file__).with_name("worker.py")
+THREADS = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+
+
+class SandboxError(Exception):
+    """The worker program cannot be started on this machine."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where the interpreter, the worker program and NumPy's folder are, seen from inside."""
+
+    python: str
+    program: str
+    packages: str
+
+
+class Isolation(Protocol):
+    """A way to start the worker program."""
+
+    name: str
+    held: Mapping[str, bool]
+    """What it was probed for here, and whether that held; empty if it promises nothing."""
+
+    def paths(self) -> Paths:
+        """Where things are for the program."""
+
+    def walls(self) -> str:
+        """What the program is told to take from a worker, as JSON; empty for nothing."""
+
+    def command(self, program: list[str]) -> list[str]:
+        """The command line that runs `program` under this isolation."""
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """The whole environment of the program; folder is its empty working directory."""
+
+
+def environment_in(folder: str) -> dict[str, str]:
+    """One thread for every BLAS, a fixed hash seed, and nothing of the judge's."""
+    return {
+        "HOME": folder,
+        "TMPDIR": folder,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        **{f"{name}_NUM_THREADS": "1" for name in THREADS},
+    }
+
+
+class Process:
+    """A process with limits, for code that is trusted not to attack."""
+
+    name = "process"
+    held: Mapping[str, bool] = {}
+
+    def paths(self) -> Paths:
+        """As the judge has them."""
+        spec = find_spec("numpy")
+        if spec is None or spec.origin is None:
+            raise SandboxError("NumPy is not installed: run `make check`, or `pip install numpy`")
+        return Paths(sys.executable, str(PROGRAM), str(Path(spec.origin).parent.parent))
+
+    def walls(self) -> str:
+        """None."""
+        return ""
+
+    def command(self, program: list[str]) -> list[str]:
+        """The program itself."""
+        return program
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """A clean one, with what the platform cannot do without."""
+        keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+        kept = {name: os.environ[name] for name in keep if name in os.environ}
+        return {**environment_in(str(folder)), **kept}
+
+
+class ProcessPlus(Process):
+    """A process that gives up what it can, for machines where bubblewrap cannot run.
+
+    It has no world of its own: it cannot open the host's files, signal its processes or reach a
+    network, but it can tell which paths exist. Nor may it write a file anywhere, because nothing
+    would limit how many.
+    """
+
+    name = "process+"
+
+    def __init__(self, world: World, limits: Limits) -> None:
+        self.world = world
+        self.held: Mapping[str, bool] = {}
+
+    def walls(self) -> str:
+        """System calls, and files other than Python's and NumPy's."""
+        return json.dumps(
+            {
+                "landlock": landlock.version(),
+                "readable": [str(path) for path in self.world.readable()],
+                "calls": syscalls.program().hex(),
+            }
+        )

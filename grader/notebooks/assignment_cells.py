@@ -1,0 +1,176 @@
+"""What the test cells of an assignment call, in the kernel of whoever works on it.
+
+`check("softmax")` puts what the notebook's cells say through the visible checks: in processes of
+their own, as `python -m grader check` does. Nothing that happens in a kernel counts for a grade.
+
+Importing this also makes the earlier steps importable: `exercises.step01_projections` is the
+notebook of that step which lies beside this one, as a course's assignments do; else the kit's
+exercise.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from grader.intake import notebooks
+from grader.intake.ipynb import MAX_NOTEBOOK
+from grader.intake.submission import SubmissionError
+from grader.notebooks.executions import Run, raw_cells, unclosed
+from grader.report.records import Report, Status, StepVerdict, report_from_dict
+from grader.report.text.terminal import Printer, numbered
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry, Step, load
+
+UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: mend that, and run it again."
+
+
+class ChecksFailed(AssertionError):
+    """Visible checks failed. The text is one line; what is shown of it in a notebook says all."""
+
+    def __init__(self, sentence: str, report: str = "") -> None:
+        super().__init__(sentence)
+        self.report = report
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback."""
+        return [line for line in (str(self), "", *self.report.strip("\n").split("\n")) if line]
+
+
+def _beside(step: Step) -> Path:
+    """Where the notebook of another step lies, if all lie as nbgrader hands them out."""
+    return Path.cwd().parent / step.id / f"{step.id}.ipynb"
+
+
+def _other(step: Step, registry: Registry) -> str:
+    """The source of another step, from its notebook or the exercises; "" if it is nowhere."""
+    try:
+        with _beside(step).open("rb") as file:
+            found = notebooks.read(file.read(MAX_NOTEBOOK + 1), f"{step.id}.ipynb", registry)
+        return found.sources[step.id]
+    except (OSError, SubmissionError, KeyError):
+        exercise = ROOT / "exercises" / step.filename
+        return exercise.read_text(encoding="utf-8") if exercise.is_file() else ""
+
+
+def _executed() -> list[Run]:
+    """All that this kernel has run, in order."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is None:
+        raise ChecksFailed("check() is for notebooks: elsewhere run python -m grader check")
+    texts = enumerate(shell.history_manager.input_hist_raw)
+    return [Run(number, "", text) for number, text in texts if text]
+
+
+def _step_with(function: str, registry: Registry) -> Step:
+    for step in registry.steps:
+        if any(one.name == function for one in step.functions):
+            return step
+    raise ChecksFailed(f"No step has a function {function!r}: the test cell was changed.")
+
+
+def _judged(step: Step, sources: Mapping[str, str]) -> Report:
+    """The report of the visible checks on one step; ChecksFailed if there is none."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, report = Path(name), Path(name) / "report.json"
+        for id, text in sources.items():
+            (folder / f"{id}.py").write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "grader", "check", step.id, "--submission", name]
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        done = subprocess.run(
+            [*command, "--json", str(report)],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        if not report.is_file():
+            words = done.stderr.decode(errors="replace").strip().split("\n")
+            raise ChecksFailed(f"The checks could not be run: {words[-1]}")
+        return report_from_dict(json.loads(report.read_text(encoding="utf-8")))
+
+
+def _only(step: StepVerdict, function: str) -> StepVerdict:
+    """The verdict with no checks but those of one function."""
+    checks = tuple(check for check in step.checks if check.function == function)
+    statuses = {check.status for check in checks}
+    status = statuses.pop() if len(statuses) == 1 else Status.FAILED
+    points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
+    return replace(step, checks=checks, status=status, points=points, max_points=most)
+
+
+def _shown(step: StepVerdict) -> str:
+    """What `make check` shows of a step."""
+    text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    Printer(text).step(numbered(step), step)
+    text.seek(0)
+    return text.read()
+
+
+def check(function: str) -> None:
+    """Judges a function as this notebook has it; ChecksFailed unless all visible checks hold."""
+    if os.environ.get("NBGRADER_EXECUTION") == "autograde":
+        raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
+    registry = load()
+    step = _step_with(function, registry)
+    runs = _executed()
+    if run := unclosed(runs, [function]):
+        raise ChecksFailed(UNCLOSED.format(number=run.number))
+    found = notebooks.of_cells(raw_cells(runs, None), "", registry)
+    if step.id not in found.sources:
+        raise ChecksFailed(f"{function} is not there: run its cell first.")
+    earlier = {one.id: _other(one, registry) for one in registry.before(step)}
+    (verdict,) = _judged(step, {**earlier, **found.sources}).steps
+    mine = _only(verdict, function)
+    statuses = [one.status for one in mine.checks]
+    if mine.status is Status.NOT_ATTEMPTED:
+        raise ChecksFailed(f"{function}: not attempted yet, 0 of {mine.max_points:g} points.")
+    if mine.status is not Status.PASSED:
+        bad = sum(status not in (Status.PASSED, Status.SKIPPED) for status in statuses)
+        said = f"{function}: {bad} of {len(statuses)} visible checks failed."
+        raise ChecksFailed(said, _shown(mine))
+    print(f"{function}: all {len(statuses)} visible checks hold, {mine.points:g} points.")
+
+
+class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the steps that a notebook imports."""
+
+    PACKAGE = "exercises"
+
+    def find_spec(
+        self, name: str, path: Any = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name == self.PACKAGE:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        package, _, id = name.partition(".")
+        known = any(step.id == id for step in load().steps)
+        if package != self.PACKAGE or not known:
+            return None
+        return importlib.machinery.ModuleSpec(name, self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ == self.PACKAGE:
+            return
+        step = load().find(module.__name__.partition(".")[2])
+        source = _other(step, load())
+        if not source:
+            raise ImportError(f"{step.id} is neither beside this notebook nor in the exercises")
+        exec(compile(source, f"<{step.id}>", "exec"), module.__dict__)
+
+
+if not any(isinstance(finder, _Steps) for finder in sys.meta_path):
+    sys.meta_path.insert(0, _Steps())

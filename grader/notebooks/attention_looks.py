@@ -1,0 +1,183 @@
+"""Things to look at in the lessons on one layer: scores, masks, weights, outputs, loss, its cache.
+
+Each takes the learner's functions as they are in the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grader.checks.laws.influence import Change, Moves, everything, own, past
+from grader.notebooks import peeking as models
+from grader.notebooks.drawn import (
+    Function,
+    array,
+    drawn,
+    heat,
+    influence,
+    mapped,
+    normal,
+    pair,
+    shown,
+    table,
+)
+from grader.notebooks.pictures import Curve, curves, heat_map
+from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
+from grader.notebooks.shown import Shown
+from grader.notebooks.timing import against_length, longest
+
+T = len(TOKENS)
+WIDTHS = (1, 4, 16, 36, 64, 100, 144, 196, 256)
+TIMED = (1, 32, 64, 128, 192, 256)
+MANY = 2000  # tokens that are drawn
+
+
+@drawn
+def projections(project_qkv: Function) -> Shown:
+    """Which query, key and value moves when one token of the sentence changes."""
+    random = np.random.RandomState(1)
+    texts = random.standard_normal((2, T, 4))
+    weights = {name: random.standard_normal((4, 3)) for name in ("w_q", "w_k", "w_v")}
+    change = Change({"x": texts[0], **weights}, {"x": texts[1]}, {"x": -2})
+    maps = [
+        influence(f"{name}: row moves, if column changes", found, own(T))
+        for part, name in enumerate(("query", "key", "value"))
+        for found in [Moves(change, own(T), part=part, output=name).draw(project_qkv)]
+    ]
+    return mapped(maps)
+
+
+@drawn
+def scores(attention_scores: Function) -> Shown:
+    """How much each word of the sentence wants each other: the scores of vectors made up for it."""
+    values = array(attention_scores(QUERIES, KEYS), (T, T), "attention_scores")
+    return shown([heat("row asks, column is asked", values)], text=table(TOKENS, values))
+
+
+@drawn
+def spread(attention_scores: Function) -> Shown:
+    """How far scores of random vectors spread, for longer and longer vectors."""
+    random = np.random.RandomState(2)
+    plain, mine = [], []
+    for width in WIDTHS:
+        q, k = random.standard_normal((2, 60, width))
+        mine.append(float(array(attention_scores(q, k), (60, 60), "attention_scores").std()))
+        plain.append(float(np.einsum("id,jd->ij", q, k).std()))
+    lines = [Curve("your scores", WIDTHS, mine), Curve("dot products, not divided", WIDTHS, plain)]
+    picture = curves("Spread of the scores", "d_k", "standard deviation", lines, [])
+    ends = f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f}; not divided, {plain[-1]:.2f}."
+    return shown([("Standard deviation of 3600 scores", picture)], ends)
+
+
+@drawn
+def masking(apply_mask: Function, causal_mask: Function) -> Shown:
+    """The scores of the sentence before the mask and after it."""
+    masked = array(apply_mask(SCORES.copy(), causal_mask(T)), (T, T), "apply_mask")
+    pictures = [heat("before", SCORES), heat("after", masked)]
+    return shown(pictures, text=table(TOKENS, masked))
+
+
+@drawn
+def weights(softmax: Function) -> Shown:
+    """The weights of the sentence under the causal mask."""
+    masked = np.where(past(T), SCORES, -np.inf)
+    found = array(softmax(masked), (T, T), "softmax")
+    return shown([heat("row attends to column", found)], text=table(TOKENS, found))
+
+
+@drawn
+def sharpness(softmax: Function) -> Shown:
+    """The weights of one row of scores, made larger and smaller."""
+    times = (0.125, 0.5, 1.0, 2.0, 8.0)
+    row = SCORES[TOKENS.index("great")]
+    found = array(softmax(np.outer(times, row)), (len(times), T), "softmax")
+    names = [f"scores × {factor:g}" for factor in times]
+    picture = heat_map("Weights of “great”", names, TOKENS, found.tolist())
+    return shown([("the weights of “great”, not masked", picture)], text=table(names, found))
+
+
+@drawn
+def attention_weights(attention: Function, causal_mask: Function) -> Shown:
+    """The weights inside `attention`, got out by giving it the identity for values."""
+    found = [
+        array(attention(QUERIES, KEYS, np.eye(T), mask), (T, T), "attention")
+        for mask in (None, causal_mask(T))
+    ]
+    pictures = [heat("without a mask", found[0]), heat("with the causal mask", found[1])]
+    return shown(pictures, text=table(TOKENS, found[1]))
+
+
+@drawn
+def leaks(attention: Function, causal_mask: Function) -> Shown:
+    """Which output moves when one token's key and value change, before masking and after."""
+    vectors = {"q": normal(T, 3), "k": normal(T, 4)[:, :3], "v": normal(T, 2)}
+    others = {"k": normal(T, 5)[:, :3], "v": normal(T, 6)[:, :2]}
+    maps = []
+    for title, mask in (("without a mask", None), ("with the causal mask", causal_mask(T))):
+        sees = everything(T, T) if mask is None else past(T)
+        change = Change({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
+        maps.append(influence(title, Moves(change, sees).draw(attention), past(T)))
+    return mapped(maps, "● the row's output moved when the column's word changed; ! a leak.")
+
+
+@drawn
+def peeking(attention: Function, log_softmax: Function, cross_entropy: Function) -> Shown:
+    """The loss of a model that may look ahead against one that may not, while both are trained."""
+    random = np.random.RandomState(1)
+    seen, fresh = models.texts(random), models.texts(random)
+    mask = past(models.LENGTH - 1)
+    functions = (attention, log_softmax, cross_entropy)
+    lines, said, data = [], [], {}
+    for name, own_mask in (("with the mask", mask), ("without it, peeking", None)):
+        model = models.Model(*functions, own_mask)
+        losses = models.train(model, seen)
+        lines.append(Curve(name, range(1, len(losses) + 1), losses))
+        writing = model.loss(fresh, model.where, mask)
+        data[name] = (losses[-1], writing)
+        said.append(f"{name[:1].upper()}{name[1:]}: {losses[-1]:.2f} at the end of training, ")
+        said[-1] += f"{writing:.2f} on new texts whose next token is not there yet."
+    levels = [("nobody who guesses can do better", models.FLOOR), ("knowing nothing", _nothing())]
+    picture = curves("Training loss", "step of training", "loss in nats", lines, levels)
+    return shown([("training loss", picture)], *said, losses=data)
+
+
+def _nothing() -> float:
+    """The loss of a uniform guess."""
+    return float(np.log(models.V))
+
+
+@drawn
+def times(
+    masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
+) -> Shown:
+    """What one more token takes after more and more tokens, with the cache and without."""
+    x, w = normal(longest(TIMED), 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
+
+    def append(start: int, end: int, cache: Any) -> Any:
+        cache = new_cache() if cache is None else cache
+        return pair(attend_with_cache(x[start:end], cache, *w), "attend_with_cache")[1]
+
+    return against_length(TIMED, append, lambda end: masked_self_attention(x[:end], *w))
+
+
+@drawn
+def temperatures(sample_token: Function) -> Shown:
+    """Which word is drawn how often, at several temperatures."""
+    u = (np.arange(MANY) + 0.5) / MANY
+    logits = np.tile(LOGITS, (MANY, 1))
+    ways: dict[str, dict[str, Any]] = {
+        "τ = 0": {"temperature": 0},
+        "τ = 1/2": {"temperature": 0.5},
+        "τ = 1": {"temperature": 1.0},
+        "τ = 2": {"temperature": 2.0},
+        "τ = 2, top 3": {"temperature": 2.0, "top_k": 3},
+    }
+    shares = []
+    for options in ways.values():
+        ids = array(sample_token(logits, u, **options), (MANY,), "sample_token")
+        shares.append([float(np.mean(ids == i)) for i in range(len(NEXT))])
+    title = f"“{' '.join(TOKENS[:5])} …”: how often each word comes"
+    picture = heat_map(title, list(ways), NEXT, shares)
+    return shown([(title, picture)], text=table(list(ways), np.array(shares)))

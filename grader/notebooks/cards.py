@@ -1,0 +1,135 @@
+"""What a cell of a notebook shows: a verdict in a compact form, as HTML and as text."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jinja2 import Template
+
+from grader.report.html.page import by_function, failing, numbered, template
+from grader.report.influences import counted
+from grader.report.records import CheckVerdict, Status, StepVerdict
+from grader.report.text.screen import SIGNS, composed
+from grader.report.text.sheet import WIDTH
+from grader.report.text.terminal import Printer
+from grader.report.text.terminal import numbered as number_of
+
+ROOM = 40  # rows of text
+OUTCOMES = (Status.PASSED, Status.NOT_ATTEMPTED)
+
+
+@dataclass(frozen=True)
+class Card:
+    """The same as HTML and as text."""
+
+    html: str
+    text: str
+
+
+@dataclass(frozen=True)
+class State:
+    """All checks of one function: how they went, in words; rest: of those that did not fail."""
+
+    status: Status
+    word: str
+    rest: str = ""
+
+    @property
+    def failing(self) -> bool:
+        """Whether there is something to be shown."""
+        return self.status not in OUTCOMES
+
+
+def state_of(checks: Sequence[CheckVerdict]) -> State:
+    """How the checks of one function went, taken together."""
+    wrong = wrong_of(checks)
+    passed = sum(check.status is Status.PASSED for check in checks)
+    if wrong:
+        rest = f"{counted(passed, 'other check')} passed." if passed else ""
+        return State(Status.FAILED, "needs work", rest)
+    if passed == len(checks):
+        return State(Status.PASSED, f"{counted(passed, 'check')} passed")
+    return State(Status.NOT_ATTEMPTED, "not attempted")
+
+
+def word_of(step: StepVerdict) -> str:
+    """How the step went, in words: one that is half written is not called wrong."""
+    unfinished = step.status is Status.FAILED and not any(map(failing, step.checks))
+    return "right so far" if unfinished and not step.message else SIGNS[step.status][1]
+
+
+def cannot_be_judged(step: StepVerdict) -> bool:
+    """Whether all checks share one reason, which is the step's message."""
+    return bool(step.message) and all(check.message == step.message for check in step.checks)
+
+
+def wrong_of(checks: Sequence[CheckVerdict]) -> list[CheckVerdict]:
+    """The checks that failed."""
+    return [check for check in checks if failing(check)]
+
+
+def more_failed(checks: Sequence[CheckVerdict]) -> str:
+    """`3 more checks fail`."""
+    return f"{len(checks)} more {'check fails' if len(checks) == 1 else 'checks fail'}"
+
+
+def only(step: StepVerdict, function: str) -> StepVerdict:
+    """The verdict on one function, as if the step had no other."""
+    checks = tuple(check for check in step.checks if check.function == function)
+    points, of = sum(c.points for c in checks), sum(c.max_points for c in checks)
+    shared = step.message if cannot_be_judged(step) else ""
+    status = step.status if shared else state_of(checks).status
+    return replace(step, checks=checks, points=points, max_points=of, status=status, message=shared)
+
+
+@functools.cache
+def _template() -> Template:
+    found = template("card.html")
+    uses = (state_of, word_of, cannot_be_judged, wrong_of, more_failed)
+    found.globals.update({use.__name__: use for use in uses})
+    return found
+
+
+def _html(**data: object) -> str:
+    blank = {"step": None, "title": "", "several": False, "steps": (), "told": ()}
+    return _template().render({**blank, "notes": (), "says": (), **data}).strip()
+
+
+def _lines(rows: Sequence[str], texts: Sequence[str]) -> str:
+    return "\n".join([*rows, *(line for text in texts if text for line in ("", text))])
+
+
+def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequence[str]) -> Card:
+    """A step's verdict, or that on one of its functions, if one is named."""
+    shown = only(step, function) if function else step
+    title = function or numbered(step)
+    several = not function and len(by_function(step)) > 0
+    html = _html(step=shown, title=title, several=several, says=says, notes=notes)
+    sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][0]
+    rows = [f" {sign} {title}: {word_of(shown)}, {shown.points:g}/{shown.max_points:g} points"]
+    if shown.status not in OUTCOMES or (shown.message and not cannot_be_judged(shown)):
+        sheet = composed(number_of(step), shown, ROOM, WIDTH, plain=False)
+        rows += [text for text, _ in sheet.rows]
+    elif shown.message:
+        rows += ["", shown.message]
+    return Card(html, _lines(rows, [*notes, *says]))
+
+
+def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence[str]) -> Card:
+    """The state of all steps; told: a word on each."""
+    out = io.StringIO()
+    printer = Printer(out)
+    printer.plain = False
+    for step, word in zip(steps, told, strict=True):
+        printer.step_row(number_of(step), step)
+        if word:
+            printer.row(f"       {word}")
+    return Card(_html(steps=steps, told=told, says=says), _lines([out.getvalue().rstrip()], says))
+
+
+def words_card(*says: str) -> Card:
+    """Nothing but sentences."""
+    return Card(_html(says=says), "\n\n".join(says))

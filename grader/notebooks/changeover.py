@@ -1,0 +1,113 @@
+"""From a notebook to an exercise file and back, so that a learner can change over at any time.
+
+A file keeps its lesson. Each of its functions is replaced by the notebook's, and what else the
+notebook defines goes above the function that it stood above there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from grader.intake.cells import Block, cut, harmless, missing_modules
+from grader.notebooks.executions import Run
+from grader.steps.registry import Registry, Step
+from grader.steps.stubs import without_self_study
+
+_CELL = re.compile(r"^# %%", re.MULTILINE)
+
+
+def _kept(runs: Sequence[Run]) -> Iterator[Block]:
+    """The imports, definitions and constants of the cells, as they are judged."""
+    imported: set[str] = set()
+    for run in runs:
+        for block in cut(run.text).blocks:
+            if block.kind == "import" and missing_modules(block):
+                continue
+            if block.kind == "import" and "exercises" not in block.text:
+                imported.update(block.names)
+            if block.kind != "other" and (block.kind != "assignment" or harmless(block, imported)):
+                yield block
+
+
+def _by_function(
+    blocks: Sequence[Block], mine: Collection[str], others: Collection[str]
+) -> dict[str, list[str]]:
+    """The texts that belong to each function, itself last; those below the last one come at "".
+
+    mine: the step's functions; others: those of other steps, which have files of their own.
+    """
+    last = {name: block for block in blocks for name in block.names if name in mine}
+    found: dict[str, list[str]] = {}
+    waiting: list[str] = []
+    for block in blocks:
+        own = [name for name in block.names if name in mine]
+        if own and last[own[0]] is block and block.kind != "import":
+            found[own[0]] = [*waiting, block.text.rstrip()]
+            waiting = []
+        elif not own and (block.kind == "import" or not set(block.names) & set(others)):
+            waiting.append(block.text.rstrip())
+    found[""] = waiting
+    return found
+
+
+def _names_of(texts: Iterable[str]) -> set[str]:
+    """What is defined or assigned by these texts."""
+    blocks = [block for text in texts for block in cut(text).blocks if block.kind != "import"]
+    return {name for block in blocks for name in block.names}
+
+
+def _without(part: str, names: Collection[str]) -> str:
+    """The text without the definitions of these names."""
+    for block in cut(part).blocks:
+        if block.kind != "import" and set(block.names) & set(names):
+            gone = re.escape(block.text.rstrip())
+            part = re.sub(rf"{gone}(\n+(?=\S)|\n)", "", part, count=1)
+    return part
+
+
+def _filled(part: str, texts: dict[str, list[str]], file: str) -> str:
+    """One cell of a file, the functions in it replaced."""
+    for block in cut(part).blocks:
+        name = block.names[0] if block.kind == "definition" and block.names else ""
+        if name in texts:
+            *above, own = texts.pop(name)
+            new = [text for text in above if not _holds(file, text)]
+            part = part.replace(block.text.rstrip(), "\n\n\n".join([*new, own]))
+    return part
+
+
+def _holds(file: str, text: str) -> bool:
+    """Whether these lines stand in the file, as whole lines."""
+    return f"\n{text}\n" in f"\n{file}\n"
+
+
+def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> str:
+    """The exercise file with what the cells define; file: its text until now, or the stub's."""
+    mine = [function.name for function in step.functions]
+    others = [f.name for one in registry.steps if one is not step for f in one.functions]
+    texts = _by_function(list(_kept(runs)), mine, others)
+    rest = texts.pop("")
+    helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
+    starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
+    parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
+    bare = "".join(parts)
+    done = "".join(_filled(part, texts, bare) for part in parts)
+    left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]
+    return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"
+
+
+def _code(part: str) -> str:
+    """What is code in one cell of a file; below a text, what has been written after it."""
+    header, _, body = part.partition("\n")
+    if "[markdown]" in header:
+        body = re.sub(r"\A(?:#[^\n]*(?:\n|\Z))*", "", body)
+    return body if header.startswith("# %%") else part
+
+
+def cell_of(file: str) -> str:
+    """The code of an exercise file as one cell."""
+    parts = re.split(r"^(?=# %%)", without_self_study(file), flags=re.MULTILINE)
+    code = [_code(part).strip("\n") for part in parts]
+    return "\n\n\n".join(text for text in code if text.strip())

@@ -1,0 +1,241 @@
+"""Things to look at in the lessons on decoders: heads, a memory, blocks, stacks, their cache, gaps.
+
+Each takes the learner's functions as they are in the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.checks.laws.influence import Bools, Change, Moves, everything, past
+from grader.demos.stacks import Stack, seen
+from grader.notebooks.drawn import (
+    Floats,
+    Function,
+    array,
+    below,
+    drawn,
+    heats,
+    influence,
+    mapped,
+    pair,
+)
+from grader.notebooks.pictures import number
+from grader.notebooks.sentence import HEADS, TOKENS, WORDS
+from grader.notebooks.shown import Shown
+from grader.notebooks.timing import against_length, longest
+from grader.notebooks.translation import SCORES, SOURCE, TARGET
+from grader.report.influences import counted, of_kind
+from grader.report.records import Influence
+from grader.steps.decoder_params import block_params, decoder_params
+from grader.steps.inputs import Arguments, Draw
+
+T, D_MODEL, N_HEADS = len(TOKENS), 8, 2
+SIZE = len(WORDS)
+TIMED = (1, 16, 32, 64, 96, 128)
+LAYERS, UNMASKED = 3, 2  # the second of three
+LEGEND = "● the row moved when the column's word changed; ! a leak."
+
+
+def _block(*key: object, d_model: int = D_MODEL) -> Arguments:
+    return block_params(Draw("look", *key), d_model, 2 * d_model)
+
+
+def _moved(function: Function, length: int, sees: Bools, *, width: int = D_MODEL) -> Influence:
+    """The map of a function of vectors (length, width), one of which is changed at a time."""
+    text, others = Draw("look", length, width).normal(2, length, width)
+    return Moves(Change({"x": text}, {"x": others}, {"x": -2}), sees).draw(function)
+
+
+def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
+    """Maps of what should see the past and nothing else, with what is wrong in them counted."""
+    sees = past(len(labels))
+    told = [f"{name}: {_counts(one)}." for name, one in found.items()]
+    maps = [influence(name, one, sees, labels) for name, one in found.items()]
+    return mapped(maps, LEGEND, *told)
+
+
+def _counts(found: Influence) -> str:
+    """How many cells show the future, and how many that should show the past do not."""
+    leaks, missing = len(of_kind(found, "leak")), len(of_kind(found, "missing"))
+    return f"{counted(leaks, 'leak')}, {counted(missing, 'gap')} in the past"
+
+
+# Step 9.
+
+
+@drawn
+def cut(split_heads: Function, merge_heads: Function) -> Shown:
+    """Who sees whom through heads under the causal mask: the learner's, and reshapes."""
+    split, merged = (N_HEADS, SIZE, 2), (SIZE, N_HEADS * 2)
+
+    def through(apart: Function, join: Function) -> Influence:
+        def run(x: Floats) -> Floats:
+            heads = array(apart(x), split, "split_heads")
+            return array(join(_past_means(heads)), merged, "merge_heads")
+
+        return _moved(run, SIZE, past(SIZE), width=merged[-1])
+
+    def straight(x: Floats) -> Floats:
+        return x.reshape(split)
+
+    found = {
+        "your heads": through(lambda x: split_heads(x, N_HEADS), merge_heads),
+        "split by a straight reshape": through(straight, merge_heads),
+        "split and merged straight": through(straight, lambda x: x.reshape(merged)),
+    }
+    return _causal(found, WORDS)
+
+
+def _past_means(heads: Floats) -> Floats:
+    """In every head, for every row, the mean of the rows up to it: attention that has no wishes."""
+    weights = past(SIZE) / past(SIZE).sum(-1, keepdims=True)
+    return np.asarray(weights @ heads)
+
+
+@drawn
+def heads(multi_head_attention: Function) -> Shown:
+    """The weights of three heads, got out by giving each the identity for values."""
+    count = len(HEADS)
+    d_model = count * SIZE
+    once, none = np.eye(d_model)[:, :SIZE], np.zeros(d_model)
+    copied = once @ np.tile(np.eye(SIZE), count)
+    params = {
+        "w_q": once @ np.hstack(list(HEADS.values())) * SIZE**0.5,
+        **{"w_k": copied, "w_v": copied, "w_o": np.eye(d_model)},
+        **{f"b_{name}": none for name in "qkvo"},
+    }
+    mixed = multi_head_attention(once.T, params, count, past(SIZE))
+    weights = np.hsplit(array(mixed, (SIZE, d_model), "multi_head_attention"), count)
+    found = dict(zip(HEADS, weights, strict=True))
+    return heats(found, "The row's word attends to the column's.", rows=WORDS, columns=WORDS)
+
+
+# Step 10.
+
+
+@drawn
+def translation(cross_attention: Function) -> Shown:
+    """The weights of a translation, and what a triangle would make of them."""
+    size = len(SOURCE)
+    one, none = np.eye(size), np.zeros(size)
+    params = {f"w_{name}": one for name in "kvo"} | {f"b_{name}": none for name in "qkvo"}
+    params["w_q"] = one * size**0.5
+    triangle = np.tri(len(TARGET), size, dtype=bool)
+    found = {
+        name: array(cross_attention(SCORES, one, params, 1, mask), SCORES.shape, "cross_attention")
+        for name, mask in {"the whole source": None, "under a triangle": triangle}.items()
+    }
+    row, column = TARGET.index("read"), SOURCE.index("gelesen")
+    whole, hidden = (number(float(weights[row, column])) for weights in found.values())
+    words = [
+        "Row: the word to be written. Column: a word that is read.",
+        f"“read” gives “gelesen”, the last word, {whole}; under a triangle {hidden}.",
+    ]
+    return heats(found, *words, rows=TARGET, columns=SOURCE)
+
+
+# Step 11.
+
+
+@drawn
+def norms(layer_norm: Function, decoder_block: Function) -> Shown:
+    """A block's leaks, and those of the same block behind a norm that runs over time."""
+    params = _block("norms")
+
+    def block(x: Floats) -> Floats:
+        return array(decoder_block(x, params, N_HEADS, past(T)), (T, D_MODEL), "decoder_block")
+
+    def over_time(x: Floats) -> Floats:
+        turned = layer_norm(x.T, np.ones(T), np.zeros(T))
+        return array(turned, (D_MODEL, T), "layer_norm").T
+
+    found = {
+        "your block": _moved(block, T, past(T)),
+        "your block behind a norm over time": _moved(lambda x: block(over_time(x)), T, past(T)),
+    }
+    return _causal(found, TOKENS)
+
+
+# Step 12.
+
+
+@drawn
+def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
+    """Who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
+    masked = _decoders(decoder_logits)
+    maps = tuple(
+        _moved(_stack(decoder_block, layer), SIZE, past(SIZE)) for layer in range(1, LAYERS + 1)
+    )
+    stack = Stack("", tuple(WORDS), UNMASKED, maps)
+    titles = [stack.heading(layer) for layer in range(1, LAYERS + 1)]
+    return below(_by_layer(titles, maps, seen(stack)), masked)
+
+
+def _by_layer(titles: Sequence[str], maps: Sequence[Influence], words: Sequence[str]) -> Shown:
+    sees = past(SIZE)
+    pairs = zip(titles, maps, strict=True)
+    return mapped([influence(title, one, sees, WORDS) for title, one in pairs], *words)
+
+
+def _stack(decoder_block: Function, count: int) -> Function:
+    """So many blocks, of which one is given a mask that hides nothing."""
+
+    def run(x: Floats) -> Floats:
+        for layer in range(1, count + 1):
+            mask = everything(SIZE, SIZE) if layer == UNMASKED else past(SIZE)
+            y = decoder_block(x, _block("layer", layer), N_HEADS, mask)
+            x = array(y, (SIZE, D_MODEL), "decoder_block")
+        return x
+
+    return run
+
+
+def _decoders(decoder_logits: Function) -> Shown:
+    """The learner's decoder with one block, with two, and so on."""
+    tokens = np.arange(SIZE)
+    arguments: Arguments = {"n_heads": N_HEADS, "tokens": tokens}
+
+    def logits(**given: Any) -> Floats:
+        return array(decoder_logits(**given), (SIZE, 2 * SIZE), "decoder_logits")
+
+    maps = []
+    for count in range(1, LAYERS + 1):
+        blocks = [_block("layer", layer) for layer in range(1, count + 1)]
+        params = decoder_params(Draw("look", "decoder"), 2 * SIZE, SIZE, blocks)
+        whole = Change({**arguments, "params": params}, {"tokens": tokens + SIZE}, {"tokens": -1})
+        maps.append(Moves(whole, past(SIZE)).draw(logits))
+    titles = [f"your decoder, {counted(count, 'block')}" for count in range(1, LAYERS + 1)]
+    leaks = [len(of_kind(one, "leak")) for one in maps]
+    if any(leaks):
+        first = titles[next(i for i, count in enumerate(leaks) if count)]
+        told = f"{first}: rows of logits moved with later tokens, which they must not see."
+    else:
+        told = "Masked in every layer: with one block, two or three, no row has read a later token."
+    return _by_layer(titles, maps, [told])
+
+
+# Step 13.
+
+
+@drawn
+def decoder_times(
+    decoder_logits: Function, decoder_step: Function, new_decoder_cache: Function
+) -> Shown:
+    """What one more token takes a decoder of two blocks, with its cache and without."""
+    # Narrow layers and short texts: what grows with the length is soon most of the work.
+    blocks = [_block("times", layer, d_model=16) for layer in range(2)]
+    params = decoder_params(Draw("look", "times"), 16, longest(TIMED), blocks)
+    tokens, n_heads = np.arange(longest(TIMED)) * 7 % 16, 4
+
+    def append(start: int, end: int, cache: Any) -> Any:
+        cache = new_decoder_cache(len(blocks)) if cache is None else cache
+        return pair(decoder_step(tokens[start:end], cache, params, n_heads), "decoder_step")[1]
+
+    def whole(end: int) -> Any:
+        return decoder_logits(tokens[:end], params, n_heads)
+
+    return against_length(TIMED, append, whole)

@@ -1,0 +1,153 @@
+"""How pictures of lessons are drawn from the learner's functions, and what may take their place.
+
+While a function is a stub, or its results cannot be drawn, a sentence says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import Broken
+from grader.notebooks.pictures import heat_map, influence_map, number, side_by_side
+from grader.notebooks.sentence import TOKENS
+from grader.notebooks.shown import Shown
+from grader.report.records import Influence
+
+Function = Callable[..., Any]
+Floats = NDArray[np.float64]
+Picture = tuple[str, str]  # its title and its SVG
+Map = tuple[str, str, str]  # and the same as text
+
+
+def drawn(draw: Callable[..., Shown]) -> Callable[..., Shown]:
+    """With a sentence in place of the picture where a function raises or returns something else."""
+    names = ", ".join(inspect.signature(draw).parameters)
+
+    @functools.wraps(draw)
+    def wrapped(*functions: Function) -> Shown:
+        if len(functions) != names.count(",") + 1 or not all(map(callable, functions)):
+            return _words(f"This picture is made with: look.{draw.__name__}({names})")
+        try:
+            with np.errstate(all="ignore"):
+                return draw(*functions)
+        except NotImplementedError as error:
+            return _words(f"Nothing to see yet: {_raiser(error)} is still to be written.")
+        except Broken as broken:
+            return _words(f"There is no picture of that yet. {broken}")
+        except Exception as error:
+            what = f"{_raiser(error)} raised {type(error).__name__}"
+            return _words(f"There is no picture of that yet: {what}. The checks say more.")
+
+    return wrapped
+
+
+def _raiser(error: BaseException) -> str:
+    """The function in which it was raised; and where that is, if it is not in this notebook."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "a function"
+    code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
+    where = f" in {module.replace('.', '/')}.py" if module.startswith("exercises.") else ""
+    return code.co_name + where
+
+
+def _words(text: str) -> Shown:
+    return Shown(f"<p>{escape(text)}</p>", text)
+
+
+def array(value: Any, shape: tuple[int, ...], name: str) -> Floats:
+    """The result as an array of floats; Broken, in a sentence, if it has another shape."""
+    found = np.asarray(value, dtype=np.float64)
+    if found.shape != shape:
+        raise Broken(f"{name} returned the shape {found.shape}, and {shape} is drawn here.")
+    return found
+
+
+def pair(value: Any, name: str) -> tuple[Any, Any]:
+    """The two results of a function that returns two; Broken, in a sentence, if they are not."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise Broken(f"{name} returned something else than two results.")
+    return value[0], value[1]
+
+
+def normal(*shape: int) -> Floats:
+    """Standard normal numbers, the same for the same shape."""
+    return np.random.RandomState(len(shape) + sum(shape)).standard_normal(shape)
+
+
+def heat(title: str, values: Floats) -> Picture:
+    """A matrix of the sentence with itself."""
+    return title, heat_map(title, TOKENS, TOKENS, values.tolist())
+
+
+def table(rows: Sequence[str], values: Floats) -> str:
+    """A matrix as text."""
+    wide = max(map(len, rows))
+    return "\n".join(
+        f"{row:>{wide}}  " + " ".join(f"{number(float(value)):>6}" for value in line)
+        for row, line in zip(rows, values, strict=True)
+    )
+
+
+def shown(pictures: Sequence[Picture], *words: str, text: str = "", **data: Any) -> Shown:
+    """Pictures with sentences below; text: what there is to see, where no picture can be shown."""
+    plain = "\n".join(part for part in (*(title for title, _ in pictures), text, *words) if part)
+    return Shown(side_by_side(pictures, words), plain, **data)
+
+
+def heats(
+    found: Mapping[str, Floats],
+    *words: str,
+    rows: Sequence[str] = TOKENS,
+    columns: Sequence[str] = TOKENS,
+) -> Shown:
+    """Matrices with titles and labels side by side."""
+    pictures = [
+        (title, heat_map(title, rows, columns, values.tolist())) for title, values in found.items()
+    ]
+    texts = [f"{title}\n{table(rows, values)}" for title, values in found.items()]
+    return Shown(side_by_side(pictures, words), "\n".join([*texts, *words]))
+
+
+def influence(
+    title: str, found: Influence, may: NDArray[np.bool_], labels: Sequence[str] = TOKENS
+) -> Map:
+    """Which row moved when which column changed; may: where it is no leak."""
+    moved = [[bool(value) for value in row] for row in found.moved]
+    allowed = may.tolist()
+    return title, influence_map(title, labels, moved, allowed), _signs(labels, moved, allowed)
+
+
+def _signs(
+    labels: Sequence[str], moved: Sequence[Sequence[bool]], allowed: Sequence[Sequence[bool]]
+) -> str:
+    """A map of influence as text."""
+    signs = [
+        " ".join("!" if m and not a else "#" if m else "." for m, a in zip(row, may, strict=True))
+        for row, may in zip(moved, allowed, strict=True)
+    ]
+    wide = max(map(len, labels))
+    return "\n".join(f"{label:>{wide}}  {row}" for label, row in zip(labels, signs, strict=True))
+
+
+def mapped(found: Sequence[Map], *words: str) -> Shown:
+    """Maps of influence side by side."""
+    texts = [f"{title}\n{signs}" for title, _, signs in found]
+    texts += [text.replace("●", "#") for text in words]
+    html = side_by_side([(title, svg) for title, svg, _ in found], words)
+    return Shown(html, "\n".join(texts))
+
+
+def below(*parts: Shown) -> Shown:
+    """Several rows of pictures, each with its own sentences."""
+    html = "".join(f'<div style="margin-bottom:1.2em">{part.html}</div>' for part in parts)
+    return Shown(html, "\n".join(part.text for part in parts))

@@ -1,0 +1,103 @@
+"""What stands in a notebook, as far as its kernel knows: from the cells that were executed.
+
+A kernel sees texts, and with each, in most front ends, the id of the cell. A cell that was executed
+again stands as it was the last time. Where there are no ids, a text is its own cell, and gives way
+when all that it defines is defined by a later one; if it could not even be compiled, it is
+forgotten at once, unless nothing else defines the function.
+
+Order matters for what is not a function of a step: a constant has to stand below the import that
+it uses, also after that import's cell was run once more. So a cell keeps the place at which its
+text was run first, and only one that defines a function of a step moves to where it was run last,
+for there the last one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.intake.cells import cut
+from grader.intake.ipynb import RawCell
+from grader.steps.registry import Step
+
+_DEFINED = re.compile(r"^(?:def|class) +(\w+)", re.MULTILINE)
+STUB = "def {name}(*args, **options):\n    raise NotImplementedError()\n"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution: its number, the cell's id or "", its text, and whether it did not compile."""
+
+    number: int
+    cell: str
+    text: str
+    broken: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells cells apart."""
+        return self.cell or f"text {self.text}"
+
+    @property
+    def defines(self) -> frozenset[str]:
+        """The functions and classes that the text makes, or was to make, at its left margin."""
+        return frozenset(_DEFINED.findall(self.text))
+
+    @property
+    def makes(self) -> frozenset[str]:
+        """The same with what is assigned."""
+        blocks = cut(self.text).blocks
+        return frozenset(n for block in blocks if block.kind != "import" for n in block.names)
+
+
+def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[str]) -> list[Run]:
+    """The cells that stand in the notebook, in an order in which they work.
+
+    deleted: the ids of cells that are gone. names: the functions of the steps.
+    """
+    latest: dict[str, Run] = {}
+    first: dict[tuple[str, str], int] = {}
+    for run in runs:
+        latest[run.key] = run
+        first.setdefault((run.key, run.text), run.number)
+    found = [run for run in latest.values() if run.cell not in deleted and run.text.strip()]
+    found = [run for run in found if run.cell or not _superseded(run, found)]
+
+    def place(run: Run) -> int:
+        return run.number if run.makes & set(names) else first[run.key, run.text]
+
+    return sorted(found, key=place)
+
+
+def _superseded(run: Run, others: Sequence[Run]) -> bool:
+    """Whether a text of which no cell is known has been overtaken."""
+    later = {name for other in others if other.number > run.number for name in other.defines}
+    mine = run.defines
+    return mine <= later if mine else run.broken
+
+
+def latest_step(runs: Sequence[Run], steps: Sequence[Step]) -> Step | None:
+    """The step of the function that was defined last."""
+    owner = {function.name: step for step in steps for function in step.functions}
+    for run in sorted(runs, key=lambda run: -run.number):
+        for name in run.makes:
+            if name in owner:
+                return owner[name]
+    return None
+
+
+def unclosed(runs: Sequence[Run], names: Collection[str]) -> Run | None:
+    """The cell that was to define one of these functions, if a bracket or quote is left open."""
+    made = {name for run in runs for name in run.makes}
+    return next((run for run in runs if (run.defines & set(names)) - made), None)
+
+
+def raw_cells(runs: Sequence[Run], step: Step | None) -> Iterator[RawCell]:
+    """Cells as a notebook's are read; functions of the step that no cell makes come as stubs."""
+    made = {name for run in runs for name in run.makes}
+    for function in step.functions if step else ():
+        if function.name not in made:
+            yield RawCell(0, True, False, "", STUB.format(name=function.name))
+    for run in runs:
+        yield RawCell(run.number, True, False, "", run.text)

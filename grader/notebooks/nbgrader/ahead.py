@@ -1,0 +1,129 @@
+"""Judging ahead: while nbgrader keeps its books on one submission, the next ones are judged.
+
+A few threads own the judges, for a judge ends with the thread that has started it. What nbgrader
+asks for comes first. What was judged ahead counts only for the very exam and the very submission
+that it was judged as: the same sources, seed, isolation and kit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from grader.classroom import judge
+from grader.classroom.judge import Exam, Outcome
+from grader.intake.submission import Submission
+
+Reading = Callable[[], tuple[Exam, Submission]]
+"""Reads a submission as it is now; any exception if that cannot be done."""
+Judged = tuple[Exam, Submission, Outcome]
+
+AT_ONCE, LATER = 0, 1
+FOR_EACH = 25  # submissions that are worth the start of one more judge
+MOST = 4
+END_SECONDS = 5.0
+
+
+def _spare_cores() -> int:
+    """The cores that nbgrader itself, which uses one, leaves."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (there or 1) - 1)
+
+
+class Ahead:
+    """The judges of this process, and what they have found before it was asked for."""
+
+    def __init__(self) -> None:
+        self.waiting: queue.PriorityQueue[tuple[int, int, Future[Any], Callable[[], Any]]]
+        self.waiting = queue.PriorityQueue()
+        self.numbers = itertools.count()
+        self.threads: list[threading.Thread] = []
+        self.found: dict[Path, Future[Judged]] = {}
+
+    def warm_up(self) -> None:
+        """Has a judge load what it needs, before it is known what it will be asked."""
+        self._do(AT_ONCE, judge.warm_up)
+
+    def start(self, exam: Exam) -> None:
+        """Has a judge ready; JudgeRefuses, with the reason, if none can judge here."""
+        self._do(AT_ONCE, lambda: judge.start(exam)).result()
+
+    def begin(self, readings: Mapping[Path, Reading]) -> None:
+        """Judges these in this order, as far as it comes to that before each is asked for."""
+        self.drop()
+        self._hire(min(1 + len(readings) // FOR_EACH, MOST, _spare_cores()))
+        for path, reading in readings.items():
+            self.found[path] = self._do(LATER, _judging(reading))
+
+    def outcome(self, path: Path, exam: Exam, submission: Submission) -> Outcome:
+        """What a judge makes of a submission; JudgeRefuses, with the reason, if none can judge."""
+        early = self.found.pop(path, None)
+        if early is not None and not early.cancel() and early.exception() is None:
+            for_exam, of, outcome = early.result()
+            if outcome.report is not None and (for_exam, of) == (exam, submission):
+                return outcome
+        asked: Future[Outcome] = self._do(AT_ONCE, lambda: judge.graded(exam, submission))
+        return asked.result()
+
+    def drop(self) -> None:
+        """Nobody will ask for what was begun."""
+        for early in self.found.values():
+            early.cancel()
+        self.found.clear()
+
+    def end(self) -> None:
+        """Ends the judges, and waits until they are gone: the process is about to end."""
+        self.drop()
+        judge.stop()
+        for _ in self.threads:
+            self._put(AT_ONCE, Future(), _quit)
+        for thread in self.threads:
+            thread.join(END_SECONDS)
+
+    def _do(self, priority: int, work: Callable[[], Any]) -> Future[Any]:
+        self._hire(1)
+        future: Future[Any] = Future()
+        self._put(priority, future, work)
+        return future
+
+    def _put(self, priority: int, future: Future[Any], work: Callable[[], Any]) -> None:
+        self.waiting.put((priority, next(self.numbers), future, work))
+
+    def _hire(self, count: int) -> None:
+        """Sees to it that there are so many threads at least."""
+        if not self.threads:
+            atexit.register(self.end)
+        while len(self.threads) < count:
+            self.threads.append(threading.Thread(target=self._serve, daemon=True))
+            self.threads[-1].start()
+
+    def _serve(self) -> None:
+        while True:
+            _, _, future, work = self.waiting.get()
+            if work is _quit:
+                return
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as error:  # whoever asked is told, and this thread goes on
+                future.set_exception(error)
+
+
+def _quit() -> None:
+    """What a thread is given to end."""
+
+
+def _judging(reading: Reading) -> Callable[[], Judged]:
+    def work() -> Judged:
+        exam, submission = reading()
+        return exam, submission, judge.graded(exam, submission)
+
+    return work

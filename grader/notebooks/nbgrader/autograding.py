@@ -1,0 +1,288 @@
+"""Autograding without running anything: an exporter and a preprocessor for nbgrader.
+
+`nbgrader autograde` reads each submitted notebook twice: to sanitize it, and to run and score what
+came of that. The exporter reads the submitted file in nbgrader's place, as `grade` does, and hands
+on a notebook that is written anew. The preprocessor stands where nbgrader would start a kernel: it
+has the sources judged and writes verdicts below the test cells, from which nbgrader takes its
+scores. What nbgrader will come to later is judged meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import NbGraderException
+from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import is_grade, is_solution
+from traitlets import Enum, Integer
+
+from grader.classroom import judge
+from grader.intake.folders import Folder, Some
+from grader.intake.handins import submission
+from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
+from grader.intake.submission import Submission, SubmissionError, refusal
+from grader.isolation import SandboxError
+from grader.notebooks.nbgrader import setting
+from grader.notebooks.nbgrader.ahead import Ahead, Reading
+from grader.notebooks.nbgrader.books import opened_once
+from grader.notebooks.nbgrader.rebuilding import Known, rebuilt
+from grader.notebooks.nbgrader.verdicts import PREFIX, found_in, no_verdict, output
+from grader.report.problem import Problem
+from grader.report.records import Report
+from grader.report.sanitize import one_line
+from grader.steps.registry import KitError, load
+
+REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
+
+
+class NotGradable(Exception):
+    """One submission cannot be graded; the text says why, and whose it is."""
+
+
+class _OneSentence(logging.Filter):
+    """Where nbgrader logs a traceback of ours: its last line, which says it all.
+
+    So nbgrader's last words must not send anyone to look for a traceback.
+    """
+
+    MARK = f"{__name__}.NotGradable: "
+    LAST = "Please see the the above traceback"
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if self.MARK in text:
+            record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
+        elif text.startswith(self.LAST):
+            record.msg, record.args = "What is wrong with each of them is said above.", ()
+        return True
+
+
+def _known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Known]:
+    """The cells of a notebook that nbgrader knows, in order."""
+    found = gradebook.find_notebook(notebook, assignment)
+    solutions = {cell.name for cell in found.solution_cells}
+    worth = {cell.name: cell.max_score for cell in (*found.grade_cells, *found.task_cells)}
+    graded = {cell.name for cell in found.grade_cells}
+    known = {}
+    for cell in found.source_cells:
+        metadata = {
+            "schema_version": 3,
+            "grade_id": cell.name,
+            "grade": cell.name in graded,
+            "solution": cell.name in solutions,
+            "task": cell.name in worth and cell.name not in graded,
+            "locked": cell.locked,
+            "cell_type": cell.cell_type,
+            "checksum": cell.checksum,
+        }
+        if cell.name in worth:
+            metadata["points"] = worth[cell.name]
+        is_code = cell.cell_type == "code"
+        known[cell.name] = Known(cell.name, is_code, cell.locked, cell.source, metadata)
+    return known
+
+
+def _functions(known: Mapping[str, Known]) -> list[str]:
+    """What the test cells test."""
+    names = [name for name, cell in known.items() if cell.nbgrader["grade"] and cell.locked]
+    return [name.removeprefix(PREFIX) for name in names]
+
+
+def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
+    """The cells of a submitted notebook, and what is judged of it; or SubmissionError."""
+    with Folder.open(path.parent) as folder:
+        place = Some(folder, {path.name: path.name})
+        cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
+        return cells, submission(student, place, load())
+
+
+_ahead = Ahead()
+
+
+class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
+    """Reads submitted notebooks for nbgrader. Everything else it reads as nbgrader would."""
+
+    isolation = Enum(
+        ("auto", "bubblewrap", "process+", "process"),
+        default_value="auto",
+        help="What submissions run in; auto is bubblewrap, and nothing where that does not hold.",
+    ).tag(config=True)
+    seed = Integer(
+        None,
+        allow_none=True,
+        help="Of the hidden checks' inputs. Drawn once for the course, and kept, if not given.",
+    ).tag(config=True)
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        _ahead.warm_up()
+        self.course = self.parent.coursedir
+        self.released: dict[tuple[str, str], tuple[dict[str, Known], set[str]]] = {}
+        self.exams: dict[str, judge.Exam] = {}
+        self.names: Mapping[str, str] = {}
+        self.path = Path()
+        self.submission = Submission("", {})
+        self.exam = judge.Exam("hidden", 0, "", (), "")
+        if not any(isinstance(one, _OneSentence) for one in self.log.filters):
+            self.log.addFilter(_OneSentence())
+        try:
+            self._get_ready()
+        except REFUSALS as error:
+            self.log.error("nopeek grades nothing: %s", error)
+            raise NbGraderException(str(error)) from None
+        self._go_along()
+
+    def _get_ready(self) -> None:
+        """Probes the isolation and starts a judge, so that a class is refused as a whole."""
+        if self.seed is None:
+            self.seed = setting.seed_of(Path(self.course.root))
+        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
+            try:
+                notebooks = gradebook.find_assignment(self.course.assignment_id).notebooks
+                names = [notebook.name for notebook in notebooks]
+            except MissingEntry:
+                names = []  # nbgrader itself will say so
+            for name in names:
+                known = _known(gradebook, name, self.course.assignment_id)
+                self.exams[name] = self._exam_on(known)
+                _ahead.start(self.exam)
+        self.log.info("nopeek grades under %s", self.exam.isolation)
+
+    def _go_along(self) -> None:
+        """Has the whole class judged, and the database open, while nbgrader converts notebooks."""
+        convert = self.parent.convert_notebooks
+
+        def converting() -> None:
+            with opened_once():
+                _ahead.begin(self._to_come())
+                try:
+                    convert()
+                finally:
+                    _ahead.drop()
+
+        self.parent.convert_notebooks = converting  # nbgrader has no hook for a whole run
+
+    def _to_come(self) -> dict[Path, Reading]:
+        """What nbgrader has found and not graded before, in its order, and how to read it."""
+        readings = {}
+        for folder in sorted(self.parent.assignments):
+            for filename in sorted(self.parent.assignments[folder]):
+                names = self.parent.init_single_notebook_resources(filename)["nbgrader"]
+                if names["notebook"] in self.exams and not self._passed_over(names):
+                    readings[Path(filename)] = self._reading(Path(filename), names)
+        return readings
+
+    def _passed_over(self, names: Mapping[str, str]) -> bool:
+        """Whether nbgrader will leave this submission alone, as far as can be told before."""
+        excluded = names["student"] in self.course.student_id_exclude.split(",")
+        return excluded or (self._graded_at(names).exists() and not self.parent.force)
+
+    def _graded_at(self, names: Mapping[str, str]) -> Path:
+        there = self.course.autograded_directory
+        return Path(self.course.format_path(there, names["student"], names["assignment"]))
+
+    def _reading(self, path: Path, names: Mapping[str, str]) -> Reading:
+        exam, student = self.exams[names["notebook"]], names["student"]
+        return lambda: (exam, _read(path, student)[1])
+
+    def _exam_on(self, known: Mapping[str, Known]) -> judge.Exam:
+        steps = setting.steps_with(_functions(known), load())
+        self.exam = setting.exam(self.isolation, self.seed, steps)
+        return self.exam
+
+    def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
+        """The notebook in that file; written anew unless that has been done."""
+        names = resources["nbgrader"]
+        if Path(filename).parent == self._graded_at(names) and self.names == names:
+            read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
+            return read
+        try:
+            notebook = self._submitted(Path(filename), names)
+        except SubmissionError as error:
+            reason = refusal(Path(filename).name, error) if ".ipynb" not in str(error) else error
+            raise NotGradable(f"{one_line(names['student'], 80)}: {reason}") from None
+        made: tuple[Any, Any] = self.from_notebook_node(notebook, resources=resources, **more)
+        return made
+
+    def _submitted(self, path: Path, names: Mapping[str, str]) -> Any:
+        """What a student has handed in, without what they may not change."""
+        known, lessons = self._released(names)
+        self._exam_on(known)
+        cells, self.submission = _read(path, names["student"])
+        self.names, self.path = dict(names), path
+        return rebuilt(cells, known, lessons, self._warn)
+
+    def _released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
+        """The cells of a notebook that nbgrader knows, and its lessons; looked up once."""
+        key = names["assignment"], names["notebook"]
+        if key not in self.released:
+            with Gradebook(names["db_url"]) as gradebook:
+                known = _known(gradebook, names["notebook"], names["assignment"])
+            self.released[key] = known, self._lessons(names)
+        return self.released[key]
+
+    def _warn(self, text: str) -> None:
+        self.log.warning("%s: %s", one_line(self.submission.id, 80), text)
+
+    def _lessons(self, names: Mapping[str, str]) -> set[str]:
+        """The texts of the course's own notebook, as far as it is there."""
+        folder = self.course.format_path(self.course.source_directory, ".", names["assignment"])
+        path = Path(folder) / f"{names['notebook']}.ipynb"
+        if not path.is_file():
+            return set()
+        return {cell.source for cell in nbformat.read(path, as_version=4).cells}
+
+
+_closing = setting.Closing()
+
+
+class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
+    """Takes the place of `nbgrader.preprocessors.Execute`."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Writes what the judge finds below the test cells. Nothing is run here."""
+        handed_in = self.parent.submission
+        if self.parent.names != resources["nbgrader"]:
+            raise NotGradable("nbgrader asks for another submission than it has read.")
+        report = self._report(handed_in)
+        warnings = handed_in.warnings
+        for cell in nb.cells:
+            if is_grade(cell) and not is_solution(cell):
+                cell.outputs = [self._output(report, cell.metadata.nbgrader, warnings)]
+                warnings = ()  # once is enough
+        self._tell(report, handed_in)
+        return nb, resources
+
+    def _report(self, handed_in: Submission) -> Report:
+        """What the judge makes of it; NotGradable with the reason if that is nothing."""
+        try:
+            outcome = _ahead.outcome(self.parent.path, self.parent.exam, handed_in)
+        except judge.JudgeRefuses as error:
+            raise NotGradable(f"{one_line(handed_in.id, 80)}: {error}.") from None
+        _closing.later()
+        if outcome.report is None:
+            raise NotGradable(f"{one_line(handed_in.id, 80)}: {outcome.reason}")
+        return outcome.report
+
+    def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
+        name = cell["grade_id"]
+        found = found_in(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+        if found is None:
+            self.log.warning("%s is no test cell of the kit: it earns nothing", name)
+            return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
+        return output(found, float(cell["points"]), warnings)
+
+    def _tell(self, report: Report, handed_in: Submission) -> None:
+        who = one_line(handed_in.id, 80)
+        for warning in handed_in.warnings:
+            self.log.warning("%s: %s", who, warning)
+        for step in report.steps:
+            points = f"{step.points:g} of {step.max_points:g} points"
+            status = step.status.value.replace("_", " ")
+            self.log.info("%s: %s %s, %s", who, step.step, status, points)

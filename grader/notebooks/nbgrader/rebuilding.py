@@ -1,0 +1,106 @@
+"""A submitted notebook, written anew: the student's text, and everything else as it was released.
+
+No output, no metadata and no attachment of the student's file is kept. Of nbgrader's cells, whose
+text and points are known from its database, the locked ones are put back, whatever became of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from grader.intake.ipynb import RawCell
+
+# Of every notebook of an assignment.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A cell as nbgrader's database has it. text is what a locked cell says."""
+
+    grade_id: str
+    code: bool
+    locked: bool
+    text: str
+    nbgrader: Mapping[str, Any]
+
+
+def tame(text: str) -> str:
+    """Text of a student's, to be shown as Markdown to whoever grades: as it was typed.
+
+    Elements, links and formulas could run scripts in the page of an instructor.
+    """
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=2))
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _cell(code: bool, text: str, id: str, known: Known | None) -> Any:
+    metadata = {"nbgrader": dict(known.nbgrader)} if known else {}
+    if known and known.locked:
+        metadata.update({"deletable": False, "editable": False})  # type: ignore[dict-item]
+    new = new_code_cell if code else new_markdown_cell
+    return new(text, id=id, metadata=metadata)
+
+
+def _kept(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
+    """A student's cell that stays, as one of nbgrader's if it is that."""
+    text = raw.text or ""
+    code = known.code if known else raw.code
+    if not code and text not in lessons:
+        text = tame(text)
+    return _cell(code, text, f"cell-{raw.number}", known)
+
+
+def _restored(mine: Known) -> Any:
+    return _cell(mine.code, mine.text, mine.grade_id[:64], mine)
+
+
+def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[str]) -> None:
+    """Puts what is missing below the cell that it was released below, if that is there."""
+    above = ""
+    for grade_id, mine in known.items():
+        if grade_id in missing:
+            ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in made]
+            made.insert(ids.index(above) + 1 if above in ids else len(made), _restored(mine))
+        above = grade_id
+
+
+def rebuilt(
+    cells: Sequence[RawCell],
+    known: Mapping[str, Known],
+    lessons: Collection[str],
+    warn: Callable[[str], None],
+) -> Any:
+    """The notebook. lessons: texts that are the course's own; warn: told of what was put right."""
+    last = {raw.grade_id: raw for raw in cells if raw.grade_id in known}
+    made = []
+    for raw in cells:
+        mine = known.get(raw.grade_id)
+        if mine is not None and last[raw.grade_id] is not raw:
+            second = f"cell {raw.number} is a second {raw.grade_id}"
+            if mine.locked:
+                warn(f"{second}; the last one counts")
+                continue
+            warn(second)  # which of them counts, the judge says
+            mine = None
+        if mine is None or not mine.locked:
+            made.append(_kept(raw, mine, lessons))
+            continue
+        if (raw.text, raw.code) != (mine.text, mine.code):
+            warn(f"cell {raw.number}, {mine.grade_id}, was changed; it is as released again")
+        made.append(_restored(mine))
+    missing = [
+        mine.grade_id for mine in known.values() if mine.locked and mine.grade_id not in last
+    ]
+    for grade_id in missing:
+        warn(f"{grade_id} was missing; it is there again")
+    _put_back(made, known, missing)
+    return new_notebook(cells=made, metadata=METADATA)

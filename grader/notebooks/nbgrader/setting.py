@@ -1,0 +1,80 @@
+"""Under what a course is graded: the isolation, the seed, and the steps of an assignment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from grader.classroom import judge
+from grader.classroom.judge import Exam
+from grader.engine.grading import fresh_seed
+from grader.engine.kit_digest import kit_digest
+from grader.isolation import probe
+from grader.report.problem import need_torch
+from grader.steps.registry import Registry, load
+
+SEED_FILE = ".nopeek-seed"
+IDLE_SECONDS = 60.0
+
+
+class SeedError(Exception):
+    """The seed of a course cannot be read or kept; the text says what to do."""
+
+
+def seed_of(course: Path) -> int:
+    """The seed of the hidden checks' inputs, drawn once for a course and kept in its folder."""
+    path = course / SEED_FILE
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"{fresh_seed()}\n")
+    try:
+        return int(path.read_text())
+    except ValueError:
+        raise SeedError(f"{path} holds no number: remove it, and a seed is drawn anew") from None
+
+
+@cache
+def _isolation(name: str) -> str:
+    """The isolation of that name, probed; SandboxError or KitError where it does not hold."""
+    here = probe.isolation_for_grading(name, load().limits)
+    judge.found_to_hold(here)
+    return here.name
+
+
+def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
+    """The ids of the steps that these functions belong to, in order."""
+    wanted = set(functions)
+    return tuple(
+        step.id
+        for step in registry.steps
+        if wanted & {function.name for function in step.functions}
+    )
+
+
+def exam(isolation: str, seed: int, steps: tuple[str, ...]) -> Exam:
+    """What submissions are put through; Problem, SandboxError or KitError if they cannot be."""
+    need_torch()
+    return Exam("hidden", seed, _isolation(isolation), steps, kit_digest())
+
+
+class Closing:
+    """Ends idle judges some time after the last submission, where the process itself goes on.
+
+    A server of notebooks grades one submission at a request, and never ends.
+    """
+
+    def __init__(self) -> None:
+        self.timer: threading.Timer | None = None
+
+    def later(self) -> None:
+        """Begins to wait anew."""
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = threading.Timer(IDLE_SECONDS, judge.dismiss)
+        self.timer.daemon = True
+        self.timer.start()

@@ -1,0 +1,79 @@
+"""What the judge found about one function, as the output of its test cell.
+
+nbgrader reads the score from it as plain text; people read the rest as HTML. Of hidden checks it
+holds what a student may be told, and no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbformat.v4 import new_output
+
+from grader.report.html.page import failing, shared_message, template
+from grader.report.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict
+
+PREFIX = "check_"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The verdicts on one function, and the step that it belongs to."""
+
+    function: str
+    step: StepVerdict
+    checks: tuple[CheckVerdict, ...]
+
+    def points(self, most: float) -> float:
+        """What it earns, where nbgrader has it worth so many points; never less or more."""
+        worth = sum(check.max_points for check in self.checks)
+        earned = sum(check.points for check in self.checks)
+        share = earned if most == worth else earned * most / worth
+        return float(min(max(share, 0.0), most))
+
+
+def found_in(report: Report, function: str) -> Found | None:
+    """The verdicts on a function; None if the report has none."""
+    for step in report.steps:
+        checks = tuple(check for check in step.checks if check.function == function)
+        if checks:
+            return Found(function, step, checks)
+    return None
+
+
+def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, Diagnosis | None]]:
+    """Each check, what is said of it, and its cause where that was not told yet."""
+    causes = set()
+    for check in checks:
+        said = failing(check) or check.status is Status.SKIPPED
+        cause = check.diagnosis if failing(check) and check.diagnosis not in causes else None
+        causes.add(cause)
+        yield check, check.message if said else "", cause
+
+
+def _html(found: Found, warnings: Sequence[str]) -> str:
+    shared = shared_message(list(found.checks))
+    data = {
+        "found": found,
+        "rows": list(_rows(found.checks)),
+        "shared": shared,
+        "about_all": "" if found.step.message == shared else found.step.message,
+        "warnings": warnings,
+    }
+    return template("cell.html").render(data).strip()
+
+
+def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
+    """The result of a test cell that is worth so many points.
+
+    warnings: what had to be passed over to read the notebook.
+    """
+    data = {"text/plain": repr(found.points(most)), "text/html": _html(found, warnings)}
+    return new_output("execute_result", data=data, execution_count=None)
+
+
+def no_verdict(reason: str) -> Any:
+    """The result of a test cell that earns nothing, since there is no verdict."""
+    return new_output("error", ename="NoVerdict", evalue=reason, traceback=[f"NoVerdict: {reason}"])

@@ -1,0 +1,70 @@
+"""What is remembered between notebooks, in a small file beside the exercises.
+
+For each step: how its notebook's last check ended, and what `save()` wrote last. A file that cannot
+be read or written is no reason to fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from grader.report.files import write_whole
+from grader.report.records import Status, StepVerdict
+from grader.steps.registry import Step
+
+
+class Progress:
+    """The file, read anew each time: other notebooks write it too."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ".notebooks.json"
+
+    def _read(self) -> dict[str, Any]:
+        with contextlib.suppress(OSError, ValueError):
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+            if isinstance(data, dict):
+                return data
+        return {}
+
+    def _write(self, step: str, **news: Any) -> None:
+        data = self._read()
+        entry = data.get(step)
+        data[step] = {**(entry if isinstance(entry, dict) else {}), **news}
+        with contextlib.suppress(OSError):
+            write_whole(self.path, [json.dumps(data, indent=1) + "\n"])
+
+    def checked(self, verdict: StepVerdict) -> None:
+        """A notebook's step was checked as a whole."""
+        points = [verdict.status.value, verdict.points, verdict.on_own_steps]
+        self._write(verdict.step, checked=points, at=time.time())
+
+    def last(self, step: Step, file: Path) -> StepVerdict | None:
+        """How the last check in a notebook ended; None if there was none, or the file is newer."""
+        entry = self._read().get(step.id)
+        try:
+            status, points, own = entry["checked"]  # type: ignore[index]
+            newer = file.exists() and file.stat().st_mtime > entry["at"]  # type: ignore[index]
+            verdict = StepVerdict(
+                *(step.id, step.title, Status(status), float(points), step.max_points, (), own)
+            )
+        except (KeyError, TypeError, ValueError, OSError):
+            return None
+        return None if newer else verdict
+
+    def saved(self, step: Step, text: str) -> None:
+        """That text was written into the exercises."""
+        self._write(step.id, saved=_hash(text))
+
+    def is_ours(self, step: Step, text: str) -> bool:
+        """Whether that is the text which was written last."""
+        entry = self._read().get(step.id)
+        return isinstance(entry, dict) and entry.get("saved") == _hash(text)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

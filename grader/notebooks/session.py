@@ -1,0 +1,183 @@
+"""The kernel's side: what it has executed, and the judge process that it asks.
+
+Imported in a kernel, so it needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+END_SECONDS = 0.5
+DIED = "the judge has ended without an answer; the next call starts a new one."
+
+
+class JudgeError(Exception):
+    """Why there is no answer, in one sentence."""
+
+
+class JudgeProcess:
+    """A judge that stands by, from its first question until the kernel ends.
+
+    It shares nothing with the kernel but two pipes, so it cannot be confused by what happens here.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process: subprocess.Popen[str] | None = None
+        self.leaving: list[subprocess.Popen[str]] = []  # to be waited for, not to be lost
+        self.ready = False
+        self.lock = threading.Lock()
+
+    def start(self) -> None:
+        """Starts it, without waiting until it is ready."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        self.ready = False
+        self.leaving = [process for process in self.leaving if process.poll() is None]
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "grader.notebooks.standby", str(self.folder)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            encoding="utf-8",
+            start_new_session=True,  # so that interrupting the kernel does not reach it
+        )
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer; JudgeError if there is none."""
+        with self.lock:
+            try:
+                self.start()
+                if not self.ready:
+                    self._line("the judge did not start")
+                    self.ready = True
+                pipe = self._running().stdin
+                assert pipe is not None
+                pipe.write(json.dumps(request) + "\n")
+                pipe.flush()
+                answer = json.loads(self._line(DIED))
+            except OSError:
+                self.stop()
+                raise JudgeError(DIED) from None
+            except BaseException:  # an interrupt: an answer would come when nobody asks any more
+                self.stop()
+                raise
+        if not isinstance(answer, dict) or "problem" in answer:
+            raise JudgeError(answer["problem"])
+        return answer
+
+    def stop(self) -> None:
+        """Lets it end: it does when its input is closed."""
+        if self.process is not None:
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_SECONDS)
+            self.leaving.append(self.process)
+            self.process = None
+            self.errors.close()
+
+    def _running(self) -> subprocess.Popen[str]:
+        assert self.process is not None
+        return self.process
+
+    def _line(self, otherwise: str) -> str:
+        pipe = self._running().stdout
+        line = pipe.readline() if pipe is not None else ""
+        if line.endswith("\n"):
+            return line
+        self.errors.seek(0)
+        said = self.errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+        self.stop()
+        raise JudgeError(f"{otherwise} ({said[-1]})" if said else otherwise)
+
+
+class History:
+    """What a kernel has executed: the text of every cell, and its id where it is known."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.ids: dict[int, str] = {}
+        self.broken: set[int] = set()
+        self.deleted: set[str] = set()
+        shell.events.register("pre_run_cell", self._begins)
+        shell.events.register("post_run_cell", self._ended)
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text by its number; the first one is empty."""
+        manager = self.shell.history_manager
+        return list(manager.input_hist_raw) if manager is not None else []
+
+    def runs(self) -> list[list[Any]]:
+        """Number, cell, text, and whether it did not compile, of every execution."""
+        return [
+            [number, self.ids.get(number, ""), text, number in self.broken]
+            for number, text in enumerate(self.texts)
+            if number and text
+        ]
+
+    def _begins(self, info: Any) -> None:
+        self._note(info, len(self.texts))
+
+    def _ended(self, result: Any) -> None:
+        number = len(self.texts) - 1
+        self._note(result.info, number)
+        if result.error_before_exec is not None and result.info.store_history:
+            self.broken.add(number)
+
+    def _note(self, info: Any, number: int) -> None:
+        """JupyterLab says with every execution which cell it is, and which have been deleted."""
+        cell = getattr(info, "cell_id", None)
+        if cell and info.store_history:
+            self.ids[number] = cell
+        parent: dict[str, Any] = getattr(self.shell, "get_parent", dict)() or {}
+        self.deleted |= set(parent.get("metadata", {}).get("deletedCells") or ())
+
+
+class Exercises:
+    """The exercise files that a kernel has imported: imported anew once one has changed.
+
+    Python would keep the modules as they were first, so that what another notebook has saved since
+    could not be imported here without starting the kernel anew.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.seen: dict[str, float] = {}
+        shell.events.register("pre_run_cell", lambda info: self.refresh())
+        shell.events.register("post_run_cell", lambda result: self._note())
+
+    def refresh(self) -> None:
+        """Forgets all of them if one has changed: they import each other."""
+        now = self._times()
+        if any(now[name] != time for name, time in self.seen.items() if name in now):
+            for name in now:
+                del sys.modules[name]
+            self.seen.clear()
+
+    def _note(self) -> None:
+        """Notes what has been loaded since, not what has changed since it was."""
+        self.seen = {**self._times(), **self.seen}
+
+    def _times(self) -> dict[str, float]:
+        """When the files of the loaded modules were written."""
+        found = {}
+        for name in [name for name in sys.modules if name.startswith("exercises.")]:
+            with contextlib.suppress(OSError):
+                found[name] = Path(sys.modules[name].__file__ or "").stat().st_mtime
+        return found

@@ -1,0 +1,245 @@
+"""The judge behind a notebook: a process of its own that stands by as long as its kernel lives.
+
+Each line that it reads is a request, JSON: what is wanted, of which step, and what the kernel has
+executed. Each line that it writes is the answer. It ends when its input does, which is when the
+kernel is gone, however that came about.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from grader.engine import grading, hints
+from grader.engine.grading import Grader
+from grader.intake import notebooks
+from grader.intake.submission import Submission, SubmissionError, read_folder
+from grader.isolation import Process, start_host
+from grader.notebooks import changeover
+from grader.notebooks.cards import Card, cannot_be_judged, step_card, steps_card, words_card
+from grader.notebooks.executions import Run, latest_step, raw_cells, standing, unclosed
+from grader.notebooks.progress import Progress
+from grader.report.html.page import numbered
+from grader.report.problem import Problem
+from grader.report.records import Status, StepVerdict
+from grader.steps import registry as registry_module
+from grader.steps import stubs
+from grader.steps.registry import Registry, Step
+
+UNCLOSED = (
+    "In cell In[{number}] a bracket or a quote is never closed: mend that, run the cell, and check "
+    "again."
+)
+NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
+CLOSE = 0.8  # how alike two names must be, of 1
+HINTS_FILE = ".hints.json"
+
+
+class Asked:
+    """A request, with all that is needed to answer it."""
+
+    def __init__(self, request: Mapping[str, Any], registry: Registry, folder: Path) -> None:
+        names = [function.name for step in registry.steps for function in step.functions]
+        runs = [Run(*run) for run in request["runs"]]
+        self.registry = registry
+        self.folder = folder
+        self.runs = standing(runs, request["deleted"], names)
+        self.call = request["do"]
+        self.function, self.step = self._about(request["about"], request["lesson"])
+
+    def _about(self, about: str, lesson: str) -> tuple[str, Step | None]:
+        """The function that was named, and the step; Problem if there is none of that name."""
+        for step in self.registry.steps:
+            if any(function.name == about for function in step.functions):
+                return about, step
+        if not about and not lesson:
+            return "", latest_step(self.runs, self.registry.steps)
+        try:
+            return "", self.registry.find(about or lesson)
+        except ValueError:
+            raise Problem(self._unknown(about or lesson)) from None
+
+    def _unknown(self, name: str) -> str:
+        """What is said of a name that nothing has: which one it is close to, or what there is."""
+        names = [function.name for step in self.registry.steps for function in step.functions]
+        if close := difflib.get_close_matches(name, names, 1, CLOSE):
+            return f"There is no function {name!r}: is {close[0]!r} meant?"
+        return (
+            f"There is no step or function {name!r}: name a function, or a step by its number, "
+            f"{self.registry.numbers}."
+        )
+
+    @property
+    def one(self) -> Step:
+        """The step; Problem if it cannot be told which."""
+        if self.step is None:
+            raise Problem(NO_STEP.format(call=self.call))
+        return self.step
+
+    @property
+    def file(self) -> Path:
+        """The step's file in the exercises."""
+        return self.folder / self.one.filename
+
+    def submission(self) -> tuple[Submission, tuple[str, ...]]:
+        """The exercises, with what stands in the notebook in their place; and what to note."""
+        files = read_folder(self.folder, self.registry)
+        cells = list(raw_cells(self.runs, self.step))
+        book = notebooks.of_cells(cells, "", self.registry)
+        mine = self.step.id if self.step else ""
+        sources = {id: text for id, text in book.sources.items() if book.written[id] or id == mine}
+        refused = {id: text for id, text in files.refused.items() if id not in sources}
+        notes = tuple(text for text in book.warnings if text != book.left_out)
+        return Submission(files.id, {**files.sources, **sources}, refused), notes
+
+
+class Judge:
+    """Answers requests, one after the other."""
+
+    def __init__(self, grader: Grader, folder: Path) -> None:
+        self.grader = grader
+        self.folder = folder
+        self.progress = Progress(folder)
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer: what to show, or the problem in one sentence."""
+        known: dict[str, Callable[[Asked], tuple[Card, dict[str, Any]]]] = {
+            "check": self.check,
+            "hint": self.hint,
+            "status": self.status,
+            "save": self.save,
+            "load": self.load,
+        }
+        try:
+            card, more = known[request["do"]](Asked(request, self.grader.registry, self.folder))
+        except Problem as problem:
+            return {"problem": problem.message}
+        except SubmissionError as error:
+            return {"problem": f"This notebook cannot be judged: {error}."}
+        except OSError as error:
+            return {"problem": f"{error.strerror or error}: {error.filename or self.folder}"}
+        return {"html": card.html, "text": card.text, **more}
+
+    def _judged(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
+        """The verdict on the step, or on that function alone; and what to note."""
+        step = asked.one.narrowed(function) if function else asked.one
+        wanted = [function] if function else [one.name for one in step.functions]
+        if run := unclosed(asked.runs, wanted):
+            raise Problem(UNCLOSED.format(number=run.number))
+        submission, notes = asked.submission()
+        verdict = self.grader.grade(submission, [step]).steps[0]
+        if not function:
+            self.progress.checked(verdict)
+        return verdict, notes
+
+    def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """The verdict on the step, or on the function that was named."""
+        function = asked.function
+        if function and not asked.one.function(function).checks:
+            others = ", ".join(f.name for f in asked.one.functions if f.checks)
+            return words_card(f"{function} is judged together with {others}."), {}
+        verdict, notes = self._judged(asked, function)
+        says = self._next(asked, verdict, function)
+        told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
+        data = {"status": verdict.status.value, "points": verdict.points}
+        return step_card(verdict, function, says, told[:5]), data
+
+    def _next(self, asked: Asked, verdict: StepVerdict, function: str) -> list[str]:
+        """What to do next, in a sentence."""
+        checks = [c for c in verdict.checks if not function or c.function == function]
+        statuses = {check.status for check in checks}
+        if statuses == {Status.NOT_ATTEMPTED}:
+            if function:
+                return [f"Write {function} in its cell, run that, then check again."]
+            return ["Write the functions in their cells, run these, then check again."]
+        if statuses - {Status.PASSED, Status.NOT_ATTEMPTED}:
+            return [] if cannot_be_judged(verdict) else ["hint() gives a hint."]
+        if function or verdict.status is not Status.PASSED:
+            return []
+        return [f"All of it holds. save() writes it to exercises/{asked.one.filename}."]
+
+    def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """The next hint for the step."""
+        verdict, _ = self._judged(asked)
+        if verdict.status is Status.PASSED:
+            return words_card("There is nothing to mend: everything in this step passes."), {}
+        ladder = hints.ladder(asked.one, verdict)
+        number, text = hints.next_hint(asked.one, ladder, self.folder / HINTS_FILE)
+        more = "hint() gives the next." if number < len(ladder) else "That was the last one."
+        heading = f"{numbered(verdict)}: hint {number} of {len(ladder)}"
+        return words_card(heading, text, more), {}
+
+    def status(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """All steps: as they were checked last in their notebooks, or as their files are now."""
+        files = read_folder(self.folder, self.grader.registry)
+        steps, told = [], []
+        for step in self.grader.registry.steps:
+            verdict = self.progress.last(step, self.folder / step.filename)
+            told.append("as last checked in its notebook" if verdict else "")
+            steps.append(verdict or self.grader.grade(files, [step]).steps[0])
+        points, of = sum(s.points for s in steps), sum(s.max_points for s in steps)
+        return steps_card(steps, told, [f"{points:g} of {of:g} points"]), {}
+
+    def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """Writes what stands in the notebook into the exercises."""
+        step, path = asked.one, asked.file
+        if not _written(asked, step):
+            return words_card(f"No function of step {step.number} is written yet: not saved."), {}
+        old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        stub = stubs.stub_of(step)
+        text = changeover.file_of(asked.runs, step, asked.registry, stub or old)
+        if text == old:
+            return words_card(f"exercises/{step.filename} holds just that already."), {}
+        kept = None
+        if old not in ("", stub) and not self.progress.is_ours(step, old):
+            kept = stubs.keep_aside(path)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self.progress.saved(step, text)
+        where = f"Written to exercises/{step.filename}."
+        return words_card(where + (f" The old file is kept as {kept.name}." if kept else "")), {}
+
+    def load(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """The code of the step's file, as the text of a new cell."""
+        step = asked.one
+        source = read_folder(self.folder, asked.registry).sources.get(step.id, "")
+        if not source:
+            raise Problem(f"There is no exercises/{step.filename} that can be read.")
+        told = f"The code of exercises/{step.filename} is in the cell below: run it, and it counts."
+        return words_card(told), {"cell": changeover.cell_of(source)}
+
+
+def _written(asked: Asked, step: Step) -> int:
+    cells = list(raw_cells(asked.runs, step))
+    return notebooks.of_cells(cells, "", asked.registry).written.get(step.id, 0)
+
+
+def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:
+    """Answers until there are no more requests."""
+    for line in requests:
+        answers.write(json.dumps(judge.answer(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def main(folder: Path) -> None:
+    """Serves one kernel on standard input and output."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed is no answer
+    registry = registry_module.load()
+    with start_host(Process(), registry.limits) as workers:
+
+        def work(grader: Grader) -> None:
+            answers.write("ready\n")
+            answers.flush()
+            serve(Judge(grader, folder), sys.stdin, answers)
+
+        grading.with_grader(registry, workers, "visible", 0, registry.steps, work)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,54 @@
+"""What one more token takes, with a cache and without, as the text grows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from grader.notebooks.drawn import shown
+from grader.notebooks.pictures import Curve, curves
+from grader.notebooks.shown import Shown
+
+FEW = 5  # calls, of which the shortest time counts: what else the machine does makes some longer
+
+Append = Callable[[int, int, Any], Any]
+Whole = Callable[[int], Any]
+
+
+def longest(lengths: Sequence[int]) -> int:
+    """How many tokens there must be for that."""
+    return lengths[-1] + FEW
+
+
+def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Shown:
+    """The time of one more token after so many and so many of them, both ways.
+
+    append(start, end, cache): a cache that holds those tokens too; None is an empty one.
+    whole(end): all tokens up to there, without a cache.
+    """
+    cached = [_after(length, append) * 1e3 for length in lengths]
+    again = [min(_spent(whole, length + 1) for _ in range(FEW)) * 1e3 for length in lengths]
+    lines = [Curve("with the cache", lengths, cached), Curve("all again", lengths, again)]
+    picture = curves("Time", "tokens so far", "milliseconds", lines, [])
+    ends = (
+        f"After {lengths[-1]} tokens: {cached[-1]:.2f} ms with the cache, {again[-1]:.2f} without."
+    )
+    return shown([("one more token takes", picture)], ends)
+
+
+def _after(length: int, append: Append) -> float:
+    """Seconds for one token after so many, the shortest of a few."""
+    cache = append(0, length, None)
+    seconds = []
+    for t in range(length, length + FEW):
+        start = time.perf_counter()
+        cache = append(t, t + 1, cache)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def _spent(function: Callable[..., Any], *arguments: Any) -> float:
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start

@@ -1,0 +1,1 @@
+"""What the judge found, as frozen records, and every renderer of them."""

@@ -1,0 +1,154 @@
+"""A report as one HTML page that needs nothing else: no network, no script, no other file."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+
+from grader.report.grids import exhibits, influence_grid
+from grader.report.influences import counted, findings, worth_drawing
+from grader.report.nests import nest_text
+from grader.report.records import CheckVerdict, Graded, Report, Status, StepVerdict
+from grader.report.sanitize import visible
+
+MAX_PRINTED_LINES = 40
+UNIT = 24  # the side of a cell in a map
+SIGNS = {
+    Status.PASSED: ("✓", "passed"),
+    Status.FAILED: ("✗", "needs work"),
+    Status.NOT_ATTEMPTED: ("–", "not attempted"),
+    Status.ERROR: ("!", "error"),
+    Status.TIMEOUT: ("!", "too slow"),
+    Status.MEMORY: ("!", "too much memory"),
+    Status.SKIPPED: ("–", "not counted"),
+}
+SEVERAL = {Status.FAILED: "need work", Status.ERROR: "errors"}
+_FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
+
+
+def _finished(value: Any) -> Any:
+    """Every value on its way into the page passes through here, before it is escaped."""
+    return value if isinstance(value, Markup) else visible(str(value))
+
+
+def prose(text: str) -> Markup:
+    """A sentence of the kit's: what stands between backticks in it is code."""
+    escaped = str(escape(visible(text)))  # a str, for Markup escapes whatever is put into it
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
+
+
+def printed(text: str) -> tuple[str, str]:
+    """The first lines of what the code printed, and how many more there are."""
+    lines = text.rstrip().split("\n")
+    left = len(lines) - MAX_PRINTED_LINES
+    more = f"… and {counted(left, 'more line')}" if left > 0 else ""
+    return "\n".join(lines[:MAX_PRINTED_LINES]), more
+
+
+def first_to_do(report: Report) -> int | None:
+    """Which step, in order, is the first that is not done."""
+    undone = (i for i, step in enumerate(report.steps) if step.status is not Status.PASSED)
+    return next(undone, None)
+
+
+def numbered(step: StepVerdict) -> str:
+    """`3. Masks` for step03_mask."""
+    match = re.match(r"step(\d+)", step.step)
+    return f"{int(match[1])}. {step.title}" if match else step.title
+
+
+def failing(check: CheckVerdict) -> bool:
+    """Whether there is something wrong to be shown."""
+    return check.status not in _FINE
+
+
+def by_function(step: StepVerdict) -> list[tuple[str, list[CheckVerdict]]]:
+    """The checks of a step, those of one function together; what fails comes first in both."""
+    groups = itertools.groupby(step.checks, key=lambda check: check.function)
+    found = [(name, sorted(checks, key=_not_failing)) for name, checks in groups]
+    return sorted(found, key=lambda group: _not_failing(group[1][0]))
+
+
+def _not_failing(check: CheckVerdict) -> bool:
+    return not failing(check)
+
+
+def shared_message(checks: list[CheckVerdict]) -> str:
+    """What is said of every one of these checks, if they are several."""
+    messages = {check.message for check in checks}
+    return messages.pop() if len(checks) > 1 and len(messages) == 1 else ""
+
+
+def summary(step: StepVerdict) -> str:
+    """How many checks went which way."""
+    counts = {status: sum(check.status is status for check in step.checks) for status in SIGNS}
+    words = [f"{count} {_word(status, count)}" for status, count in counts.items() if count]
+    return f"{counted(len(step.checks), 'check')}: {', '.join(words)}."
+
+
+def _word(status: Status, count: int) -> str:
+    """`1 needs work`, `2 need work`."""
+    word = SIGNS[status][1]
+    return word if count == 1 else SEVERAL.get(status, word)
+
+
+def kept_in(held: Mapping[str, bool]) -> list[str]:
+    """What the isolation was probed for, in words, and what did not hold."""
+    named = {True: "held", False: "did not hold"}
+    sides = {
+        side: [name.replace("_", " ") for name in held if held[name] is side] for side in named
+    }
+    return [f"{named[side]}: {', '.join(names)}" for side, names in sides.items() if names]
+
+
+@functools.cache
+def template(name: str, folder: Path = Path(__file__).parent) -> Template:
+    """Return one of the kit's pages, in which every value is made visible and escaped.
+
+    folder: where it lies, if not beside the templates that it may include.
+    """
+    environment = Environment(
+        loader=FileSystemLoader([folder, Path(__file__).parent]),
+        autoescape=True,
+        finalize=_finished,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    uses = (exhibits, influence_grid, nest_text, findings, worth_drawing, numbered, failing)
+    environment.globals.update(
+        {
+            use.__name__: use
+            for use in (*uses, by_function, shared_message, summary, printed, kept_in)
+        }
+    )
+    environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)
+    environment.filters["points"] = "{:g}".format
+    environment.filters["prose"] = prose
+    return environment.get_template(name)
+
+
+def _whole(report: Report, graded: Graded | None) -> str:
+    data = {"report": report, "todo": first_to_do(report), "graded": graded}
+    return template("page.html").render(data).lstrip()
+
+
+def page(report: Report) -> str:
+    """The report as a whole HTML page."""
+    return _whole(report, None)
+
+
+def feedback(graded: Graded) -> str:
+    """What a student of a class is given: the report, or why there is none, and what was noted."""
+    if graded.report is None:
+        return template("no_report.html").render(graded=graded).lstrip()
+    report = replace(graded.report, submission=graded.student)
+    return _whole(report, graded)

@@ -1,0 +1,93 @@
+"""What a map of influence says: of each of its cells, and in words."""
+
+from __future__ import annotations
+
+from grader.report.records import Influence
+
+VERDICTS = {
+    "leak": ": it must not",
+    "may": ": it may",
+    "missing": ": it should",
+    "unknown": ": one of the two is no number",
+    "none": "",
+}
+
+
+def allowed(influence: Influence, output: int, source: int) -> bool:
+    """Whether this output may depend on that input."""
+    if influence.allowed:
+        return influence.allowed[output][source]
+    past = len(influence.moved[output]) - len(influence.moved)
+    return source <= output + past
+
+
+def kind(influence: Influence, output: int, source: int) -> str:
+    """What a cell is: `leak`, `may`, `missing`, `unknown` or `none`."""
+    moved, may = influence.moved[output][source], allowed(influence, output, source)
+    if moved is None:
+        return "unknown"
+    if moved:
+        return "may" if may else "leak"
+    return "missing" if may and influence.all_matter else "none"
+
+
+def of_kind(influence: Influence, *kinds: str) -> list[tuple[int, int]]:
+    """The cells of these kinds, row by row."""
+    return [
+        (i, j)
+        for i, row in enumerate(influence.moved)
+        for j in range(len(row))
+        if kind(influence, i, j) in kinds
+    ]
+
+
+def worth_drawing(influence: Influence) -> bool:
+    """Whether the picture shows more than wrong values do.
+
+    Where every output may listen to its own input alone, one that stands still is a wrong value
+    and no more; only a leak is news there.
+    """
+    square = len(influence.moved) == len(influence.moved[0]) if influence.moved else False
+    alone = square and all(
+        allowed(influence, i, j) == (i == j)
+        for i in range(len(influence.moved))
+        for j in range(len(influence.moved))
+    )
+    return bool(of_kind(influence, "leak") or (not alone and of_kind(influence, "missing")))
+
+
+def movement(influence: Influence, output: int, source: int, *, amounts: bool = True) -> str:
+    """One cell in words, as the beginning of a sentence."""
+    moved = influence.moved[output][source]
+    changed = f"when only {influence.input} {source} changed"
+    if moved is None:
+        return f"{influence.output} {output} cannot be compared {changed}"
+    by = f" by {moved:.3g}" if amounts else ""
+    did = f"moved{by}" if moved else "did not move"
+    return f"{influence.output} {output} {did} {changed}"
+
+
+def counted(count: int, word: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def findings(influence: Influence, *, amounts: bool = True) -> list[str]:
+    """What is wrong in the map, in words: the first pair of each kind, the others counted.
+
+    amounts: by how much, too; without, there is no number but positions in it.
+    """
+    if not any(map(any, influence.moved)) and of_kind(influence, "missing"):
+        return [f"Nothing moved, whichever {influence.input} changed."]
+    sentences = []
+    for which in ("leak", "missing"):
+        pairs = of_kind(influence, which)
+        if pairs:
+            first = movement(influence, *pairs[0], amounts=amounts) + VERDICTS[which]
+            more = f" The same holds for {counted(len(pairs) - 1, 'more pair')}."
+            sentences.append(f"{_capital(first)}.{more if len(pairs) > 1 else ''}")
+    return sentences
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,109 @@
+"""The arrays of a failing case as blocks of text: a name and a shape, then rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.report.grids import WHOLE, number_text, shape_text, whole_beside
+from grader.report.nests import nest_text, nested
+from grader.report.records import Array
+
+MAX_COLUMNS = 8
+Block = list[str]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an array is written. like: the array whose slice is shown; rows: at most so many."""
+
+    decimals: int = 2
+    rows: int = 8
+    like: Array | None = None
+
+
+def _cell_text(value: Any, decimals: int) -> str:
+    """A cell's text; booleans in one letter."""
+    return ("T" if value else "F") if isinstance(value, bool) else number_text(value, decimals)
+
+
+def _flat(cells: Any) -> Iterable[Any]:
+    if isinstance(cells, list):
+        for cell in cells:
+            yield from _flat(cell)
+    else:
+        yield cells
+
+
+def _texts(array: Array, decimals: int) -> list[str]:
+    wrong = set(array.wrong)
+    return [
+        ("*" if i in wrong else " ") + _cell_text(cell, decimals)
+        for i, cell in enumerate(_flat(array.cells))
+    ]
+
+
+def _slice(array: Array) -> tuple[str, int]:
+    """Which matrix of a larger array to show: the first with a wrong cell; its name and start."""
+    if len(array.shape) <= 2:
+        return "", 0
+    size = array.shape[-1] * array.shape[-2]
+    index = min(array.wrong) // size if array.wrong and size else 0
+    position, rest = [], index
+    for length in reversed(array.shape[:-2]):
+        position.append(rest % length)
+        rest //= length
+    return f"[{', '.join(map(str, reversed(position)))}]", index * size
+
+
+def block(array: Array, look: Look | None = None) -> Block:
+    """An array as lines of equal length: its name and shape, then its rows."""
+    look = look or Look()
+    part, start = _slice(look.like or array)
+    title = f"{array.name}{part} {shape_text(array.shape)}"
+    if array.cells is None:
+        return [title]
+    texts = _texts(array, look.decimals)
+    if not array.shape:
+        return _even([title, texts[0]])
+    columns = array.shape[-1]
+    rows = array.shape[-2] if len(array.shape) > 1 else 1
+    width = max(map(len, texts), default=1)
+    lines = []
+    for row in range(min(rows, look.rows)):
+        cells = texts[start + row * columns : start + row * columns + min(columns, MAX_COLUMNS)]
+        more = " …" if columns > MAX_COLUMNS else ""
+        lines.append(" ".join(cell.rjust(width) for cell in cells) + more)
+    return _even([title, *lines, *(["…"] if rows > look.rows else [])])
+
+
+def _even(lines: list[str]) -> Block:
+    width = max(map(len, lines))
+    return [line.ljust(width) for line in lines]
+
+
+def compared(expected: Array, got: Array, rows: int = 8) -> list[Block]:
+    """Two arrays with as many decimals as it takes to see that they differ."""
+    like = got if got.shape == expected.shape else None
+    decimals = _decimals(expected, got)
+    mine = WHOLE if whole_beside(expected, got) else decimals
+    return [block(expected, Look(decimals, rows, like)), block(got, Look(mine, rows))]
+
+
+def _decimals(expected: Array, got: Array) -> int:
+    if not got.wrong or got.shape != expected.shape:
+        return 2
+    decimals = 2
+    for decimals in (2, 3, 4, 6, 8, 10, 12):
+        one, other = _texts(expected, decimals), _texts(got, decimals)
+        if any(one[i][1:] != other[i][1:] for i in got.wrong):
+            break
+    return decimals
+
+
+def titles(arrays: Sequence[Array]) -> str:
+    """Names and shapes alone: `q (2, 4), k (3, 4)`; what is nested is told by its parts."""
+    flat = [array for array in arrays if not nested(array)]
+    named = ", ".join(f"{array.name} {shape_text(array.shape)}".strip() for array in flat)
+    return "; ".join(filter(None, (named, nest_text(arrays))))

@@ -1,0 +1,304 @@
+"""What is wrong in one step, on one screen: first what and why, then the case, then the rest.
+
+The screen is composed whole before anything is printed: of the layouts, which show less and less,
+the first that fits is taken.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.report.grids import told_inputs
+from grader.report.influences import counted, worth_drawing
+from grader.report.nests import nested
+from grader.report.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
+from grader.report.text.influence_map import drawn_map
+from grader.report.text.matrices import Block, Look, block, compared, titles
+from grader.report.text.sheet import Sheet, clean
+
+SIGNS = {
+    Status.PASSED: ("+", "passed", "green"),
+    Status.FAILED: ("x", "needs work", "red"),
+    Status.NOT_ATTEMPTED: ("-", "not attempted", "dim"),
+    Status.ERROR: ("!", "error", "red"),
+    Status.TIMEOUT: ("!", "too slow", "red"),
+    Status.MEMORY: ("!", "too much memory", "red"),
+    Status.SKIPPED: ("-", "not counted", "dim"),
+}
+EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
+FEW = 24  # numbers that are quickly looked through, results included
+_FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How much is shown.
+
+    inputs: the numbers that went in, not their shapes only; params: those in a dict, too; rows: of
+    a matrix; printed: lines of what the code printed; more: other failed checks in words; names:
+    those of the function's rest; map: the picture, if there is one, and not only what it says;
+    results: the numbers beside it. few: only for a case of few numbers.
+    """
+
+    inputs: bool = True
+    params: bool = True
+    rows: int = 8
+    printed: int = 6
+    more: int = 3
+    names: bool = True
+    map: bool = True
+    results: bool = True
+    few: bool = False
+
+
+LAYOUTS = (
+    Layout(),
+    Layout(more=1, printed=3),
+    Layout(more=1, printed=3, params=False),
+    Layout(inputs=False, more=1, printed=3),
+    Layout(inputs=False, more=1, printed=3, names=False),
+    Layout(inputs=False, more=0, printed=2, rows=4, names=False),
+    Layout(more=0, printed=2, rows=4, names=False, map=False, few=True),
+    Layout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
+    Layout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
+    Layout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
+    Layout(inputs=False, more=0, printed=0, rows=1, names=False, map=False, results=False),
+)
+
+
+def composed(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
+    """What is wrong in a step, in at most `room` rows."""
+    sheet, few = Sheet(width, plain), _few_numbers(step)
+    for layout in LAYOUTS:
+        if layout.few and not few:
+            continue
+        sheet = Sheet(width, plain)
+        _step(sheet, number, step, layout)
+        if len(sheet) <= (min(room, EASY) if layout.inputs and not layout.few else room):
+            return sheet
+    del sheet.rows[room - 1 :]
+    sheet.line("…", indent=1)
+    return sheet
+
+
+def _few_numbers(step: StepVerdict) -> bool:
+    """Whether the case of the first failed check can be calculated by hand."""
+    failed = [check for check in step.checks if check.status not in _FINE]
+    evidence = failed[0].evidence if failed else None
+    if evidence is None:
+        return False
+    arrays = (*evidence.inputs, *evidence.expected, *evidence.got)
+    return sum(math.prod(array.shape) for array in arrays) <= FEW
+
+
+def _step(sheet: Sheet, number: int, step: StepVerdict, layout: Layout) -> None:
+    failed = [check for check in step.checks if check.status not in _FINE]
+    named = f"Step {number}, {step.title}"
+    sheet.line()
+    if step.message and not failed:
+        sheet.line(f"{named}: {clean(step.message)}")
+    elif not failed:
+        sheet.line(f"{named}: {_unwritten(step)}", "bold")
+    elif len({check.message for check in failed}) == 1 and step.message == failed[0].message:
+        sheet.line(f"{named}: this file cannot be judged.", "bold")
+        sheet.line()
+        sheet.line(clean(step.message), indent=4)
+    else:
+        sheet.line(f"{named}: {_summary(step, failed)}", "bold")
+        _first(sheet, failed[0], layout)
+        _others(sheet, failed, layout)
+        if step.message:
+            sheet.gap()
+            sheet.line(clean(step.message), indent=1)
+
+
+def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
+    waiting = sum(check.status is Status.NOT_ATTEMPTED for check in step.checks)
+    word = "waits" if waiting == 1 else "wait"
+    text = f"{len(failed)} of {len(step.checks)} checks failed"
+    return text + (f", {waiting} {word} for code not written yet." if waiting else ".")
+
+
+def _unwritten(step: StepVerdict) -> str:
+    """Of a step of which nothing that is written is wrong."""
+    waiting = [check for check in step.checks if check.status is not Status.PASSED]
+    names = ", ".join(dict.fromkeys(check.function for check in waiting))
+    return f"what is written so far is right. Still to write: {names}."
+
+
+def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
+    """The first failed check: what is wrong, why, then the case."""
+    sheet.gap()
+    _title(sheet, check)
+    sheet.line(clean(check.message), indent=3)
+    diagnosis(sheet, check)
+    if check.evidence:
+        found = _telling_map(check)
+        sheet.gap()
+        _case(sheet, check.evidence, layout, results=layout.results or found is None)
+        if found is not None:
+            drawn_map(sheet, found, drawn=layout.map, how=layout.more > 0)
+    if check.printed and layout.printed:
+        _printed(sheet, check.printed, layout.printed)
+
+
+def _telling_map(check: CheckVerdict) -> Influence | None:
+    """The map, where it shows something and no cause was named."""
+    found = check.evidence.influence if check.evidence else None
+    named = check.diagnosis is not None and check.diagnosis.known
+    return found if found is not None and not named and worth_drawing(found) else None
+
+
+def _title(sheet: Sheet, check: CheckVerdict, most: int = 0) -> None:
+    sign, word, style = SIGNS[check.status]
+    word = "" if check.status is Status.FAILED else f"({word}) "
+    sheet.line(f"{sign} {word}{check.title}", style, indent=1, most=most)
+
+
+def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
+    """The known mistake, or what can be said of the results; and where to look."""
+    if check.diagnosis is not None:
+        sheet.gap()
+        label = "looks like" if check.diagnosis.known else "what can be said"
+        sheet.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
+        sheet.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
+
+
+def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) -> None:
+    """The failing call and its small matrices, wrong cells marked."""
+    sheet.line(evidence.call, indent=5)
+    _inputs(sheet, evidence, layout)
+    if results:
+        _results(sheet, evidence, layout)
+
+
+def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
+    """What should have come beside what came."""
+    pairs = zip(evidence.expected, evidence.got) if evidence.expected else ()
+    found = [part for one, other in pairs for part in compared(one, other, layout.rows)]
+    _blocks(sheet, found or [_block(array, layout) for array in evidence.got])
+    if any(array.wrong for array in evidence.got):
+        sheet.line("* marks what is wrong", "dim", indent=5)
+
+
+def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
+    """What went in. Where nothing came out only shapes matter, and what was counted.
+
+    So they do beside nested parameters, which are too many numbers to calculate with.
+    """
+    arrays = told_inputs(evidence)
+    whole = bool(evidence.expected or evidence.got) and not any(map(nested, arrays))
+    shown = [array for array in arrays if layout.inputs and (whole or _countable(array))]
+    if not layout.params:
+        shown = [array for array in shown if _is_argument(array, evidence.call)]
+    _blocks(sheet, [_block(array, layout) for array in shown])
+    if rest := titles([array for array in arrays if array not in shown]):
+        sheet.line(rest, indent=5)
+
+
+def _is_argument(array: Array, call: str) -> bool:
+    """Whether the call names it; what is in a dict it does not."""
+    return array.name in re.findall(r"\w+", call.partition(")")[0])
+
+
+def _countable(array: Array) -> bool:
+    """Whether it holds tokens, or what a mask allows: few enough to be read one by one."""
+    cells = array.cells
+    while isinstance(cells, list) and cells:
+        cells = cells[0]
+    return isinstance(cells, int) and 0 < len(array.shape) < 3
+
+
+def _block(array: Array, layout: Layout) -> Block:
+    return block(array, Look(rows=layout.rows))
+
+
+def _blocks(sheet: Sheet, blocks: Sequence[Block]) -> None:
+    """Matrices beside each other as long as they fit."""
+    row: list[Block] = []
+    for one in blocks:
+        width = sum(len(other[0]) + 3 for other in row) + len(one[0])
+        if row and width > sheet.width - 8:
+            _beside(sheet, row)
+            row = []
+        row.append(one)
+    if row:
+        _beside(sheet, row)
+
+
+def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
+    for i in range(max(map(len, row))):
+        cells = [one[i] if i < len(one) else " " * len(one[0]) for one in row]
+        sheet.row(" " * 5 + "   ".join(cells))
+
+
+def _printed(sheet: Sheet, text: str, most: int) -> None:
+    """What the student's code printed in the call that failed."""
+    lines = clean(text).rstrip().split("\n")
+    sheet.line("your code printed:", "dim", indent=5)
+    for line in lines[:most]:
+        sheet.line(line, indent=7, most=2)
+    if len(lines) > most:
+        left = counted(len(lines) - most, "more line")
+        sheet.line(f"… and {left}", "dim", indent=7)
+
+
+def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> None:
+    """The other failed checks: what says something new in short lines, the rest by name."""
+    told = _telling(failed)[: layout.more]
+    if told:
+        sheet.gap()
+    for check in told:
+        _title(sheet, check, most=1)
+        sheet.line(clean(check.message), indent=3, most=5)
+        if check.status is Status.FAILED and check.evidence and not check.evidence.got:
+            _call(sheet, check.evidence, failed[0].evidence)
+    rest = [check for check in failed[1:] if check not in told]
+    if rest:
+        sheet.gap()
+        named = failed[0].function if layout.names else ""
+        sheet.line(f"Also failing: {_listed(rest, named)}", indent=1)
+
+
+def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
+    """A call in one row, if that tells it: its numbers, or else all the shapes.
+
+    Not the call of the first check once more, without what went in.
+    """
+    shapes = titles(told_inputs(evidence))
+    text = f"{evidence.call} with {shapes}" if shapes else evidence.call
+    if len(text) > sheet.width - 6:
+        again = first is not None and first.call == evidence.call
+        text = evidence.call if "=" in evidence.call and not again else ""
+    if text:
+        sheet.line(text, indent=5, most=1)
+
+
+def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
+    """The checks of the first function that say what none before them says."""
+    first = failed[0]
+    heard, found = {first.message}, []
+    for check in failed[1:]:
+        new = check.function == first.function and check.message not in heard
+        if new and "wrong" not in check.message:
+            heard.add(check.message)
+            found.append(check)
+    return found
+
+
+def _named(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {check.function: [] for check in checks}
+    for check in checks:
+        names[check.function].append(check.check)
+    return names
+
+
+def _listed(checks: Sequence[CheckVerdict], named: str) -> str:
+    """The checks by function: those of `named` by their names, of all others how many."""
+    return "; ".join(
+        f"{name} ({', '.join(mine) if name == named else counted(len(mine), 'check')})"
+        for name, mine in _named(checks).items()
+    )

@@ -1,0 +1,152 @@
+"""A report in the terminal: 80 columns, readable without colour, in ASCII, in a pipe."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import click
+
+from grader.report.records import Report, Status, StepVerdict
+from grader.report.text.screen import SIGNS, composed
+from grader.report.text.sheet import WIDTH, Sheet, clean
+
+__all__ = ["Overview", "Printer", "clean", "first_to_do", "numbered"]
+
+SCREEN = 45  # rows of what one command prints, so that nothing has to be scrolled for
+NEXT = 3  # rows that are left for what to do next
+LEAST = 25  # rows that a step gets, however much was printed before it
+STYLES: dict[str, dict[str, Any]] = {
+    "": {},
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+    "green": {"fg": "green"},
+    "red": {"fg": "red"},
+}
+
+
+class Printer:
+    """Prints parts of a report as they come."""
+
+    def __init__(self, file: Any = None) -> None:
+        self.file = file or sys.stdout
+        self.terminal = bool(self.file.isatty())
+        self.width = min(shutil.get_terminal_size().columns, WIDTH) if self.terminal else WIDTH
+        self.plain = "utf" not in (getattr(self.file, "encoding", None) or "").lower()
+        # None leaves it to click, which sends no colour where there is no terminal.
+        self.color = False if os.environ.get("NO_COLOR") else None
+        self.rows = 0  # how many are on the screen
+
+    def sheet(self, sheet: Sheet) -> None:
+        """All rows of a sheet."""
+        for text, style in sheet.rows:
+            click.echo(click.style(text, **STYLES[style]), file=self.file, color=self.color)
+        self.rows += len(sheet)
+
+    def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
+        """One paragraph, wrapped."""
+        sheet = Sheet(self.width, self.plain)
+        sheet.line(text, style, indent)
+        self.sheet(sheet)
+
+    def row(self, text: str, style: str = "") -> None:
+        """One line as it is, cut where the screen ends."""
+        sheet = Sheet(self.width, self.plain)
+        sheet.row(text, style)
+        self.sheet(sheet)
+
+    def clear(self) -> None:
+        """An empty screen, where there is one; a blank line elsewhere."""
+        if self.terminal:
+            click.clear()
+        else:
+            self.line()
+        self.rows = 0
+
+    def step_row(self, number: int, step: StepVerdict) -> None:
+        """A step's line in the overview."""
+        sign, word, style = SIGNS[step.status]
+        note = "  not yet on your own steps" if step.on_own_steps is False else ""
+        points = f"{step.points:g}/{step.max_points:g}"
+        self.row(f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}{note}", style)
+
+    def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
+        """One line for steps that are all in the same state."""
+        sign, word, style = SIGNS[steps[0].status]
+        numbers = f"{numbered(steps[0])}-{numbered(steps[-1])}"
+        points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
+        self.row(f" {sign} {numbers:>4} {title:<19} {word:<14} {points:>10}", style)
+
+    def total(self, report: Report) -> None:
+        """The bar under the overview."""
+        done = report.score / report.max_score if report.max_score else 0.0
+        filled = math.floor(done * 40)
+        bar = "#" * filled + "." * (40 - filled)
+        self.row("")
+        self.row(f" [{bar}] {report.score:g} of {report.max_score:g} points")
+
+    def step(self, number: int, step: StepVerdict) -> None:
+        """What is wrong in one step, in what is left of the screen."""
+        room = max(SCREEN - NEXT - self.rows, LEAST)
+        self.sheet(composed(number, step, room, self.width, plain=self.plain))
+
+
+class Overview:
+    """Prints a line for each step as it is judged, and one line for a part that is not at issue.
+
+    parts: the steps of each part, by its title, in order. Of a later part that was not begun there
+    is one line, and of an earlier one that passed while there is something to do in a later one.
+    """
+
+    def __init__(self, printer: Printer, parts: Mapping[str, Collection[str]]) -> None:
+        self.printer = printer
+        self.parts = parts
+        self.begun: set[str] = set()
+        self.held: dict[str, list[StepVerdict]] = {}
+
+    def __call__(self, verdict: StepVerdict) -> None:
+        """Prints the step's line, or holds it back while its part has nothing else to say."""
+        title = next((t for t, steps in self.parts.items() if verdict.step in steps), "")
+        part = self.held.setdefault(title, [])
+        part.append(verdict)
+        alike = {one.status for one in part}
+        first, last = title == next(iter(self.parts), ""), title == list(self.parts or [""])[-1]
+        passed, waits = alike == {Status.PASSED}, alike == {Status.NOT_ATTEMPTED} and not first
+        complete = len(part) == len(self.parts.get(title, ()))
+        if title in self.begun or title not in self.parts or not (passed or waits):
+            self.begun.add(title)
+            self._parts(but=title)
+        elif complete and waits:
+            del self.held[title]
+            self._rows()
+            self.printer.part_row(title, part)
+        elif complete and last:
+            self._rows()
+
+    def _parts(self, but: str) -> None:
+        """One line for each part that is held back, then the lines of the part that is at issue."""
+        for title in [title for title in self.held if title != but]:
+            self.printer.part_row(title, self.held.pop(title))
+        self._rows()
+
+    def _rows(self) -> None:
+        for verdict in [verdict for part in self.held.values() for verdict in part]:
+            self.printer.step_row(numbered(verdict), verdict)
+        self.held = {}
+
+
+def first_to_do(report: Report) -> StepVerdict | None:
+    """The first step that is not done."""
+    undone = (step for step in report.steps if step.status is not Status.PASSED)
+    return next(undone, None)
+
+
+def numbered(step: StepVerdict) -> int:
+    """3 for `step03_mask`."""
+    match = re.match(r"step(\d+)", step.step)
+    return int(match[1]) if match else 0

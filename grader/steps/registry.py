@@ -1,0 +1,217 @@
+"""The registry of steps: what a student writes, and what each check of it is worth.
+
+`data/kit.toml` holds limits and parts, `data/stepNN_name.toml` one step. The first check in each
+function's list is the one that its values are right: the others pay only where that one passed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DATA = Path(__file__).resolve().parent / "data"
+
+
+ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+
+
+class KitError(Exception):
+    """The kit itself is broken: checks that cannot be collected, results that are not stored."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check's name, what it judges, what it is worth and which check must pass for it to pay.
+
+    hints are given instead of the step's where this check is the first that fails.
+    """
+
+    id: str
+    function: str
+    points: float
+    needs: str | None
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that the student writes.
+
+    takes names the required arguments, which are passed by position; returns names the results,
+    with a `*` before one that only the student's own code looks into.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    returns: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One file of the student's: its functions and their checks, in order.
+
+    hints are given one at a time: the idea, the place to look, a question that leads there.
+    """
+
+    id: str
+    title: str
+    part: int
+    source: str
+    hints: tuple[str, ...]
+    functions: tuple[Function, ...]
+
+    @property
+    def number(self) -> int:
+        """3 for `step03_mask`."""
+        return int(self.id[4:6])
+
+    @property
+    def filename(self) -> str:
+        """`step03_mask.py`."""
+        return f"{self.id}.py"
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all functions, in order."""
+        return tuple(check for function in self.functions for check in function.checks)
+
+    @property
+    def max_points(self) -> float:
+        """What the whole step is worth."""
+        return sum(check.points for check in self.checks)
+
+    def function(self, name: str) -> Function:
+        """The function of that name; KeyError if the step has none."""
+        return {function.name: function for function in self.functions}[name]
+
+    def narrowed(self, name: str) -> Step:
+        """The same step with the checks of that function alone."""
+        functions = (f if f.name == name else replace(f, checks=()) for f in self.functions)
+        return replace(self, functions=tuple(functions))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Steps that belong together: those whose `part` is its number."""
+
+    number: int
+    title: str
+
+    @property
+    def name(self) -> str:
+        """`Part II`."""
+        return f"Part {ROMAN[self.number]}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call, a step and a submission may take.
+
+    disk_mib and files hold for its folder in a sandbox.
+    """
+
+    call_seconds: float
+    step_seconds: float
+    memory_mib: int
+    disk_mib: int = 32
+    files: int = 1000
+    submission_seconds: float = 240.0
+
+
+@dataclass(frozen=True)
+class Registry:
+    """All steps in order, the limits, and the parts that the steps make up."""
+
+    steps: tuple[Step, ...]
+    limits: Limits
+    parts: tuple[Part, ...]
+
+    def of(self, part: Part) -> tuple[Step, ...]:
+        """The steps of that part."""
+        return tuple(step for step in self.steps if step.part == part.number)
+
+    def titled(self, steps: Sequence[Step]) -> dict[str, list[str]]:
+        """The steps' ids of each part that is wholly among these, by `Part I: ...`."""
+        whole = (part for part in self.parts if self.of(part) and set(self.of(part)) <= set(steps))
+        return {f"{one.name}: {one.title}": [step.id for step in self.of(one)] for one in whole}
+
+    @property
+    def numbers(self) -> str:
+        """The steps' numbers in words: `1 to 14`, or `1, 3, 5`."""
+        first, last = self.steps[0].number, self.steps[-1].number
+        if len(self.steps) == last - first + 1 > 1:
+            return f"{first} to {last}"
+        return ", ".join(str(step.number) for step in self.steps)
+
+    def chosen(self, name: str) -> tuple[Step, ...]:
+        """The steps of `part2`, or the one step that `find` finds."""
+        match = re.fullmatch(r"part(\d+)", name.strip().lower())
+        for part in self.parts:
+            if match and part.number == int(match[1]):
+                return self.of(part)
+        return (self.find(name),)
+
+    def find(self, name: str) -> Step:
+        """The step called `3`, `03`, `step03` or `step03_mask`; ValueError if there is none."""
+        wanted = name.strip().removesuffix(".py")
+        match = re.fullmatch(r"(?:step)?(\d{1,3})", wanted)
+        for step in self.steps:
+            if step.id == wanted or (match and step.number == int(match[1])):
+                return step
+        parts = "".join(f"part{part.number}, " for part in self.parts if self.of(part))
+        raise ValueError(
+            f"there is no step {name!r}: name one of {self.numbers}, {parts}or a file's name"
+        )
+
+    def before(self, step: Step) -> tuple[Step, ...]:
+        """The steps that come before this one, which it may import."""
+        return self.steps[: [one.id for one in self.steps].index(step.id)]
+
+
+def _function(entry: dict[str, Any], hints: dict[str, list[str]]) -> Function:
+    """hints: for a check, or for all checks of a function, by its name."""
+    function, first = entry["name"], next(iter(entry["checks"]), None)
+    checks = []
+    for name, points in entry["checks"].items():
+        needs = None if name == first else first
+        told = hints.get(name, hints.get(function, ()))
+        checks.append(Check(name, function, float(points), needs, tuple(told)))
+    return Function(function, tuple(entry["takes"]), tuple(entry["returns"]), tuple(checks))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What stands in a TOML file."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _step(path: Path) -> Step:
+    """The step that the TOML file describes; the file's name is its id."""
+    entry = read_toml(path)
+    return Step(
+        path.stem,
+        entry["title"],
+        int(entry["part"]),
+        entry["source"],
+        tuple(entry["hints"]),
+        tuple(_function(one, entry.get("hints_for", {})) for one in entry["function"]),
+    )
+
+
+@cache
+def load(folder: Path = DATA) -> Registry:
+    """Return the registry in that folder, read once."""
+    kit = read_toml(folder / "kit.toml")
+    steps = tuple(_step(path) for path in sorted(folder.glob("step*.toml")))
+    parts = tuple(Part(**entry) for entry in kit["part"])
+    return Registry(steps, Limits(**kit["limits"]), parts)

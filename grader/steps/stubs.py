@@ -1,0 +1,112 @@
+"""Stubs: the student's files, made from the solutions, and how a file is told from its stub."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from grader.steps.paths import EXERCISES, PACKAGE, SOLUTIONS
+from grader.steps.registry import Function, Step
+
+_SOLUTION = re.compile(
+    r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
+)
+SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
+_SELF_STUDY = re.compile(
+    rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
+)
+
+
+class BuildError(Exception):
+    """A solution or a check that nothing can be built from."""
+
+
+def solution_of(step: Step) -> str:
+    """The text of the step's solution, in percent cells."""
+    return (SOLUTIONS / step.filename).read_text(encoding="utf-8")
+
+
+def defined(source: str, step: Step) -> list[Function]:
+    """The step's functions that a cell defines, in the step's order."""
+    return [f for f in step.functions if re.search(rf"^def {f.name}\(", source, re.MULTILINE)]
+
+
+def without_self_study(solution: str) -> str:
+    """The file without the cells that are meant for notebooks only, tagged `active-ipynb`."""
+    text, count = _SELF_STUDY.subn("", solution)
+    return text.rstrip("\n") + "\n" if count else text
+
+
+def stub(solution: str) -> str:
+    """The student's file: everything but self-study cells and what the solution marks enclose."""
+    return asked(without_self_study(solution))
+
+
+def asked(solution: str) -> str:
+    """The text with a request in place of what the solution marks enclose."""
+    if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
+        raise BuildError("a solution mark has no partner")
+
+    def ask(match: re.Match[str]) -> str:
+        indent = match["indent"]
+        return f"{indent}# Write your code here.\n{indent}raise NotImplementedError()\n"
+
+    return _SOLUTION.sub(lambda match: ask(match) if match["indent"] else "", solution)
+
+
+def keep_aside(path: Path) -> Path | None:
+    """Renames a file to the first free `name.py.1.bak`, so that nobody's work is lost."""
+    if not path.exists():
+        return None
+    numbers = (path.with_name(f"{path.name}.{i}.bak") for i in itertools.count(1))
+    free = next(other for other in numbers if not other.exists())
+    return path.rename(free)
+
+
+def stub_of(step: Step) -> str:
+    """The step's stub, which a student's bundle has ready; "" if there is nothing to make it of."""
+    ready = PACKAGE / "stubs" / step.filename
+    path = ready if ready.is_file() else SOLUTIONS / step.filename
+    return stub(path.read_text(encoding="utf-8")) if path.is_file() else ""
+
+
+def reset(step: Step) -> Path | None:
+    """Puts the stub back; where the old file is now, None if it was the stub or not there."""
+    path = EXERCISES / step.filename
+    text = stub_of(step)
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
+        return None
+    kept = keep_aside(path)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return kept
+
+
+def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
+    """Writes a stub; a file that is not a stub as it was built is somebody's work and kept."""
+    old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+    if old == text and built.get(path.name) == _hash(text):
+        return False
+    if old is not None and old != text and built.get(path.name) != _hash(old):
+        keep_aside(path)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    built[path.name] = _hash(text)
+    return True
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path]:
+    """Writes the files that are out of date; record: the file of the hashes as they were built."""
+    built = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    written = [path for path, text in texts.items() if _write_stub(path, text, built)]
+    if written:
+        record.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return written

@@ -1,0 +1,117 @@
+"""The figures of the diagnosis, through the code of the command that prints them."""
+
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from grader.answer_key.variants import MISTAKES, read
+from grader.authoring import accuracy_table
+from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, outcomes, unseen
+from grader.authoring.accuracy_table import Figures, told
+from grader.cli import main
+from tests.conftest import SEED, STEPS
+
+# Nothing else that is known stays silent: what draws numbers of its own cannot be replayed.
+SILENT = {"out_dropout_at_eval", "gen_global_rng", "gen_global_rng_generate", "gen_u_made_up"}
+SILENT |= {"gen_global_rng_writing", "gen_u_made_up_writing", "block_dropout", "ffn_dropout"}
+SILENT |= {"mlm_own_random_ids", "mlm_own_random_numbers"}
+# On the visible inputs it cannot be told from the mistake that it is taken for.
+MISTAKEN = {"loss_ignore_index_used_as_index"}
+
+
+@pytest.fixture
+def figured(steps, host):
+    """figured(step, precision, every): of its mistakes and of its fair variants."""
+
+    def figured(step, precision, every=1):
+        def run(tasks):
+            return [outcomes(steps, host, task) for task in tasks[::every]]
+
+        suite = "visible" if precision == DOUBLE else "hidden"
+        return list(accuracy_table.figures(run, [step], precision, suite, SEED))
+
+    return figured
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_mistakes_are_named_rightly_and_fair_variants_not_at_all(figured, step):
+    mistakes, fair = figured(step, DOUBLE)
+    caught_by = {variant.name: variant.caught_by for variant in read(MISTAKES, step)}
+    assert [told(o) for o in mistakes.outcomes if caught_by[o.name] not in o.failed] == []
+    assert {one.name for one in mistakes.outcomes if one.naming is Naming.WRONG} <= MISTAKEN
+    assert {one.name for one in mistakes.outcomes if not one.named} <= SILENT
+    assert mistakes.kept
+    assert fair.kept
+
+
+@pytest.mark.parametrize("step", [STEPS[1], STEPS[3]], ids=lambda step: step.id)
+def test_mistakes_are_named_in_float32_too(figured, step):
+    mistakes, fair = figured(step, SINGLE, every=2)
+    assert [told(o) for o in mistakes.outcomes if not o.failed and not o.plain] == []
+    assert mistakes.kept
+    assert fair.kept
+
+
+def test_unseen_programs_are_counted(steps, host):
+    found = unseen(steps, host, STEPS[1])
+    assert Figures("unseen", tuple(found)).rejected == len(found) > 5
+
+
+RIGHT = Outcome("step02_scores", "mistake", "no_scale", "a", ("agree",), ("a",), Naming.RIGHT)
+WRONG = replace(RIGHT, named=("b!",), naming=Naming.WRONG)
+SILENT_ONE = replace(RIGHT, named=(), naming=Naming.SILENT)
+MISSED = replace(SILENT_ONE, failed=())
+FAIR = replace(MISSED, kind="fair")
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        ([RIGHT] * 49 + [WRONG], True),
+        ([RIGHT] * 48 + [WRONG], False),
+        ([RIGHT, SILENT_ONE], True),
+        ([RIGHT, replace(WRONG, naming=Naming.UNREAD)], False),
+        ([RIGHT, MISSED], False),
+        ([RIGHT, replace(MISSED, plain=True)], True),
+        ([FAIR], True),
+        ([FAIR, replace(FAIR, failed=("agree",))], False),
+        ([FAIR, replace(FAIR, named=("a!",), naming=Naming.WRONG)], False),
+    ],
+)
+def test_promise_is_kept_or_not(found, kept):
+    assert Figures("some", tuple(found)).kept is kept
+
+
+@pytest.mark.parametrize(
+    ("outcome", "line"),
+    [
+        (RIGHT, None),
+        (WRONG, " x step02  mistake no_scale (a): named b"),
+        (SILENT_ONE, " - step02  mistake no_scale (a): no cause"),
+        (MISSED, " x step02  mistake no_scale: no check rejects it"),
+        (FAIR, None),
+        (
+            replace(FAIR, failed=("agree",), named=("a!",)),
+            " x step02  fair no_scale: rejected by agree; named a",
+        ),
+    ],
+)
+def test_what_needs_a_look_is_told_in_a_line(outcome, line):
+    assert told(outcome) == line
+
+
+def test_row_counts_what_became_of_each():
+    found = Figures("some", (RIGHT, WRONG, SILENT_ONE, MISSED))
+    assert found.row.split() == ["some", "4", "3", "2", "1", "0", "1", "2"]
+    assert len(found.row) == len(accuracy_table.HEADER) <= 80
+
+
+@pytest.mark.parametrize(("rows", "status"), [([RIGHT], 0), ([MISSED], 1)])
+def test_command_prints_rows_and_says_whether_the_promise_is_kept(monkeypatch, rows, status):
+    found = [(DOUBLE, Figures("step02_scores", tuple(rows)))]
+    monkeypatch.setattr(accuracy_table, "all_figures", lambda *_: iter(found))
+    result = CliRunner().invoke(main.cli, ["proof", "2", "--causes", "--seed", "5"])
+    assert result.exit_code == status
+    assert found[0][1].row in result.output
+    assert "hidden checks, seed 5" in result.output

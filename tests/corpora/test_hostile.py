@@ -1,0 +1,358 @@
+"""Hostile submissions in a batch: no points, no harm, nothing left, nothing learned.
+
+Every attack of `hostile/` is graded between honest submissions, with a host of its own as in a
+class, while a worker of a neighbour is alive.
+"""
+
+import contextlib
+import functools
+import io
+import json
+import os
+import re
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.checks.suites import Live
+from grader.engine import grading
+from grader.intake.submission import Submission, read_folder
+from grader.isolation import start_host
+from grader.isolation.client import Program, Worker
+from grader.isolation.probe import isolation_for_grading
+from grader.report.html.page import page
+from grader.report.records import Status
+from grader.report.text.terminal import Printer
+from grader.steps import registry
+from grader.steps.inputs import mapped
+from tests.conftest import ROOT
+from tests.support import hostile, processes
+
+pytestmark = pytest.mark.skipif(not processes.LINUX, reason="attacks on what Linux has")
+ISOLATIONS = ("process", "process+", "bubblewrap")
+REGISTRY = registry.load()
+HASTE = replace(REGISTRY.limits, call_seconds=0.5)  # for attacks that take what they get
+SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
+RIGHT = read_folder(ROOT / "solutions", REGISTRY)
+HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
+EVERY = 12  # an honest submission comes after so many attacks
+SHARED = [Path.cwd(), Path(tempfile.gettempdir()), Path("/dev/shm"), Path("/var/tmp"), Path("/run")]
+KIT = [ROOT, ROOT / "grader", ROOT / "tests" / "hidden", ROOT / "tests" / "visible"]
+
+
+@dataclass
+class Outcome:
+    """What became of one attack, and of the machine."""
+
+    report: object = None
+    visible: str = ""
+    left: list = field(default_factory=list)
+    neighbour: bool = True
+    stopped: Exception | None = None
+
+
+@dataclass
+class Batch:
+    """What became of them all."""
+
+    outcomes: dict = field(default_factory=dict)
+    honest: list = field(default_factory=list)
+    digits: set = field(default_factory=set)
+    descriptors: int = 0
+
+
+def in_a_terminal(report):
+    """What a terminal shows of it."""
+    out = io.StringIO()
+    printer = Printer(out)
+    for number, step in enumerate(report.steps, 1):
+        printer.step_row(number, step)
+        if step.status in (Status.FAILED, Status.ERROR):
+            printer.step(number, step)
+    return out.getvalue()
+
+
+def shown(report):
+    """Everything of a report that reaches its student."""
+    messages = [check.message for step in report.steps for check in step.checks]
+    html = page(report).replace(report.sha256, "")
+    return "\n".join([html, in_a_terminal(report), *messages])
+
+
+def telling(digits):
+    """The first seven digits of a number, if they tell it from others, as 1000000 does not."""
+    first = digits.lstrip("0")[:7]
+    return {first} if len(first) == 7 and len(set(first)) > 3 else set()
+
+
+def first_digits(text):
+    """The first digits of every long number in a text, wherever its point is."""
+    runs = re.findall(r"\d{7,}", re.sub(r"(?<=\d)\.(?=\d)", "", text))
+    return set().union(*map(telling, runs))
+
+
+@contextlib.contextmanager
+def secrets_noted(digits):
+    """The first numbers of every hidden input and of every right result get into `digits`."""
+
+    def note(array):
+        if array.dtype.kind == "f":
+            for number in np.abs(array.ravel()[:20]):
+                digits.update(telling(f"{number:.9f}".replace(".", "")))
+        return array
+
+    def case(self, *args, case=Live.case, **options):
+        made = case(self, *args, **options)
+        mapped(made.arguments, note)
+        return made
+
+    def expect(self, *args, expect=Live.expect):
+        value = expect(self, *args)
+        mapped(value, note)
+        return value
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Live, "case", case)
+        patch.setattr(Live, "expect", expect)
+        patch.setenv(hostile.SECRET, hostile.SECRET)
+        yield
+
+
+class Neighbour:
+    """Another student's worker, which lives while the attacks are graded."""
+
+    def __init__(self, isolation):
+        self.host = start_host(isolation, REGISTRY.limits)
+        self.worker = Worker(self.host, time.monotonic() + 3600)
+        self.worker.load(
+            Program("step02_scores", {"step02_scores": (RIGHT.sources["step02_scores"], "x.py")})
+        )
+
+    def answers(self):
+        """Whether it answers, and rightly."""
+        q, k = np.eye(3), np.arange(12.0).reshape(4, 3)
+        got = self.worker.call("attention_scores", [q, k], {}).value
+        return np.allclose(got, q @ k.T / 3**0.5, rtol=1e-12)
+
+    def close(self):
+        """Ends it."""
+        self.worker.close()
+        self.host.close()
+
+
+def marked():
+    """The paths in shared places that carry the attacks' mark."""
+    return [
+        str(path)
+        for place in [*SHARED, *KIT, Path.home()]
+        if place.is_dir()
+        for path in place.iterdir()
+        if hostile.MARK in path.name
+    ]
+
+
+def left_behind(folder, before):
+    """What of an attack is still there: processes, files, its folder."""
+    me = os.getpid()
+    processes.soon(lambda: set(processes.descendants(me)) <= before)
+    processes.soon(lambda: not processes.belonging(folder))
+    left = [f"process {pid}" for pid in {*processes.descendants(me)} - before]
+    left += [f"process {pid} of its folder" for pid in processes.belonging(folder)]
+    left += [str(folder)] if folder.exists() else []
+    return left + marked()
+
+
+def graded(bench, shown_to, submission, step, isolation, limits):
+    """The report, made on a host of its own, and what is left of that."""
+    before = set(processes.descendants(os.getpid()))
+    with start_host(isolation, limits) as bench.host:
+        report = grading.Grader(shown_to, bench, SEED).grade(submission, [step])
+        folder = bench.host.folder
+    return report, left_behind(folder, before)
+
+
+def shortened(attack):
+    """The registry with fewer checks in the step attacked: three of the function, one of others."""
+    step = replace(
+        attack.step,
+        functions=tuple(
+            replace(function, checks=function.checks[: 3 if function.name == attack.target else 1])
+            for function in attack.step.functions
+        ),
+    )
+    others = (step if other.id == step.id else other for other in REGISTRY.steps)
+    return replace(REGISTRY, steps=tuple(others)), step
+
+
+def tried(bench, attack, isolation, neighbour):
+    """The outcome of one attack."""
+    fewer, step = shortened(attack)
+    limits = HASTE if "timeout" in attack.status else REGISTRY.limits
+    try:
+        report, left = graded(bench, fewer, attack.submission, step, isolation, limits)
+    except Exception as error:  # this attack would have stopped the batch: its own tests say so
+        return Outcome(stopped=error)
+    return Outcome(report, shown(report), left, neighbour.answers())
+
+
+def honestly(bench, isolation):
+    """The scores of honest submissions, and what they should be."""
+    honest = Submission("honest", {step.id: RIGHT.sources[step.id] for step in HONEST})
+    for step in HONEST:
+        report, _ = graded(bench, REGISTRY, honest, step, isolation, REGISTRY.limits)
+        yield report.score, report.max_score
+
+
+def in_a_batch(attacks, suite, isolation, batch):
+    """Grades attacks and honest submissions in turns."""
+    steps = {attack.step.id: attack.step for attack in attacks} | {s.id: s for s in HONEST}
+
+    def work(grader):
+        batch.honest += honestly(grader.bench, isolation)
+        for number, attack in enumerate(attacks, 1):
+            batch.outcomes[attack.name] = tried(grader.bench, attack, isolation, neighbour)
+            if number % EVERY == 0 or number == len(attacks):
+                batch.honest += honestly(grader.bench, isolation)
+
+    with contextlib.closing(Neighbour(isolation)) as neighbour:
+        in_order = sorted(steps.values(), key=lambda step: step.id)
+        grading.with_grader(REGISTRY, neighbour.host, suite, SEED, in_order, work)
+
+
+def made(name):
+    """The isolation of that name."""
+    return isolation_for_grading(name, REGISTRY.limits)
+
+
+@functools.cache
+def batch_under(name):
+    """All attacks that this isolation keeps in, graded once."""
+    isolation, batch = made(name), Batch()
+    before = processes.descriptors()
+    with secrets_noted(batch.digits):
+        for suite in ("hidden", "visible"):
+            chosen = [a for a in hostile.attacks() if a.suite == suite and a.kept_in_by(name)]
+            in_a_batch(chosen, suite, isolation, batch)
+    batch.descriptors = processes.descriptors() - before
+    return batch
+
+
+CASES = [
+    pytest.param(
+        *(name, attack),
+        id=f"{name}-{attack.kind}-{attack.name}",
+    )
+    for name in ISOLATIONS
+    for attack in hostile.attacks()
+    if attack.kept_in_by(name)
+]
+each_attack = pytest.mark.parametrize(("name", "attack"), CASES)
+each_isolation = pytest.mark.parametrize("name", ISOLATIONS)
+
+
+@each_attack
+def test_attack_does_not_stop_the_batch(name, attack):
+    assert batch_under(name).outcomes[attack.name].stopped is None
+
+
+@each_attack
+def test_attack_gets_its_status_and_no_points(name, attack):
+    report = batch_under(name).outcomes[attack.name].report
+    checks = [check for check in report.steps[0].checks if check.function == attack.target]
+    # In a sandbox most of it cannot even be begun: then the attack has an error instead.
+    statuses = attack.status if name == "process" else (*attack.status, "error")
+    assert checks[0].status.value in statuses, checks[0].message
+    if attack.earns == "own" and checks[0].status is Status.PASSED:
+        assert report.score == report.max_score
+    else:
+        assert report.score == 0
+        assert all(check.status is not Status.PASSED for check in report.steps[0].checks)
+
+
+@each_attack
+def test_attack_leaves_nothing_behind(name, attack):
+    outcome = batch_under(name).outcomes[attack.name]
+    assert outcome.left == []
+    assert outcome.neighbour
+
+
+@each_attack
+def test_attack_tells_nothing_hidden(name, attack):
+    batch = batch_under(name)
+    visible = batch.outcomes[attack.name].visible
+    assert hostile.SECRET not in visible
+    assert str(SEED) not in visible
+    assert str(ROOT) not in visible
+    if attack.suite == "hidden":
+        assert first_digits(visible) & batch.digits == set()
+        assert [line for line in secret_lines(attack) if line in visible] == []
+
+
+@functools.cache
+def secret_lines(attack):
+    """The lines of all solutions that do not stand in what was handed in."""
+    inside = [
+        line.strip()
+        for source in RIGHT.sources.values()
+        for body in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
+        for line in body.splitlines()
+        if len(line.strip()) > 12
+    ]
+    return [line for line in inside if line not in attack.source]
+
+
+@each_attack
+def test_attack_cannot_mark_up_a_report(name, attack):
+    report = batch_under(name).outcomes[attack.name].report
+    html = page(report)
+    assert not re.search(r"<script>alert|<img src=x|</code></pre><script", html)
+    assert "1337" not in html  # 7 times 191, computed by no template
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]", html
+    )
+    html.encode("utf-8")
+    json.dumps(report.to_dict(), allow_nan=False).encode("utf-8")
+
+
+@each_attack
+def test_attack_cannot_command_a_terminal(name, attack):
+    text = in_a_terminal(batch_under(name).outcomes[attack.name].report)
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]", text
+    )
+    text.encode("utf-8")
+
+
+@each_attack
+def test_attack_is_not_taken_for_a_known_mistake(name, attack):
+    """An answer in words of its own is nobody's mistake."""
+    if attack.kind in ("ends", "forges", "exhausts") or "handle" in attack.name:
+        report = batch_under(name).outcomes[attack.name].report
+        causes = [c.diagnosis for c in report.steps[0].checks if c.diagnosis is not None]
+        assert [cause.misconception for cause in causes if cause.known] == []
+
+
+@each_isolation
+def test_honest_submissions_keep_full_marks(name):
+    honest = batch_under(name).honest
+    assert len(honest) > len(hostile.attacks()) // EVERY
+    assert [got for got, most in honest if got != most] == []
+
+
+@each_isolation
+def test_batch_leaves_no_descriptor_open(name):
+    assert batch_under(name).descriptors <= 1  # one that listing them opens
+
+
+def test_attacks_are_many_and_of_every_class():
+    kinds = Counter(attack.kind for attack in hostile.attacks())
+    assert sum(kinds.values()) >= 60
+    assert min(kinds.values()) >= 4
+    names = [attack.name for attack in hostile.attacks()]
+    assert len(set(names)) == len(names)
+    assert all(attack.says for attack in hostile.attacks())

@@ -1,0 +1,99 @@
+"""The ends of the scale: solutions earn everything, stubs and useless functions nothing."""
+
+import pytest
+
+from grader.engine.grading import with_grader
+from grader.intake.submission import Submission, read_folder
+from grader.isolation import Process, SpawningHost
+from grader.report.records import Status
+from tests.conftest import ROOT, SEED, STEPS
+
+SUITES = ("visible", "hidden")
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_solutions_earn_everything(grade, suite):
+    report = grade(ROOT / "solutions", suite)
+    bad = [
+        (check.check, check.message)
+        for step in report.steps
+        for check in step.checks
+        if check.status is not Status.PASSED
+    ]
+    assert bad == []
+    assert report.score == report.max_score == sum(step.max_points for step in STEPS)
+    assert all(step.on_own_steps for step in report.steps)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_solutions_earn_everything_under_any_seed(grade, seed):
+    assert grade(ROOT / "solutions", "hidden", seed=seed).passed
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_stubs_are_not_attempted(grade, suite):
+    report = grade(ROOT / "exercises", suite)
+    assert report.score == 0
+    assert {step.status for step in report.steps} == {Status.NOT_ATTEMPTED}
+    statuses = {check.status for step in report.steps for check in step.checks}
+    assert statuses == {Status.NOT_ATTEMPTED}
+
+
+def test_spawned_workers_give_the_same_report(grade, steps):
+    submission = read_folder(ROOT / "solutions", steps)
+    chosen = steps.steps[:3]
+    with SpawningHost(Process(), steps.limits) as host:
+        spawned = with_grader(
+            steps, host, "visible", 0, chosen, lambda grader: grader.grade(submission, chosen)
+        )
+    assert spawned == grade(ROOT / "solutions", "visible", chosen, seed=0)
+
+
+USELESS = {
+    "returns zeros": "np.zeros(getattr(args[0], 'shape', ()))",
+    "returns its first argument": "args[0]",
+    "returns its last argument": "args[-1]",
+    "returns None": "None",
+    "returns zero": "0.0",
+    "returns a tuple of its arguments": "tuple(args)",
+    "always raises ValueError": "(_ for _ in ()).throw(ValueError('no'))",
+    "always raises something else": "1 / 0",
+}
+
+
+def useless(step, expression):
+    """A step file in which every function does that."""
+    functions = "\n".join(
+        f"def {function.name}(*args, **kwargs):\n    return {expression}\n"
+        for function in step.functions
+    )
+    return f"import numpy as np\n\n{functions}"
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("expression", USELESS.values(), ids=USELESS.keys())
+def test_useless_functions_earn_nothing(grade, expression, suite):
+    sources = {step.id: useless(step, expression) for step in STEPS}
+    report = grade(Submission("useless", sources), suite)
+    earned = {
+        check.check: check.points for step in report.steps for check in step.checks if check.points
+    }
+    assert earned == {}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_reference_keeps_every_law(steps, step):
+    from grader.authoring.recording import judge_reference
+    from grader.checks.suites import Live, Stored
+
+    for suite, given in (("visible", Stored(step.id)), ("hidden", Live(SEED))):
+        verdicts = judge_reference(steps, step, given, suite)
+        bad = [(v.check, v.message) for v in verdicts if v.status is not Status.PASSED]
+        assert bad == [], suite
+
+
+def test_same_seed_gives_the_same_report(grade):
+    submission = Submission("half", {STEPS[1].id: useless(STEPS[1], "args[0]")})
+    first, again, other = (grade(submission, "hidden", seed=seed).to_dict() for seed in (3, 3, 4))
+    assert first == again
+    assert first["seed"] != other["seed"]

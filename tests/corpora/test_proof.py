@@ -1,0 +1,79 @@
+"""Every known mistake is rejected by the check that names it; every fair variant is accepted."""
+
+import ast
+import builtins
+
+import pytest
+
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.authoring.proof import prove
+from grader.engine.messages import unusable
+from grader.steps.paths import ROOT
+from tests.conftest import SEED, STEPS
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hidden_checks_reject_mistakes_and_accept_fair_variants(steps, host, step):
+    """The visible ones do too: see test_figures.py, which asks for the causes as well."""
+    findings = prove(steps, host, "hidden", SEED, [step])
+    bad = {
+        f"{finding.variant.kind} {finding.variant.name}": finding.failed
+        for finding in findings
+        if not finding.ok
+    }
+    assert bad == {}
+    stumbled = [
+        (finding.variant.name, check.check)
+        for finding in findings
+        for check in finding.verdict.checks
+        if check.message == unusable(check.function)
+    ]
+    assert stumbled == []
+
+
+def names(tree):
+    """The names that a module's code reads, and those that it gives to something."""
+    read_ones, given = set(), set(dir(builtins))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                read_ones.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.alias(asname=str(name)):
+                given.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(name=name):
+                given.add(name)
+    return read_ones, given
+
+
+@pytest.mark.parametrize("folder", [MISTAKES, FAIR], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_variants_use_no_name_that_nobody_defines(step, folder):
+    """A NameError is rejected by every check, so nothing else would tell."""
+    solution, variants = ROOT / "solutions" / step.filename, folder / step.filename
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (solution, variants))
+    read_ones, given = names(ast.parse(text))
+    assert read_ones - given == set()
+
+
+def test_there_are_enough_of_both():
+    mistakes = [variant for step in STEPS for variant in read(MISTAKES, step)]
+    fair = [variant for step in STEPS for variant in read(FAIR, step)]
+    assert len({variant.id for variant in mistakes}) > 100
+    assert len(fair) >= 50
+    for function in (function.name for step in STEPS for function in step.functions):
+        assert any(function in variant.places for variant in mistakes), function
+        assert any(function in variant.places for variant in fair), function
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_check_is_named_by_a_mistake(step):
+    named = {variant.caught_by for variant in read(MISTAKES, step)}
+    assert {check.id for check in step.checks} - named == set()
+    assert named <= {check.id for check in step.checks}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_variants_are_text_that_a_student_may_read(step):
+    for variant in read(MISTAKES, step):
+        assert variant.says.endswith((".", "?")), variant.name
+        assert variant.hint, variant.name

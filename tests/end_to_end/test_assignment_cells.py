@@ -1,0 +1,166 @@
+"""What the test cells of an assignment say to whoever works on it, and `nbgrader validate`."""
+
+import json
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from tests.conftest import ROOT
+from tests.support import kernels
+from tests.support.courses import (
+    NBGRADER,
+    cell_of,
+    code,
+    filled_in,
+    joined,
+    solution,
+    surroundings,
+)
+
+STEP = "step02_scores"
+UNSCALED = (
+    "import numpy as np\n\n\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+)
+
+
+def source(step=STEP):
+    """The course's own notebook, which holds the solution."""
+    path = NBGRADER / "source" / step / f"{step}.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def stub(step=STEP):
+    """The same with nothing written."""
+    text = (ROOT / "exercises" / f"{step}.py").read_text(encoding="utf-8")
+    return filled_in(source(step), text)
+
+
+class Desk:
+    """Where a student works: a folder for each assignment."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.variables = surroundings(folder / "jupyter")
+
+    def put(self, notebook, step=STEP):
+        path = self.folder / step / f"{step}.ipynb"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        return path
+
+    def validated(self, notebook, step=STEP):
+        """What `nbgrader validate` says."""
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", "validate", str(self.put(notebook, step))],
+            cwd=self.folder,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def executed(self, notebook, step=STEP, **more):
+        """The notebook after a kernel has run it."""
+        for number, cell in enumerate(notebook["cells"]):
+            cell.setdefault("id", f"added-{number}")
+        folder = self.put(notebook, step).parent
+        found = nbformat.reads(json.dumps(notebook), as_version=4)
+        kernels.execute(found, folder, {**self.variables, **more}, errors=True)
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return Desk(tmp_path)
+
+
+def output(notebook, name="check_attention_scores"):
+    (found,) = cell_of(notebook, name)["outputs"]
+    return found
+
+
+def test_right_work_validates(desk):
+    assert "Success! Your notebook passes all the tests." in desk.validated(source())
+
+
+def test_wrong_work_fails_validation_with_the_report(desk):
+    said = desk.validated(filled_in(source(), UNSCALED))
+    assert "VALIDATION FAILED ON 1 CELL(S)" in said
+    assert "attention_scores: 6 of 8 visible checks failed." in said
+    assert "looks like: The scores are not divided by √d_k." in said
+    assert "expected (2, 2)" in said
+    assert "Traceback" not in said
+
+
+def test_untouched_work_fails_validation(desk):
+    said = desk.validated(stub())
+    assert "attention_scores: not attempted yet, 0 of 7 points." in said
+    assert "Traceback" not in said
+
+
+def test_notebook_that_is_simply_run_shows_its_verdicts(desk):
+    found = output(desk.executed(source()))
+    assert joined(found["text"]) == "attention_scores: all 8 visible checks hold, 7 points.\n"
+    found = output(desk.executed(filled_in(source(), UNSCALED)))
+    assert found["ename"] == "ChecksFailed"
+    assert found["evalue"] == "attention_scores: 6 of 8 visible checks failed."
+
+
+def test_last_version_of_a_cell_counts(desk):
+    notebook = filled_in(source(), UNSCALED)
+    notebook["cells"].insert(-2, code(solution(STEP)))
+    assert output(desk.executed(notebook))["output_type"] == "stream"
+
+
+def test_earlier_steps_are_the_notebooks_beside_it(desk):
+    for step in ("step01_projections", "step03_mask", "step04_softmax", "step05_output"):
+        desk.put(source(step), step)
+    desk.put(source())
+    notebook = source("step07_kv_cache")
+    notebook["cells"].append(code("project_qkv(np.eye(2), *3 * [np.eye(2)])[0].tolist()"))
+    found = desk.executed(notebook, "step07_kv_cache")
+    assert output(found, "check_attend_with_cache")["output_type"] == "stream"
+    (last,) = found["cells"][-1]["outputs"]
+    assert joined(last["data"]["text/plain"]) == "[[1.0, 0.0], [0.0, 1.0]]"
+
+
+def test_each_test_cell_speaks_of_its_function_only(desk):
+    notebook = source("step03_mask")
+    cell_of(notebook, "causal_mask")["source"] = "def causal_mask(t_q, t_k=None):\n    return 0\n"
+    found = desk.executed(notebook, "step03_mask")
+    assert "causal_mask: " in output(found, "check_causal_mask")["evalue"]
+    assert output(found, "check_padding_mask")["output_type"] == "stream"
+
+
+def test_nothing_is_graded_in_a_kernel(desk):
+    found = output(desk.executed(source(), NBGRADER_EXECUTION="autograde"))
+    assert found["evalue"].startswith("Nothing is graded in a kernel")
+
+
+def test_changed_test_cell_says_so(desk):
+    notebook = source()
+    cell_of(notebook, "check_attention_scores")["source"] = (
+        "from grader.course.cells import check\ncheck('another')"
+    )
+    found = output(desk.executed(notebook))
+    assert found["evalue"] == "No step has a function 'another': the test cell was changed."
+
+
+def test_function_that_was_not_run_is_missed(desk):
+    notebook = source()
+    cell_of(notebook, "attention_scores")["source"] = ""
+    found = output(desk.executed(notebook))
+    assert found["evalue"] == "attention_scores is not there: run its cell first."
+
+
+def test_cell_with_an_open_bracket_is_named(desk):
+    notebook = source()
+    cell_of(notebook, "attention_scores")["source"] = UNSCALED.replace("(k, -1", "((k, -1")
+    found = output(desk.executed(notebook))
+    assert found["evalue"].startswith("In cell In[2] a bracket or a quote is never closed")

@@ -1,0 +1,171 @@
+"""JupyterLab in a browser, as a learner has it: run all, write something wrong, see why."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.conftest import ROOT
+from tests.support import kernels
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+SECONDS = 90
+NOTEBOOK = "step02_scores.ipynb"
+WRONG = """def attention_scores(q, k):
+return q @ np.swapaxes(k, -1, -2)"""
+DARK = {"@jupyterlab/apputils-extension/themes.jupyterlab-settings": '{"theme": "JupyterLab Dark"}'}
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def answers(url):
+    """Waits until something answers there."""
+    deadline = time.monotonic() + SECONDS
+    while not _answers(url):
+        assert time.monotonic() < deadline, "JupyterLab did not start"
+        time.sleep(0.2)
+
+
+def _answers(url):
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5) as reply:
+        return reply.status == 200
+    return False
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """lab(settings): the address of a JupyterLab as `make lab` starts it, with own notebooks."""
+    home = kernels.home(tmp_path / "home")
+    shutil.copytree(ROOT / "notebooks", home / "notebooks")
+    started = []
+
+    def start(settings=()):
+        for name, text in dict(settings).items():
+            path = home / ".jupyter" / "settings" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        port = free_port()
+        options = [
+            "--no-browser",
+            f"--port={port}",
+            "--",
+            "--allow-root",
+            "--IdentityProvider.token=",
+        ]
+        with (tmp_path / "lab.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "grader", "lab", *options],
+                env=kernels.variables(home),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        started.append(process)
+        url = f"http://127.0.0.1:{port}/lab"
+        answers(url)
+        return url
+
+    yield start
+    for process in started:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.set_default_timeout(SECONDS * 1000)
+    yield page
+    page.close()
+
+
+def cell_with(page, text):
+    """The code cell whose text begins like that."""
+    return page.locator(".jp-CodeCell").filter(has=page.locator(".cm-content", has_text=text)).first
+
+
+def open_notebook(page, url):
+    page.goto(f"{url}/tree/{NOTEBOOK}?reset")
+    page.locator(".jp-MarkdownOutput h1", has_text="Step 2 — Scaled scores").wait_for()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for()
+
+
+def run_all(page):
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def run(page, cell):
+    """Runs a cell as it is."""
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+
+
+def rewrite(page, cell, text):
+    """Types a cell's text anew and runs it."""
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
+    page.keyboard.press("Control+Enter")
+
+
+def looked_at(page, name):
+    """A picture of the screen, where somebody wants to look at it: SCREENSHOTS=folder."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png")
+
+
+@pytest.mark.parametrize("settings", [{}, DARK], ids=["light", "dark"])
+def test_lesson_in_a_browser(lab, page, settings, request):
+    name = request.node.callspec.id
+    open_notebook(page, lab(settings))
+    expect(page.get_by_text("official Jupyter news")).to_have_count(0)
+    expect(page.get_by_role("menuitem", name="Nbgrader")).to_have_count(0)
+    names = page.locator(".jp-DirListing-itemText")
+    expect(names.filter(has_text="step14_masked_lm.ipynb")).to_be_visible()
+    expect(names.filter(has_text="nbgrader")).to_have_count(0)
+    run_all(page)
+    check = cell_with(page, 'check("attention_scores")')
+    expect(check.locator(".nopeek")).to_contain_text("not attempted", timeout=SECONDS * 1000)
+    whole = cell_with(page, "check()")
+    expect(whole.locator(".nopeek")).to_contain_text("Write the functions", timeout=SECONDS * 1000)
+
+    function = cell_with(page, "def attention_scores")
+    rewrite(page, function, WRONG)
+    run(page, check)
+    expect(check.locator(".nopeek")).to_contain_text("not divided by √d_k", timeout=SECONDS * 1000)
+    expect(check.locator("td.wrong").first).to_be_visible()
+    expect(check.locator(".nopeek code").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    looked_at(page, f"wrong_{name}")
+
+    rewrite(page, function, WRONG + " / q.shape[-1] ** 0.5")
+    run(page, check)
+    expect(check.locator(".nopeek")).to_contain_text("passed", timeout=SECONDS * 1000)
+    picture = cell_with(page, "look.scores")
+    run(page, picture)
+    expect(picture.locator("svg[role=img]")).to_be_visible()
+    looked_at(page, f"picture_{name}")
+    run(page, whole)
+    expect(whole.locator(".nopeek")).to_contain_text("All of it holds", timeout=SECONDS * 1000)
+    looked_at(page, f"whole_{name}")

@@ -1,0 +1,361 @@
+"""The students' bundle: what is not in it, and that it says what the whole kit says."""
+
+import ast
+import gzip
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+from click.testing import CliRunner
+
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.authoring.bundle.contents import contents, with_needed
+from grader.authoring.bundle.writing import ReleaseError, answers, write, zipped
+from grader.cli.kit.release import release
+from grader.diagnosis.lookup import Book, Known
+from grader.diagnosis.search import Call
+from grader.engine import kit_digest
+from grader.intake.submission import Submission
+from grader.isolation.client import Raised
+from grader.steps import registry
+from tests.conftest import ROOT, STEPS
+
+REGISTRY = registry.load()
+FEW = tuple(REGISTRY.find(str(number)) for number in (1, 2, 3, 4))
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    return answers(FEW, tmp_path_factory.mktemp("answers"), lambda name: None)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """All that is in the bundle of all steps, but for the books, as text."""
+    files = contents(REGISTRY, STEPS, {})
+    return {name: data.decode() for name, data in files.items()}
+
+
+@pytest.fixture(scope="module")
+def bundle(books, tmp_path_factory):
+    """A bundle of a few steps, unpacked."""
+    folder, _ = write(contents(REGISTRY, FEW, books), tmp_path_factory.mktemp("release"))
+    return folder
+
+
+IMPORTED = re.compile(
+    r"^from (?:exercises|tests\.visible)\.(?:test_)?(step\w+) import", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_step_brings_the_earlier_steps_that_it_and_its_checks_import(step):
+    brought = with_needed(REGISTRY, (step,))
+    files = contents(REGISTRY, brought, {})
+    imported = {
+        name
+        for path, data in files.items()
+        if path.startswith(("exercises/", "tests/"))
+        for name in IMPORTED.findall(data.decode())
+    }
+    assert imported <= {one.id for one in brought}
+    assert brought[-1] == step
+
+
+def test_command_says_which_steps_come_along(tmp_path, monkeypatch):
+    monkeypatch.setattr("grader.authoring.bundle.writing.answers", lambda *_: {})
+    done = CliRunner().invoke(release, ["9", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("with the earlier steps that these import: 1, 2, 3, 4, 5\n")
+    names = [step.filename for step in with_needed(REGISTRY, (REGISTRY.find("9"),))]
+    found = sorted(path.name for path in (tmp_path / "out" / "nopeek" / "exercises").iterdir())
+    assert found == names
+
+
+def lines_of(text, shortest=24):
+    """The lines of a text that say something, without their margins."""
+    lines = (line.strip() for line in text.splitlines())
+    return {line for line in lines if len(line) >= shortest and not line.startswith(("#", '"'))}
+
+
+@cache
+def _lessons():
+    """All that the lessons say, formulas for the most part."""
+    sources = [(ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS]
+    return "\n".join(SOLUTION.sub("", source) for source in sources)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_no_line_of_a_solution_is_in_it(step, whole):
+    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    lines = set().union(*map(lines_of, SOLUTION.findall(source)))
+    secret = {line for line in lines if line not in _lessons()}
+    assert secret
+    found = {(name, line) for name, text in whole.items() for line in secret if line in text}
+    assert found == set()
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_no_known_mistake_is_in_it(step, whole):
+    bodies = [mistake.body.strip() for mistake in read(MISTAKES, step)]
+    assert [name for name, text in whole.items() for body in bodies if body in text] == []
+    assert not any("caught_by=" in text for text in whole.values())
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_no_hidden_check_is_in_it(step, whole):
+    source = (ROOT / "tests" / "hidden" / f"test_{step.id}.py").read_text(encoding="utf-8")
+    visible = (ROOT / "tests" / "visible" / f"test_{step.id}.py").read_text(encoding="utf-8")
+    secret = lines_of(source) - lines_of(visible) - lines_of("from tests.visible")
+    secret = {line for line in secret if not line.startswith("from ")}
+    assert [name for name, text in whole.items() for line in secret if line in text] == []
+
+
+def test_books_hold_numbers_and_what_is_said_of_mistakes(books):
+    for step in FEW:
+        book = json.loads(gzip.decompress(books[step.id]))
+        assert set(book) == {"right", "known"}
+        fields = {"id", "says", "hint", "places", "asked", "answers"}
+        assert all(set(known) == fields for known in book["known"])
+        names = {mistake.id for mistake in read(MISTAKES, step)}
+        assert names <= {known["id"] for known in book["known"]}
+
+
+def test_paths_are_those_of_the_kit_without_what_it_must_not_hold(whole):
+    tops = {name.split("/")[0] for name in whole}
+    assert {"exercises", "grader", "tests", "README.md", "Makefile", "nopeek.cmd"} <= tops
+    assert not tops & {"solutions"}
+    assert not [
+        name for name in whole if "hidden" in name or "mistake" in name or "corpora" in name
+    ]
+    assert not [name for name, text in whole.items() if "import torch" in text]
+
+
+def test_every_module_that_is_imported_is_there(whole):
+    there = {name.removesuffix(".py").replace("/", ".") for name in whole if name.endswith(".py")}
+    there |= {name.removesuffix(".__init__") for name in there}
+    missing = set()
+    for name, text in whole.items():
+        if not name.startswith("grader/") or not name.endswith(".py"):
+            continue
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"):
+                missing |= {node.module} - there
+    assert missing == set()
+
+
+def judged(folder, submission, tmp_path, *more):
+    """The report of a kit on a submission, from its own command."""
+    handed_in, report = tmp_path / "handed_in", tmp_path / "report.json"
+    handed_in.mkdir(exist_ok=True)
+    for name, source in submission.sources.items():
+        (handed_in / f"{name}.py").write_text(source, encoding="utf-8")
+    where = ["--submission", str(handed_in), "--json", str(report)]
+    command = [sys.executable, "-m", "grader", "check", *more, *where]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return json.loads(report.read_text(encoding="utf-8"))["steps"]
+
+
+def said(steps):
+    """What a report says, check by check."""
+    return [
+        (check["check"], check["status"], check["points"], check["message"], check["diagnosis"])
+        for step in steps
+        for check in step["checks"]
+    ]
+
+
+def solved(**others):
+    sources = {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in FEW}
+    return Submission("one", {**sources, **others})
+
+
+def some_variants():
+    for step in FEW:
+        mistakes, fair = read(MISTAKES, step), read(FAIR, step)
+        yield from (*mistakes[::40], fair[0])
+
+
+@pytest.mark.parametrize("variant", list(some_variants()), ids=lambda variant: variant.name)
+def test_bundle_says_what_the_whole_kit_says(variant, bundle, tmp_path):
+    submission = solved(**{variant.step: variant.source})
+    number = variant.step[4:6]
+    mine = judged(bundle, submission, tmp_path, number)
+    assert said(mine) == said(judged(ROOT, submission, tmp_path, number))
+    assert mine[0]["status"] == ("passed" if variant.kind == "fair" else "failed")
+
+
+TWO_MISTAKES = """import numpy as np
+
+
+def attention_scores(q, k):
+    scores = q @ np.swapaxes(k, -1, -2) * np.sqrt(q.shape[-1])
+    return scores if q.shape[-1] > 1 else -scores
+"""
+
+
+def test_bundle_names_a_mistake_beside_another(bundle, tmp_path):
+    submission = solved(step02_scores=TWO_MISTAKES)
+    mine = said(judged(bundle, submission, tmp_path, "2"))
+    assert mine == said(judged(ROOT, submission, tmp_path, "2"))
+    assert mine[0][-1]["says"].endswith("It does not explain what is wrong in scores_shapes.")
+
+
+MATMUL = "matmul: Input operand 1 has a mismatch ({} vs 4)"
+REFUSED = ["f", {"raised": "ValueError", "words": "longer than T_max"}, {}]
+
+
+def error(words):
+    return Raised("ValueError", ("ValueError",), words, ())
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "mine", "right", "found"),
+    [
+        (MATMUL.format(2), MATMUL.format(2), 1.5, True),
+        (MATMUL.format(2), MATMUL.format(5), 1.5, False),
+        ("too long", "no such length", REFUSED[1], True),
+        ("too long", MATMUL.format(5), REFUSED[1], False),
+        ("too long", "no such length", 1.5, False),
+        ("too long", "more than 3", 1.5, True),
+        ("need at least one array to stack", "more than 3", 1.5, False),
+    ],
+    ids=[
+        "the same words",
+        "other words of NumPy's",
+        "own words where right code refuses too",
+        "words of NumPy's where right code refuses",
+        "own words where right code does not refuse",
+        "own words that refuse elsewhere",
+        "words of NumPy's against own ones that refuse elsewhere",
+    ],
+)
+def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
+    """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
+    answers = {"agree": {"0": ["f", {"raised": "ValueError", "words": mistakes}, {}]}}
+    known = Known("some", "", "", (), {"agree": 1, "errors": 1}, answers)
+    book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
+    calls = {
+        "agree": [Call("f", (), {}, False, error(mine))],
+        "errors": [Call("f", (), {}, False, error("more than 5"))],
+    }
+    assert bool(book.explaining(calls, "f", tuple(calls))) is found
+
+
+@pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
+def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
+    """A reshape refuses by itself what mistakes refuse on purpose."""
+    refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
+    number = {"shape": [], "kind": "float", "values": [1.5]}
+    own = {"split_agree": {"0": ["split_heads", number, {}]}}
+    known = Known("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
+    book = Book({"split_errors": [refused]}, [known])
+    broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
+    more = {"passed": True} if passed else {}
+    calls = {
+        "split_agree": [Call("split_heads", (), {}, False, 1.5)],
+        "split_errors": [Call("split_heads", (), {}, False, broke, more)],
+    }
+    assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
+
+
+def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_path):
+    assert {step["status"] for step in judged(bundle, solved(), tmp_path)} == {"passed"}
+    stubs = {s.id: (bundle / "exercises" / s.filename).read_text("utf-8") for s in FEW}
+    steps = judged(bundle, Submission("stubs", stubs), tmp_path)
+    assert {(step["status"], step["message"]) for step in steps} == {("not_attempted", "")}
+
+
+def test_step_on_a_wrong_earlier_step_says_where_to_begin(grade, monkeypatch):
+    monkeypatch.setattr("grader.engine.grading.solutions", lambda registry: {})
+    softmax = "def softmax(scores, axis=-1):\n    return scores\n"
+    report = grade(
+        Submission(
+            "one",
+            {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in REGISTRY.steps[:5]}
+            | {"step04_softmax": softmax},
+        ),
+        only=REGISTRY.steps[:5],
+    )
+    fourth, fifth = report.steps[3:]
+    assert fourth.message == ""
+    assert fifth.message == (
+        "It was judged on top of your own earlier steps, of which Softmax is not right yet: "
+        "begin there."
+    )
+
+
+def test_bundle_puts_a_stub_back(bundle):
+    path = bundle / "exercises" / "step02_scores.py"
+    stub = path.read_text(encoding="utf-8")
+    path.write_text("mine", encoding="utf-8")
+    command = [sys.executable, "-m", "grader", "reset", "2"]
+    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=True)
+    assert "exercises/step02_scores.py is the stub again" in done.stdout
+    assert path.read_text(encoding="utf-8") == stub
+    assert path.with_name("step02_scores.py.1.bak").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["check", "--suite", "hidden"], "the hidden checks are your instructor's"),
+        (["check", "7"], "there is no step '7': name one of 1 to 4"),
+        (["grade", "class"], "No such command 'grade'"),
+        (["build"], "No such command 'build'"),
+    ],
+)
+def test_bundle_says_what_it_has_not(arguments, told, bundle):
+    command = [sys.executable, "-m", "grader", *arguments]
+    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_readme_of_the_bundle_shows_its_real_output(bundle):
+    command = [sys.executable, "-m", "grader", "check"]
+    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
+    readme = (bundle / "README.md").read_text(encoding="utf-8")
+    table = done.stdout.split("\n\n")[1]
+    assert table in readme
+    assert "make check" in readme.splitlines()[:15]
+
+
+def test_same_kit_makes_the_same_zip(books):
+    assert zipped(contents(REGISTRY, FEW, books)) == zipped(contents(REGISTRY, FEW, books))
+
+
+def test_write_replaces_an_older_bundle_and_nothing_else(tmp_path):
+    folder, archive = write({"a": b"1", ".nopeek-bundle": b""}, tmp_path)
+    write({"b": b"2", ".nopeek-bundle": b""}, tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == [".nopeek-bundle", "b"]
+    assert archive.is_file()
+    (folder / ".nopeek-bundle").unlink()
+    with pytest.raises(ReleaseError, match="is no bundle: name another place with --out"):
+        write({"c": b"3"}, tmp_path)
+    assert (folder / "b").read_bytes() == b"2"
+
+
+def test_release_takes_books_that_are_there_already(tmp_path, monkeypatch):
+    kept = tmp_path / ".answers" / kit_digest.kit_digest()
+    kept.mkdir(parents=True)
+    (kept / "step02_scores").write_bytes(b"a book")
+    done = CliRunner().invoke(release, ["2", "--out", str(tmp_path)])
+    assert done.exit_code == 0
+    assert "give either to your students" in done.output
+    book = tmp_path / "nopeek" / "grader" / "answers" / "step02_scores.json.gz"
+    assert book.read_bytes() == b"a book"
+
+
+def test_release_says_what_is_in_the_way(tmp_path):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    done = CliRunner().invoke(release, ["2", "--out", str(tmp_path / "file")])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output

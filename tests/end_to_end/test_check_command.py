@@ -1,0 +1,250 @@
+"""The command line as its users have it: the real command, its output, its exit status."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli.main import cli
+from grader.report.records import SCHEMA
+from tests.conftest import ROOT, STEPS
+
+
+@pytest.fixture
+def nopeek(tmp_path):
+    """nopeek(arguments): runs `python -m grader` from an empty folder."""
+
+    def run(*arguments, env=None, **options):
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "grader", *map(str, arguments)],
+            cwd=options.pop("cwd", tmp_path),
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **(env or {})},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A student's folder: the stubs, with step 2 done and step 3 wrong."""
+    folder = tmp_path / "mine"
+    shutil.copytree(ROOT / "exercises", folder)
+    shutil.copy(ROOT / "solutions" / "step02_scores.py", folder)
+    text = (ROOT / "solutions" / "step03_mask.py").read_text(encoding="utf-8")
+    end = (
+        "\ndef causal_mask(t_q, t_k=None):\n    return np.tril(np.ones((t_q, t_k or t_q), bool))\n"
+    )
+    (folder / "step03_mask.py").write_text(text + end, encoding="utf-8")
+    return folder
+
+
+def test_hints_for_a_zip_go_on(nopeek, mine, tmp_path):
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
+    told = [nopeek("hint", "3", "--submission", packed).stdout for _ in range(2)]
+    assert "hint 1 of" in told[0]
+    assert "hint 2 of" in told[1]
+
+
+def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
+    assert nopeek("list", "--submission", packed).stdout.endswith("\nNext: packed.zip\n")
+
+
+def test_everything_right_ends_with_0(nopeek):
+    done = nopeek("check", "--submission", ROOT / "solutions")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "All of it holds." in done.stdout
+    assert done.stderr == ""
+
+
+def test_something_wrong_ends_with_1_and_says_what_is_next(nopeek, mine):
+    done = nopeek("check", "--submission", mine)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.split()[:3] == ["+", "2", "Scaled"] for line in lines)
+    assert any(line.split()[:2] == ["-", "1"] and "not attempted" in line for line in lines)
+    assert any(line.split()[:2] == ["x", "3"] for line in lines)
+    assert lines[-1] == "Next: fill in mine/step01_projections.py, then `make check` again."
+
+
+def test_step_named_is_the_only_one_judged(nopeek, mine):
+    done = nopeek("check", "3", "--submission", mine)
+    assert done.returncode == 1
+    assert "Scaled scores" not in done.stdout
+    assert "bottom" not in done.stdout
+    assert "Next: mend mine/step03_mask.py" in done.stdout
+
+
+def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
+    monkeypatch.setattr("grader.cli.main.EXERCISES", mine)
+    (mine / "step05_output.py").unlink()
+    done = CliRunner().invoke(cli, ["check", "5", "--submission", str(mine)])
+    assert "There is no step05_output.py in the submission." in done.output
+    assert done.output.endswith("\nNext: `make reset STEP=5` makes the file anew.\n")
+
+
+def test_no_command_checks_the_exercises(nopeek):
+    done = nopeek()
+    assert "visible checks on" in done.stdout
+    assert done.returncode == 1
+
+
+def test_json_is_the_report(nopeek, mine, tmp_path):
+    nopeek("check", "2", "3", "--submission", mine, "--json", tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["schema"] == SCHEMA == "nopeek/report/1"
+    assert report["submission"]["id"] == "mine"
+    assert len(report["submission"]["sha256"]) == 64
+    assert report["suite"] == "visible"
+    assert report["isolation"] == "process"
+    two, three = report["steps"]
+    assert report["score"] == two["points"] + three["points"]
+    assert report["max_score"] == two["max_points"] + three["max_points"]
+    assert (two["step"], two["status"], two["on_own_steps"]) == ("step02_scores", "passed", True)
+    assert three["status"] == "failed"
+    wanted = {"check", "title", "status", "points", "max_points", "message", "diagnosis"}
+    for step in report["steps"]:
+        assert all(wanted <= set(check) for check in step["checks"])
+        assert sum(check["max_points"] for check in step["checks"]) == step["max_points"]
+
+
+def test_json_holds_nothing_that_json_lacks(nopeek, tmp_path):
+    text = (ROOT / "solutions" / "step03_mask.py").read_text(encoding="utf-8")
+    end = "\ndef additive_mask(mask):\n    return np.where(mask, np.nan, np.inf)\n"
+    (tmp_path / "step03_mask.py").write_text(text + end, encoding="utf-8")
+    nopeek("check", "3", "--submission", tmp_path, "--json", tmp_path / "report.json")
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    text = (tmp_path / "report.json").read_text(encoding="utf-8")
+    report = json.loads(text, parse_constant=refuse)
+    evidence = next(c["evidence"] for c in report["steps"][0]["checks"] if c["evidence"])
+    assert {"inf", "nan"} <= {cell for row in evidence["got"][0]["cells"] for cell in row}
+
+
+def test_hidden_report_tells_no_input(nopeek, mine, tmp_path):
+    done = nopeek(
+        *("check", "3", "--submission", mine, "--suite", "hidden", "--seed", "12"),
+        *("--json", tmp_path / "report.json"),
+    )
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["seed"] == 12
+    checks = report["steps"][0]["checks"]
+    assert {check["evidence"] for check in checks} == {None}
+    assert "expected (" not in done.stdout
+    assert "are wrong" in done.stdout or "shape" in done.stdout
+
+
+def test_hidden_seed_is_fresh_each_time(nopeek, mine, tmp_path):
+    seeds = set()
+    for _ in range(2):
+        nopeek(
+            *("check", "2", "--submission", mine, "--suite", "hidden"),
+            *("--json", tmp_path / "report.json"),
+        )
+        seeds.add(json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["seed"])
+    assert len(seeds) == 2
+
+
+WRONG_USE = {
+    "unknown step": (["check", "77"], "there is no step '77': name one of 1 to"),
+    "missing folder": (["check", "--submission", "nowhere"], "there is no folder nowhere"),
+    "folder of something else": (
+        ["check", "--submission", ROOT / "notebooks"],
+        "/ holds none of the files step01_projections.py … step14_masked_lm.py: name another",
+    ),
+    "watching no folder": (["watch", "--submission", "nowhere"], "there is no folder nowhere"),
+    "watching a file": (["watch", "--submission", "README.md"], "there is no folder README.md"),
+    "seed without hidden": (["check", "--seed", "3"], "--seed goes with --suite hidden"),
+    "isolation not there": (["check", "--isolation", "jail"], "'jail' is not one of"),
+    "report in no folder": (
+        ["check", "2", "--json", "no/such/report.json"],
+        "cannot write no/such/report.json",
+    ),
+    "unknown command": (["chek"], "No such command 'chek'"),
+    "reset of nothing": (["reset"], "Missing argument 'STEP'"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG_USE.values(), ids=WRONG_USE.keys())
+def test_wrong_use_ends_with_2_and_one_sentence(nopeek, arguments, words):
+    done = nopeek(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_output_is_ascii_where_it_must_be(nopeek, mine):
+    done = nopeek("check", "3", "--submission", mine, env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1
+    assert done.stdout.isascii()
+    assert "\x1b" not in done.stdout
+
+
+def test_students_text_cannot_drive_the_terminal(nopeek, tmp_path):
+    (tmp_path / "step02_scores.py").write_text(
+        "def attention_scores(q, k):\n"
+        "    print('\\x1b[2J\\x07[red]markup[/red]')\n"
+        "    raise ValueError('\\x1b]0;title\\x07[bold]x[/bold]')\n",
+        encoding="utf-8",
+    )
+    done = nopeek("check", "2", "--submission", tmp_path)
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
+    assert "[red]markup[/red]" in done.stdout
+    assert "[bold]x[/bold]" in done.stdout
+
+
+def test_list_names_the_next_file(nopeek, mine):
+    done = nopeek("list", "--submission", mine)
+    assert done.returncode == 0
+    for step in STEPS:
+        assert step.title in done.stdout
+    assert "Next: mine/step01_projections.py" in done.stdout
+
+
+def test_run_from_the_folder_of_the_files(nopeek, mine):
+    (mine / "numpy.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
+    done = nopeek("check", "2", "--submission", ".", cwd=mine)
+    assert "needs work" not in done.stdout
+    assert done.returncode == 0
+
+
+def test_zip_is_checked_like_a_folder(nopeek, tmp_path):
+    path = tmp_path / "alice.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.write(ROOT / "solutions" / "step02_scores.py", "step02_scores.py")
+    done = nopeek("check", "2", "--submission", path)
+    assert done.returncode == 0
+    assert "All of it holds." in done.stdout
+
+
+def test_zip_that_holds_no_step_is_told(nopeek, tmp_path):
+    path = tmp_path / "alice.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("readme.txt", "nothing here")
+    done = nopeek("check", "--submission", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("nopeek: it holds no notebook and none of the files step01_")
+
+
+def test_check_in_a_sandbox_says_so(nopeek, tmp_path):
+    report = tmp_path / "report.json"
+    solutions = ROOT / "solutions"
+    nopeek("check", "2", "--submission", solutions, "--isolation", "bubblewrap", "--json", report)
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert found["isolation"] == "bubblewrap"
+    assert set(found["held"].values()) == {True}

@@ -1,0 +1,245 @@
+"""`costs`: what the next token costs. Only what is counted is tested; times are the machine's."""
+
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from grader.cli.main import cli
+from grader.demos import costs, counting
+from grader.demos.curves import Curves, in_letters, ticks
+from grader.demos.growth import Growth, Price, Row, said, slope
+from grader.demos.growth_plot import plotted
+from grader.demos.loaded import NotReady
+from grader.demos.pictures import growth_page
+from grader.intake.submission import Submission, read_folder
+from grader.isolation.client import TimedOut
+from grader.report.text.sheet import Sheet
+from tests.conftest import ROOT
+from tests.unit.report.test_page import Tree
+
+STEP13 = "step13_decoder_cache"
+RECOMPUTES = """
+from exercises.step12_decoder import decoder_logits
+def new_decoder_cache(n_layers):
+    return np.zeros(0, int)
+def decoder_step(tokens_new, cache, params, n_heads):
+    tokens = np.concatenate([cache, tokens_new])
+    return decoder_logits(tokens, params, n_heads)[..., -len(tokens_new):, :], tokens
+"""
+FORGETS = """
+kept_step = decoder_step
+def decoder_step(tokens_new, cache, params, n_heads):
+    return kept_step(tokens_new, new_decoder_cache(len(params["blocks"])), params, n_heads)
+"""
+
+
+def tallied(*shape):
+    return np.ones(shape).view(counting.Tallied)
+
+
+def made(work):
+    counting.Tallied.made = 0
+    result = work()
+    return counting.Tallied.made, result
+
+
+PRODUCTS = {
+    "matrices": (lambda: tallied(3, 4) @ tallied(4, 5), 60),
+    "matrix and vector": (lambda: tallied(3, 4) @ tallied(4), 12),
+    "a batch": (lambda: tallied(2, 3, 4) @ np.ones((4, 5)), 120),
+    "a plain array first": (lambda: np.ones((3, 4)) @ tallied(4, 5), 60),
+    "matmul": (lambda: np.matmul(tallied(3, 4), tallied(4, 5)), 60),
+    "dot": (lambda: np.dot(tallied(3, 4), tallied(4, 5)), 60),
+    "dot as a method": (lambda: tallied(3, 4).dot(tallied(4, 5)), 60),
+    "dot of vectors": (lambda: np.dot(tallied(4), tallied(4)), 4),
+    "inner": (lambda: np.inner(tallied(3, 4), tallied(5, 4)), 60),
+    "tensordot": (lambda: np.tensordot(tallied(3, 4), tallied(4, 5), 1), 60),
+    "tensordot by axes": (lambda: np.tensordot(tallied(3, 4), tallied(5, 4), (1, 1)), 60),
+    "tensordot by lists": (
+        lambda: np.tensordot(tallied(3, 4), tallied(4, 3), ([0, 1], [1, 0])),
+        12,
+    ),
+    "einsum": (lambda: np.einsum("ij,jk->ik", tallied(3, 4), tallied(4, 5)), 60),
+    "einsum with dots": (
+        lambda: np.einsum("...ij,kj->...ik", tallied(2, 3, 4), tallied(5, 4)),
+        120,
+    ),
+    "element by element": (lambda: tallied(3, 4) * tallied(4), 12),
+    "by a number": (lambda: tallied(3, 4) * 2, 12),
+    "in place": (lambda: np.multiply(tallied(3), 2, out=np.ones(3)), 3),
+    "a sum": (lambda: tallied(3, 4) + tallied(3, 4), 0),
+    "an exponential": (lambda: np.exp(tallied(3, 4)), 0),
+}
+KEEPING = {
+    "a slice": lambda x: x[1:],
+    "a sum": lambda x: x.sum(axis=-1),
+    "transposed": lambda x: np.swapaxes(x, 0, 1),
+    "where": lambda x: np.where(x > 0, x, -np.inf),
+    "concatenated": lambda x: np.concatenate([np.ones((1, 4)), x]),
+    "split": lambda x: np.split(x, 2, axis=1)[0],
+    "in place": lambda x: x.__iadd__(1),
+    "a softmax": lambda x: np.exp(x - x.max(-1, keepdims=True)) / np.exp(x).sum(-1, keepdims=True),
+}
+
+
+@pytest.mark.parametrize(("work", "wanted"), PRODUCTS.values(), ids=PRODUCTS)
+def test_product_is_counted(work, wanted):
+    assert made(work)[0] == wanted
+
+
+@pytest.mark.parametrize("work", KEEPING.values(), ids=KEEPING)
+def test_what_is_made_from_a_counting_array_counts(work):
+    result = work(tallied(3, 4))
+    assert type(result) is counting.Tallied
+    np.testing.assert_array_equal(np.asarray(result), np.asarray(work(np.ones((3, 4)))))
+
+
+@pytest.fixture
+def right(steps):
+    return read_folder(ROOT / "solutions", steps)
+
+
+@pytest.fixture
+def rows(host, steps, right):
+    """rows(ending, ...): the costs of the solutions' decoder, with code added to step 13."""
+
+    def rows(ending="", longest=64):
+        sources = {**right.sources, STEP13: right.sources[STEP13] + ending}
+        return tuple(costs.rows(host, steps, Submission("mine/", sources), longest))
+
+    return rows
+
+
+def growth(rows):
+    return Growth("mine/", costs.MODEL, tuple(rows))
+
+
+def test_solutions_need_a_tth_of_the_work_with_the_cache(rows):
+    found = rows()
+    assert [row.length for row in found] == [8, 16, 32, 64]
+    assert all(row.whole.products == row.length * row.cached.products for row in found)
+    assert max(row.apart for row in found) < 1e-12
+    assert any("exactly T times as many" in sentence for sentence in said(growth(found)))
+
+
+def test_counts_are_the_same_again(rows):
+    first, second = rows(longest=16), rows(longest=16)
+    assert [row.whole.products for row in first] == [row.whole.products for row in second]
+    assert [row.cached.products for row in first] == [row.cached.products for row in second]
+
+
+def test_counts_hold_all_matrix_products_and_little_more(rows):
+    (row, *_) = rows(longest=8)
+    t, d = row.length, costs.D_MODEL
+    layer = 4 * t * d * d + 2 * t * t * d + 2 * t * d * costs.D_FF
+    matrices = costs.N_LAYERS * layer + t * d * costs.VOCABULARY
+    assert matrices < row.whole.products < 1.2 * matrices
+
+
+def test_powers_come_near_two_and_one_in_long_texts(rows):
+    whole, cached = growth(rows(longest=512)).products()
+    assert 1.8 < whole < 2
+    assert 0.8 < cached < 1
+
+
+def test_cache_that_recomputes_the_past_saves_nothing(rows):
+    found = rows(RECOMPUTES)
+    assert all(row.cached.products == row.whole.products for row in found)
+
+
+def test_conversion_to_a_plain_array_does_not_stop_the_count(rows):
+    plain = "\nkept = attention\n"
+    plain += "def attention(q, k, v, mask):\n"
+    plain += "    return kept(np.asarray(q), np.array(k), np.ascontiguousarray(v), mask)\n"
+    counts = [row.cached.products for row in rows(plain, 16)]
+    assert counts == [row.cached.products for row in rows("", 16)]
+
+
+def test_ways_that_differ_are_told(rows):
+    told = said(growth(rows(FORGETS, 16)))
+    assert told[0].startswith("The two ways do not give the same logits (first at 8 tokens)")
+
+
+def test_length_that_takes_too_long_ends_the_table(rows, monkeypatch):
+    real = costs._row
+
+    def row(worker, tokens, params):
+        if len(tokens) >= limit:
+            raise TimedOut(5.0)
+        return real(worker, tokens, params)
+
+    monkeypatch.setattr(costs, "_row", row)
+    limit = 64
+    assert [row.length for row in rows()] == [8, 16, 32]
+    limit = 32
+    with pytest.raises(NotReady, match=r"The decoder took longer than 5 seconds\."):
+        rows()
+
+
+@pytest.mark.parametrize(
+    ("ending", "why"),
+    [
+        ("\ndef new_decoder_cache(n):\n    raise NotImplementedError\n", "cannot run yet"),
+        ("\ndef decoder_step(*a):\n    return 1\n", "The decoder raised TypeError"),
+        ("\ndel decoder_step\n", "The decoder raised AttributeError"),
+    ],
+)
+def test_decoder_that_cannot_run_is_refused(rows, ending, why):
+    with pytest.raises(NotReady, match=why):
+        rows(ending, 16)
+
+
+def test_slope_is_the_power():
+    assert slope([8, 16, 32], [3 * t**2 for t in (8, 16, 32)]) == pytest.approx(2)
+    assert slope([8], [1]) == 0
+    assert slope([8, 16], [0, 1]) == 0
+
+
+def test_curves_lie_on_the_right_heights():
+    lines = in_letters(Curves((1, 10, 100), ((1, 10, 100), (1, 1, 1))), 5, 3)
+    assert lines == ["   .o", " .o.", "*.*.*"]
+    assert [text for _, text in ticks(Curves((1, 2), ((0.5, 20), (1, 1))))] == [
+        *("0.1", "1", "10", "100")
+    ]
+
+
+MADE_UP = growth(
+    Row(t, Price(t * t, t * t * 1e-6), Price(t, t * 1e-6), 0.0) for t in (8, 16, 32, 64)
+)
+
+
+def test_terminal_shows_plot_and_powers():
+    sheet = Sheet(plain=True)
+    plotted(sheet, MADE_UP)
+    text = "\n".join(text for text, _ in sheet.rows)
+    assert max(map(len, text.split("\n"))) < 80
+    assert text.isascii()
+    assert "grow like T^2.00 without a cache and like T^1.00 with it" in " ".join(text.split())
+
+
+def test_page_is_whole():
+    html = growth_page(MADE_UP)
+    tags = [
+        tag
+        for tag, _ in Tree(html.replace("<polyline", "<path").replace("<circle", "<path")).elements
+    ]
+    assert tags.count("svg") == 2
+    assert "4,096" in html
+    assert "http" not in html.replace("http-equiv", "")
+
+
+def test_command_counts_and_writes_a_page(tmp_path):
+    page = tmp_path / "costs.html"
+    done = CliRunner().invoke(cli, ["costs", "--longest", "64", "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert "without a cache" in done.output
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_command_says_what_is_missing(tmp_path):
+    shutil.copy(ROOT / "solutions" / "step01_projections.py", tmp_path)
+    done = CliRunner().invoke(cli, ["costs", "--submission", str(tmp_path)])
+    assert done.exit_code == 2
+    assert done.output.startswith("nopeek: There is no step12_decoder.py in")

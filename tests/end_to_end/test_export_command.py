@@ -1,0 +1,176 @@
+"""The commands `export` and `release`, as their users have them."""
+
+import json
+import zipfile
+
+import pytest
+from click.testing import CliRunner
+
+from grader.classroom.gradebook import Gradebook, Mark
+from grader.classroom.judge import Exam, Outcome
+from grader.cli.kit.export import export as export_command
+from grader.cli.kit.release import release
+from grader.report.names import safe_name
+from tests.support.classes import not_gradable, right, wrong
+from tests.unit.classroom.test_exports import CANVAS, MOODLE
+
+COLUMN = ("--column", "Attention (4711)")
+
+
+EXAM = Exam("hidden", 7, "bubblewrap", ("step02_scores",), "a kit")
+
+
+def kept(book, graded_class):
+    """A finished run with these students in it."""
+    run = book.begin(EXAM)
+    for one in graded_class:
+        key = ascii(one.student) if one.report else None
+        if one.report:
+            book.record(key, Outcome(one.report, "", one.seconds))
+        book.mark(run, Mark(one.student, None, key, one.reason, one.warnings, one.attempts))
+    book.finish(run, [one.student for one in graded_class])
+
+
+@pytest.fixture
+def out(tmp_path):
+    (tmp_path / "graded").mkdir()
+    with Gradebook(tmp_path / "graded", write=True) as book:
+        kept(book, [right(), wrong(), not_gradable(), wrong("../../x\ud800")])
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def export(out):
+    """export(arguments): what the command says, and its exit status."""
+
+    def run(*arguments, folder=None):
+        where = folder or out.parent / "graded"
+        return CliRunner().invoke(export_command, [str(where), *map(str, arguments)])
+
+    return run
+
+
+def test_export_writes_one_file(export, out):
+    done = export("--format", "csv", "--out", out)
+    assert (done.exit_code, done.output) == (0, f"wrote {out / 'grades.csv'}\n")
+    text = (out / "grades.csv").read_text(encoding="utf-8")
+    assert text.splitlines()[0].startswith("student_id,score,max_score,step01_projections,")
+
+
+def test_export_writes_a_file_per_student(export, out):
+    done = export("--format", "gradescope", "--out", out / "each")
+    assert done.exit_code == 0
+    names = {path.name for path in (out / "each").iterdir()}
+    assert names == {"alice.json", "bob.json", f"{safe_name('../../x' + chr(0xD800))}.json"}
+    assert "not gradable, so without a file (1):\n  carol\n" in done.output
+
+
+def test_export_fills_in_a_copy_of_the_instructors_file(export, out):
+    own = out.parent / "canvas.csv"
+    own.write_bytes(CANVAS.encode())
+    done = export("--format", "canvas", "--into", own, *COLUMN, "--out", out)
+    assert done.exit_code == 0
+    assert own.read_bytes() == CANVAS.encode()
+    assert (out / "canvas.csv").read_bytes().decode() == CANVAS.replace(
+        "3,,70.0", "3,10,70.0"
+    ).replace("4,2,80.0", "4,5,80.0")
+    assert "wrote 2 scores into" in done.output
+    assert "not in the file, so not written (1):\n  ../../x\\ud800\n" in done.output
+    assert "not gradable, so not written (1):\n  carol\n" in done.output
+
+
+def test_export_into_moodle(export, out):
+    own = out.parent / "moodle.csv"
+    own.write_bytes(MOODLE.replace("Bob", "bob").encode())
+    done = export("--format", "moodle", "--into", own, "--out", out / "filled.csv")
+    assert done.exit_code == 0
+    assert "they were scaled" in done.output
+    assert ',50,100.00,-,"Points: 5 of 10.' in (out / "filled.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "why"),
+    [
+        (b"a,b\n1,2\n", COLUMN, "cannot be filled in: it is not a gradebook that Canvas exported"),
+        (CANVAS.encode("utf-16"), COLUMN, "is not UTF-8 text: download it again"),
+        (CANVAS.encode(), (), "name the assignment's column with --column"),
+    ],
+    ids=["another table", "another encoding", "no column"],
+)
+def test_export_refuses_in_one_sentence_and_writes_nothing(export, out, data, arguments, why):
+    own = out.parent / "canvas.csv"
+    own.write_bytes(data)
+    done = export("--format", "canvas", "--into", own, *arguments, "--out", out)
+    assert done.exit_code == 2
+    assert why in done.output
+    assert len(done.output.splitlines()) == 1
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--format", "canvas"), "needs --into FILE: your own export"),
+        (("--format", "csv", "--into", "x.csv"), "--into goes with canvas and moodle"),
+        (("--format", "canvas", "--into", "none.csv"), "cannot use none.csv: No such file"),
+    ],
+    ids=["no file", "a file too many", "no such file"],
+)
+def test_export_says_what_it_needs(export, out, arguments, why):
+    done = export(*arguments, "--out", out)
+    assert done.exit_code == 2
+    assert why in done.output
+
+
+def test_export_never_overwrites_the_instructors_file(export, out):
+    own = out / "canvas.csv"
+    own.write_bytes(CANVAS.encode())
+    for target in (out, own):
+        done = export("--format", "canvas", "--into", own, *COLUMN, "--out", target)
+        assert done.exit_code == 2
+        assert "would be overwritten" in done.output
+    assert own.read_bytes() == CANVAS.encode()
+
+
+def test_export_of_what_was_never_graded(export, out):
+    done = export("--format", "csv", "--out", out, folder=out / "none")
+    assert done.exit_code == 2
+    assert done.output.startswith("nopeek: there is no gradebook in ")
+
+
+def test_export_that_fails_halfway_leaves_the_old_file(export, out, monkeypatch):
+    (out / "grades.csv").write_text("old", encoding="utf-8")
+
+    def failing(self):
+        yield right()
+        raise OSError(5, "Input/output error", "gradebook.db")
+
+    monkeypatch.setattr(Gradebook, "graded", failing)
+    done = export("--format", "csv", "--out", out)
+    assert (done.exit_code, done.output) == (
+        *(2, "nopeek: cannot use gradebook.db: Input/output error\n"),
+    )
+    assert (out / "grades.csv").read_text(encoding="utf-8") == "old"
+    assert len(list(out.iterdir())) == 1
+
+
+def test_release_writes_an_autograder(tmp_path):
+    path = tmp_path / "autograder.zip"
+    done = CliRunner().invoke(release, ["2", "step03", "--gradescope", str(path)])
+    assert (done.exit_code, done.output.split(":")[0]) == (0, f"wrote {path}")
+    with zipfile.ZipFile(path) as file:
+        steps = json.loads(file.read("autograder.json"))["steps"]
+    assert steps == ["step02_scores", "step03_mask"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(("99",), "there is no step '99'"), ((), "cannot use ")],
+    ids=["no such step", "no such folder"],
+)
+def test_release_says_what_is_wrong(tmp_path, arguments, why):
+    path = tmp_path / "none" / "autograder.zip"
+    done = CliRunner().invoke(release, [*arguments, "--gradescope", str(path)])
+    assert done.exit_code == 2
+    assert why in done.output

@@ -1,0 +1,166 @@
+"""The Gradescope autograder: the zip, unpacked as Gradescope does, and run on submissions."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from grader.classroom import gradescope
+from grader.classroom.gradescope import autograder
+from grader.report.files import write_whole
+from tests.conftest import ROOT
+
+STEP = "step02_scores"
+HOSTILE = """
+import os, pathlib, sys
+for place in {places!r}:
+    try:
+        pathlib.Path(place).write_text('{{"score": 1000}}')
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def zipped():
+    return autograder([STEP])
+
+
+@pytest.fixture
+def home(tmp_path, zipped):
+    """What Gradescope makes of the zip: its contents in source, run_autograder beside it."""
+    home = tmp_path / "autograder"
+    for name in ("source", "submission", "results"):
+        (home / name).mkdir(parents=True)
+    with zipfile.ZipFile(io.BytesIO(zipped)) as file:
+        file.extractall(home / "source")
+    shutil.copy(home / "source" / "run_autograder", home)
+    users = [{"email": "ada@example.org", "id": 1}]
+    (home / "submission_metadata.json").write_text(json.dumps({"users": users}), encoding="utf-8")
+    return home
+
+
+def run(home, isolation="process", python=sys.executable):
+    done = subprocess.run(
+        ["bash", str(home / "run_autograder")],
+        env={
+            "PATH": os.environ["PATH"],
+            "NOPEEK_AUTOGRADER": str(home),
+            "NOPEEK_PYTHON": str(python),
+            "NOPEEK_ISOLATION": isolation,
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    return json.loads((home / "results" / "results.json").read_text(encoding="utf-8"))
+
+
+def submit(home, text):
+    (home / "submission" / f"{STEP}.py").write_text(text, encoding="utf-8")
+
+
+def solution():
+    return (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
+
+
+def test_zip_has_scripts_at_its_root_that_can_be_executed(zipped):
+    with zipfile.ZipFile(io.BytesIO(zipped)) as file:
+        for name in ("setup.sh", "run_autograder"):
+            assert file.getinfo(name).external_attr >> 16 == 0o100755
+            assert file.read(name).startswith(b"#!/usr/bin/env bash\n")
+
+
+def test_zip_has_the_whole_kit_and_nothing_else(zipped):
+    with zipfile.ZipFile(io.BytesIO(zipped)) as file:
+        names = file.namelist()
+        assert file.read("autograder.json") == b'{"steps": ["step02_scores"]}\n'
+    assert len(names) == len(set(names))
+    for name in (
+        f"tests/hidden/test_{STEP}.py",
+        f"solutions/{STEP}.py",
+        "grader/isolation/worker.py",
+    ):
+        assert f"kit/{name}" in names
+    assert not [name for name in names if "__pycache__" in name or "tests/unit" in name]
+
+
+def test_zip_is_the_same_each_time(zipped):
+    assert autograder([STEP]) == zipped
+
+
+@pytest.mark.parametrize("name", ["setup.sh", "run_autograder"])
+def test_scripts_are_bash(name):
+    path = ROOT / "grader" / "classroom" / "autograder" / name
+    assert subprocess.run(["bash", "-n", str(path)], check=False).returncode == 0
+    assert os.access(path, os.X_OK)
+
+
+def test_right_submission_gets_all_points(home):
+    submit(home, solution())
+    results = run(home)
+    assert results["score"] == 7.0
+    assert {test["status"] for test in results["tests"]} == {"passed"}
+    assert results["tests"][0]["number"] == "2.1"
+
+
+def test_wrong_submission_gets_its_cause(home):
+    submit(home, solution().replace("/ d_k**0.5", ""))
+    results = run(home)
+    assert results["score"] < 7.0
+    assert "The scores are not divided by √d_k." in results["tests"][0]["output"]
+
+
+def test_hostile_submission_cannot_write_its_own_result(home):
+    places = [str(home / "results" / "results.json"), "results.json"]
+    submit(home, HOSTILE.format(places=places))
+    results = run(home)
+    assert results["score"] == 0
+    assert {test["status"] for test in results["tests"]} == {"failed"}
+
+
+def test_nothing_handed_in_gets_no_points(home):
+    assert run(home)["score"] == 0
+
+
+def test_a_grader_that_dies_leaves_a_failing_result(home):
+    (home / "results" / "results.json").write_text('{"score": 1000}', encoding="utf-8")
+    results = run(home, python="/bin/false")
+    assert results["score"] == 0.0
+    assert "did not finish" in results["output"]
+
+
+def test_an_isolation_that_is_not_there_is_no_grade_and_no_fall_back(home):
+    submit(home, solution())
+    results = run(home, isolation="none-such")
+    assert results["score"] == 0.0
+    assert results["output"] == gradescope.NOT_GRADED
+
+
+def test_plain_processes_are_not_tried_by_themselves():
+    assert "process" not in gradescope.ISOLATIONS
+
+
+def test_student_is_named_as_gradescope_does(home):
+    assert gradescope._student(home) == "ada@example.org"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"users": 3}', '{"users": [{}]}'])
+def test_student_without_a_name_is_a_submission(home, text):
+    (home / "submission_metadata.json").write_text(text, encoding="utf-8")
+    assert gradescope._student(home) == "submission"
+
+
+def test_result_is_replaced_whole(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text("old", encoding="utf-8")
+    write_whole(path, [json.dumps({"score": 1})])
+    assert json.loads(path.read_text(encoding="utf-8")) == {"score": 1}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["results.json"]

@@ -1,0 +1,86 @@
+"""The command that opens JupyterLab, as far as it can be tested without a browser."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import lab
+from grader.cli.main import cli
+from grader.report import problem
+
+
+@pytest.fixture
+def called(monkeypatch, tmp_path):
+    """Runs `lab` with these options; what JupyterLab would have been started with."""
+    calls = []
+    monkeypatch.setattr(lab.subprocess, "call", lambda *a, **k: calls.append((a[0], k)) or 0)
+    monkeypatch.setattr(lab, "own_folder", lambda: tmp_path)
+
+    def called(*options):
+        done = CliRunner().invoke(cli, ["lab", *options])
+        return done, calls[-1] if calls else None
+
+    return called
+
+
+def test_lab_writes_and_reads_nothing_of_the_users_own(called, tmp_path):
+    _, (_, how) = called()
+    named = {name: value for name, value in how["env"].items() if name.startswith("JUPYTER")}
+    assert len(named) == 5
+    assert all(value.startswith(str(tmp_path)) for value in named.values())
+    assert how["env"]["IPYTHONDIR"].startswith(str(tmp_path))
+
+
+@pytest.mark.parametrize(("user", "root"), [(0, ["--allow-root"]), (1000, [])])
+def test_lab_hands_on_its_options(called, monkeypatch, user, root):
+    monkeypatch.setattr("os.geteuid", lambda: user, raising=False)
+    done, (command, _) = called("--no-browser", "--port", "9999", "--", "--debug")
+    assert done.exit_code == 0
+    assert command[1:3] == ["-m", "jupyterlab"]
+    assert command[-3 - len(root) :] == ["--port=9999", "--no-browser", *root, "--debug"]
+
+
+def test_lab_asks_for_no_news(called, tmp_path):
+    _, (command, _) = called()
+    assert "--LabApp.news_url=None" in command
+    (file,) = tmp_path.rglob("notification.jupyterlab-settings")
+    assert json.loads(file.read_text(encoding="utf-8"))["fetchNews"] == "false"
+
+
+def test_lab_shows_nothing_of_nbgrader(called, tmp_path):
+    _, (command, how) = called()
+    (hidden,) = (one for one in command if one.startswith("--ContentsManager.hide_globs="))
+    assert {"nbgrader", "__pycache__"} <= set(ast.literal_eval(hidden.partition("=")[2]))
+    file = Path(how["env"]["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
+    disabled = json.loads(file.read_text(encoding="utf-8"))["disabledExtensions"]
+    assert disabled == {"@jupyter/nbgrader": True}
+
+
+def test_lab_keeps_settings_that_were_changed(called, tmp_path):
+    called()
+    (file,) = tmp_path.rglob("notification.jupyterlab-settings")
+    file.write_text('{"fetchNews": "true"}', encoding="utf-8")
+    called()
+    assert file.read_text(encoding="utf-8") == '{"fetchNews": "true"}'
+
+
+def test_lab_without_jupyterlab_says_how_to_get_it(called, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done, call = called()
+    assert done.exit_code == 2
+    assert call is None
+    assert "JupyterLab is not installed: run `make lab`" in done.output
+
+
+def test_lab_without_notebooks_says_so(called, monkeypatch, tmp_path):
+    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path / "none")
+    done, _ = called()
+    assert done.exit_code == 2
+    assert "there are no notebooks here: run `make build`" in done.output
+
+
+def test_need_is_silent_where_a_module_is_there():
+    problem.need("json", "never said")

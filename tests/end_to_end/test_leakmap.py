@@ -1,0 +1,217 @@
+"""`leakmap`: who depends on whom in a stack of blocks, measured on the code that is named."""
+
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from grader.cli.main import cli
+from grader.demos import leaks
+from grader.demos.loaded import NotReady
+from grader.demos.pictures import stack_page
+from grader.demos.stack_map import drawn_stack
+from grader.demos.stacks import Stack, seen
+from grader.intake.submission import Submission, read_folder
+from grader.report.records import Influence
+from grader.report.text.sheet import Sheet
+from tests.conftest import ROOT
+from tests.unit.report.test_page import Tree
+
+WORDS = ("It", "takes", "great", "courage")
+PAST = np.tri(len(WORDS), dtype=bool)
+OWN = np.eye(len(WORDS), dtype=bool)
+ALL = np.ones_like(PAST)
+
+
+@pytest.fixture
+def right(steps):
+    return read_folder(ROOT / "solutions", steps)
+
+
+@pytest.fixture
+def measured(host, steps, right):
+    """measured(ending, ...): the stack of the solutions' blocks, with code added to step 11."""
+
+    def measured(ending="", layers=3, unmasked=2):
+        step11 = "step11_block"
+        sources = {**right.sources, step11: right.sources[step11] + ending}
+        submission = Submission("mine/", sources)
+        return leaks.measured(host, steps, submission, WORDS, layers, unmasked)
+
+    return measured
+
+
+def moved(layer):
+    return np.asarray(layer.moved) > 0
+
+
+def stack(*layers, unmasked=None):
+    """A stack with the given maps of what moved."""
+    maps = (tuple(tuple(map(float, row)) for row in layer) for layer in layers)
+    influences = (Influence(one, True, (), "position", "token") for one in maps)
+    return Stack("mine/", WORDS, unmasked, tuple(influences))
+
+
+def test_one_unmasked_layer_opens_all_that_follow(measured):
+    found = measured(layers=4, unmasked=2)
+    for layer, wanted in zip(found.layers, [PAST, ALL, ALL, ALL], strict=True):
+        np.testing.assert_array_equal(moved(layer), wanted)
+    assert seen(found)[0] == (
+        "Layer 2 alone has no mask. Below it nobody sees the future. From it on every position "
+        "depends on every token, although layers 3 to 4 are masked."
+    )
+
+
+def test_masked_layers_stay_triangular(measured):
+    found = measured(unmasked=None)
+    for layer in found.layers:
+        np.testing.assert_array_equal(moved(layer), PAST)
+    assert seen(found)[0].startswith("All 3 layers are masked: every position")
+
+
+def test_last_layer_unmasked_is_told_without_layers_above(measured):
+    (told,) = seen(measured(layers=2, unmasked=2))
+    assert told == (
+        "Layer 2 alone has no mask. Below it nobody sees the future. In its output every position "
+        "depends on every token."
+    )
+
+
+def test_first_layer_unmasked_has_none_below(measured):
+    assert "Below" not in seen(measured(layers=2, unmasked=1))[0]
+
+
+def test_block_that_ignores_its_mask_is_told(measured):
+    ending = "\nblock = decoder_block\n"
+    ending += "def decoder_block(x, params, n_heads, mask):\n"
+    ending += "    return block(x, params, n_heads, None)\n"
+    (told,) = seen(measured(ending, unmasked=None))
+    assert told.startswith("Layer 1 was given the causal mask, and yet something of the future")
+    assert told.endswith("The block does not keep to its mask.")
+
+
+def test_block_with_a_mask_of_its_own_is_told(measured):
+    ending = "\nblock = decoder_block\n"
+    ending += "def decoder_block(x, params, n_heads, mask):\n"
+    ending += "    return block(x, params, n_heads, np.tri(x.shape[-2], dtype=bool))\n"
+    (told,) = seen(measured(ending))
+    assert told.endswith("Does the block bring a mask of its own?")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (
+            "raise NotImplementedError()",
+            r"cannot run yet: line \d+ of exercises/step11_block\.py is still to be written\.",
+        ),
+        ("return None", "decoder_block returned None"),
+        ("return x[..., :1]", r"expected the shape \(4, 8\)"),
+        ("return x + np.random.random(x.shape)", "another answer when it is asked again"),
+        (
+            "return x @ np.ones((3, 3))",
+            r"decoder_block raised ValueError in line \d+ of exercises/step11_block\.py: matmul",
+        ),
+    ],
+)
+def test_block_that_cannot_be_drawn_is_refused(measured, body, why):
+    with pytest.raises(NotReady, match=why):
+        measured(f"\ndef decoder_block(x, params, n_heads, mask):\n    {body}\n")
+
+
+def test_submission_without_the_step_is_refused(host, steps):
+    with pytest.raises(NotReady, match=r"There is no step11_block\.py in mine/\."):
+        leaks.measured(host, steps, Submission("mine/", {}), WORDS, 2, None)
+
+
+def test_steps_that_are_missing_are_the_solutions(host, steps, right):
+    only = {"step11_block": right.sources["step11_block"]}
+    found = leaks.measured(host, steps, Submission("mine/", only), WORDS, 1, None)
+    np.testing.assert_array_equal(moved(found.layers[0]), PAST)
+
+
+def test_past_that_is_not_felt_is_told():
+    assert seen(stack(OWN)) == ["A token of the past that should be felt is not: see the maps."]
+
+
+def test_part_of_the_future_is_not_called_every_token():
+    some = ALL.copy()
+    some[0, 3] = False
+    assert "positions depend on later tokens" in seen(stack(PAST, some, unmasked=2))[0]
+
+
+def test_terminal_shows_the_maps_side_by_side():
+    sheet = Sheet()
+    drawn_stack(sheet, stack(PAST, ALL, unmasked=2))
+    assert [text for text, _ in sheet.rows][3:9] == [
+        "            layer 1, masked    layer 2, NO MASK",
+        "            0 1 2 3            0 1 2 3",
+        " 0 It       # . . .            # ! ! !",
+        " 1 takes    # # . .            # # ! !",
+        " 2 great    # # # .            # # # !",
+        " 3 courage  # # # #            # # # #",
+    ]
+
+
+def test_terminal_is_never_wider_than_the_screen():
+    tokens = tuple("abcdefghijk") + ("\x1b[2Jverylongwordindeed",)
+    size = len(tokens)
+    rows = tuple(tuple(float(j <= i) for j in range(size)) for i in range(size))
+    layers = tuple(Influence(rows, True, (), "position", "token") for _ in range(5))
+    sheet = Sheet(plain=True)
+    drawn_stack(sheet, Stack("mine/", tokens, None, layers))
+    assert max(len(text) for text, _ in sheet.rows) < 80
+    assert all(text.isascii() and text.isprintable() for text, _ in sheet.rows)
+
+
+def test_page_is_whole_and_escapes_the_tokens():
+    maps = stack(PAST, ALL, unmasked=2).layers
+    html = stack_page(Stack("<b>", ("<script>x</script>", "&", '"', "d"), 2, maps))
+    tree = Tree(html)
+    assert [tag for tag, _ in tree.elements].count("svg") == 2
+    assert "script" not in [tag for tag, _ in tree.elements]
+    assert "http" not in html.replace("http-equiv", "")
+
+
+@pytest.fixture
+def command():
+    """command(arguments): the command's exit status and what it printed."""
+
+    def run(*arguments):
+        done = CliRunner().invoke(cli, ["leakmap", *map(str, arguments)])
+        return done.exit_code, done.output
+
+    return run
+
+
+def test_command_draws_and_writes_a_page(command, tmp_path):
+    page = tmp_path / "leak.html"
+    status, output = command("--tokens", "a b c", "--html", page)
+    assert status == 0
+    assert "layer 2, NO MASK" in output
+    assert "although layer 3 is masked" in " ".join(output.split())
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_command_draws_a_submission(command, tmp_path):
+    shutil.copy(ROOT / "solutions" / "step11_block.py", tmp_path)
+    status, output = command("--submission", tmp_path, "--unmasked", "none")
+    assert status == 0
+    assert f"Who depends on whom in {tmp_path.name}/" in output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--unmasked", "4"], "--unmasked takes a layer's number from 1 to 3, or none"),
+        (["--unmasked", "first"], "--unmasked takes a layer's number from 1 to 3, or none"),
+        (["--tokens", "alone"], "--tokens takes from 2 to 12 words, got 1"),
+        (["--submission", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_command_refuses_what_it_cannot_draw(command, arguments, why):
+    status, output = command(*arguments)
+    assert status == 2
+    assert why in output
+    assert "Traceback" not in output

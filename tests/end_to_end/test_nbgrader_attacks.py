@@ -1,0 +1,377 @@
+"""Notebooks that cheat, and notebooks that are broken, in a course on nbgrader."""
+
+import copy
+import json
+import os
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.courses import Course, cell_of, code, filled_in, grade_id, joined, solution
+
+STEP = "step02_scores"
+NAME = "attention_scores"
+TEST = f"check_{NAME}"
+WORTH = 7.0
+WRONG = f"import numpy as np\n\n\ndef {NAME}(q, k):\n    return q\n"
+
+# What cheats nbgrader's own executor, put before wrong work.
+
+IN_THE_KERNEL = {
+    "input transformer": "get_ipython().input_transformers_cleanup.append(lambda lines: ['7.0'])",
+    "ast transformer": (
+        "import ast\nclass Full(ast.NodeTransformer):\n"
+        "    def visit_Module(self, node): return ast.parse('7.0')\n"
+        "get_ipython().ast_transformers.append(Full())"
+    ),
+    "test function replaced": (
+        "import grader.course.cells\ngrader.course.cells.check = lambda name: 7.0"
+    ),
+    "module replaced": (
+        "import sys, types\nfake = types.ModuleType('grader.course.cells')\n"
+        "fake.check = lambda name: None\nsys.modules['grader.course.cells'] = fake"
+    ),
+    "patched assertions": (
+        "import numpy.testing as t\nt.assert_allclose = t.assert_array_equal = lambda *a, **k: None"
+    ),
+    "negative credit": "check = lambda name: -1.0",
+    "not a number": "check = lambda name: float('nan')",
+    "exit": "import os\nos._exit(0)",
+    "results displayed": (
+        "get_ipython().displayhook = lambda *a: None\nfrom IPython.display import display\n"
+        "display({'text/plain': '7.0'}, raw=True)"
+    ),
+    "another executor": (
+        "import nbgrader.preprocessors as p\np.SaveAutoGrades._add_score = lambda *a: None"
+    ),
+}
+LYING = f"""
+import numpy as np
+
+class Right(np.ndarray):
+    def __eq__(self, other): return np.True_
+    def __array_function__(self, *args, **kwargs): return True
+
+def {NAME}(q, k):
+    return np.zeros(1).view(Right)
+"""
+FORGED = {
+    "output_type": "execute_result",
+    "data": {"text/plain": "7.0", "text/html": "<script>alert(7)</script>"},
+    "metadata": {},
+    "execution_count": 1,
+}
+
+
+def changed(**metadata):
+    """A change of the test cell's own metadata."""
+
+    def change(notebook):
+        cell_of(notebook, TEST)["metadata"]["nbgrader"].update(metadata)
+
+    return change
+
+
+def forged(notebook):
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [FORGED]
+
+
+def altered(notebook):
+    cell_of(notebook, TEST)["source"] = "7.0"
+
+
+def deleted(notebook):
+    notebook["cells"].remove(cell_of(notebook, TEST))
+
+
+def both_deleted(notebook):
+    deleted(notebook)
+    cell_of(notebook, NAME)["metadata"] = {}
+
+
+def duplicated(notebook):
+    notebook["cells"].append({**copy.deepcopy(cell_of(notebook, TEST)), "source": "7.0"})
+
+
+def retyped(kind):
+    def change(notebook):
+        cell = cell_of(notebook, TEST)
+        cell.update(cell_type=kind)
+        cell.pop("outputs"), cell.pop("execution_count")
+
+    return change
+
+
+def swapped(notebook):
+    test, answer = cell_of(notebook, TEST), cell_of(notebook, NAME)
+    test["metadata"], answer["metadata"] = answer["metadata"], test["metadata"]
+
+
+def bonus(notebook):
+    more = {**cell_of(notebook, TEST)["metadata"]["nbgrader"], "grade_id": "bonus", "points": 50}
+    notebook["cells"].append(code("50", **more))
+
+
+def worth_something(notebook):
+    cell_of(notebook, NAME)["metadata"]["nbgrader"].update(grade=True, points=100)
+
+
+def stripped(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+
+
+def of_another_kernel(notebook):
+    kernel = {"name": "sh", "display_name": "sh", "language": "bash"}
+    notebook["metadata"] = {
+        "kernelspec": kernel,
+        "celltoolbar": "x",
+        "nbconvert": {"preprocessors": []},
+        "nbgrader": {"autograde_preprocessors": [], "NBGRADER_VALIDATING": "1"},
+        "exporter_class": "nbconvert.exporters.NotebookExporter",
+    }
+
+
+def tagged(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"]["tags"] = ["skip-execution", "raises-exception", "remove_cell"]
+
+
+IN_THE_FILE = {
+    "outputs forged": forged,
+    "test altered": altered,
+    "test deleted": deleted,
+    "test and metadata deleted": both_deleted,
+    "test duplicated": duplicated,
+    "test made a text": retyped("markdown"),
+    "test made raw": retyped("raw"),
+    "test made a solution": changed(solution=True, locked=False),
+    "test unlocked": changed(locked=False),
+    "test not graded": changed(grade=False),
+    "points raised": changed(points=1000),
+    "points taken away": changed(points=0),
+    "points no number": changed(points="many"),
+    "bonus": bonus,
+    "solution worth something": worth_something,
+    "metadata stripped": stripped,
+    "metadata of the notebook": of_another_kernel,
+    "tags": tagged,
+    "old schema": changed(schema_version=2),
+    "new schema": changed(schema_version=4),
+    "no schema": changed(schema_version="x"),
+    "checksum": changed(checksum="0" * 32),
+    "grade_id no text": changed(grade_id=["x"]),
+}
+
+
+def cheats(released):
+    """Notebooks with wrong work that try to get points, by student."""
+    wrong = filled_in(released, WRONG)
+    found = {"lying results": filled_in(released, LYING)}
+    for name, source in IN_THE_KERNEL.items():
+        found[name] = copy.deepcopy(wrong)
+        found[name]["cells"].insert(1, code(source))
+    for name, change in IN_THE_FILE.items():
+        found[name] = copy.deepcopy(wrong)
+        change(found[name])
+    return {name.replace(" ", "-"): notebook for name, notebook in found.items()}
+
+
+# Notebooks that are only unusual: right work, graded as far as it goes.
+
+
+def of_format_3(notebook):
+    cells = [
+        {
+            "cell_type": "code",
+            "input": joined(cell["source"]),
+            "language": "python",
+            "metadata": cell["metadata"],
+            "outputs": [],
+            "collapsed": False,
+        }
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    sheet = [{"cells": cells, "metadata": {}}]
+    return {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": sheet}
+
+
+def without_metadata(notebook):
+    for cell in notebook["cells"]:
+        del cell["metadata"]
+    return {"cells": notebook["cells"], "nbformat": 4, "nbformat_minor": 5}
+
+
+def shuffled(notebook):
+    return {**notebook, "cells": notebook["cells"][::-1]}
+
+
+def with_a_copy(notebook):
+    old = {**copy.deepcopy(cell_of(notebook, NAME)), "source": WRONG}
+    return {**notebook, "cells": [old, *notebook["cells"]]}
+
+
+def with_more_cells(notebook):
+    more = [code("1 / 0"), code("x = ("), code("%matplotlib inline\n!ls"), code("%%bash\nls")]
+    return {**notebook, "cells": [*more, *notebook["cells"], code("import torch")]}
+
+
+def with_huge_outputs(notebook):
+    stream = {"output_type": "stream", "name": "stdout", "text": "x" * 5_000_000}
+    cell_of(notebook, NAME)["outputs"] = [stream]
+    return notebook
+
+
+def with_cells_of_no_kind(notebook):
+    return {
+        **notebook,
+        "cells": [7, None, {}, {"cell_type": "code", "source": 3}, *notebook["cells"]],
+    }
+
+
+def retyped_answer(notebook):
+    cell = cell_of(notebook, NAME)
+    cell.update(cell_type="markdown")
+    cell.pop("outputs"), cell.pop("execution_count")
+    return notebook
+
+
+UNUSUAL = {
+    "format-3": (of_format_3, ""),
+    "no-metadata": (without_metadata, f"{TEST} was missing; it is there again"),
+    "shuffled": (shuffled, ""),
+    "a-copy": (with_a_copy, f"this {NAME} counts; it is also in cell 1."),
+    "more-cells": (with_more_cells, "cell 3: what is for the notebook only was taken out"),
+    "huge-outputs": (with_huge_outputs, ""),
+    "no-cells-of-a-kind": (with_cells_of_no_kind, "cell 4: it holds what is no text"),
+    "answer-made-a-text": (retyped_answer, ""),
+}
+NOT_GRADABLE = {
+    "broken": ('{"cells": [', "step02_scores.ipynb cannot be read: its JSON is broken in line 1."),
+    "empty": ("\n", "step02_scores.ipynb cannot be read: it is empty."),
+    "list": ("[]", "it is JSON, but no notebook"),
+    "no-cells": ('{"cells": []}', "it has no cells"),
+    "deep": ('{"cells": ' + "[" * 100_000, "it is nested too deeply"),
+    "no-function": (json.dumps({"cells": [code("x = 1")]}), "it has no function of any step"),
+}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """Everybody, graded in one run."""
+    course = Course(tmp_path_factory.mktemp("nbgrader"), 7)
+    released = course.released(STEP)
+    right = filled_in(released, solution(STEP))
+    for name in ("aaa-honest", "mmm-honest", "zzz-honest"):
+        course.hand_in(name, STEP, right)
+    for name, notebook in cheats(released).items():
+        course.hand_in(name, STEP, notebook)
+    for name, (change, _) in UNUSUAL.items():
+        course.hand_in(name, STEP, change(copy.deepcopy(right)))
+    for name, (text, _) in NOT_GRADABLE.items():
+        course.hand_in(name, STEP, text)
+    swap = filled_in(released, WRONG)
+    swapped(swap)
+    course.hand_in("swapped", STEP, swap)
+    link = course.hand_in("link", STEP, "")
+    link.unlink()
+    link.symlink_to(course.folder / "source" / STEP / f"{STEP}.ipynb")
+    beside = course.hand_in("files-beside", STEP, filled_in(released, WRONG)).parent
+    for name in (
+        "nbgrader_config.py",
+        "sitecustomize.py",
+        "numpy.py",
+        "conftest.py",
+        "nbgrader.py",
+    ):
+        (beside / name).write_text("import os; os._exit(0)\n")
+    course.status, course.said = course.run("autograde", STEP)
+    course.points = course.scores()
+    return course
+
+
+def said_of(course, student):
+    """The lines of the log that name a student."""
+    return [line for line in course.said.splitlines() if f" {student}: " in line]
+
+
+@pytest.mark.parametrize("name", [name.replace(" ", "-") for name in IN_THE_KERNEL | IN_THE_FILE])
+def test_cheating_earns_nothing(course, name):
+    assert course.points[STEP, name] == 0
+    cells = course.graded(name, STEP)
+    assert cells[TEST]["metadata"]["nbgrader"]["points"] == WORTH
+    assert joined(cells[TEST]["source"]).endswith(f"check('{NAME}')")
+    (output,) = cells[TEST]["outputs"]
+    assert joined(output["data"]["text/plain"]) == "0.0"
+
+
+@pytest.mark.parametrize("name", ["lying-results", "files-beside"])
+def test_cheating_with_results_or_files_earns_nothing(course, name):
+    assert course.points[STEP, name] == 0
+
+
+def test_link_to_the_solutions_is_not_followed(course):
+    assert course.points[STEP, "link"] == 0
+    (said,) = said_of(course, "link")
+    assert "it is not a regular file" in said
+
+
+def test_answer_made_a_test_cell_is_no_answer(course):
+    assert course.points[STEP, "swapped"] == 0
+    (said,) = said_of(course, "swapped")
+    assert "it has no function of any step" in said
+
+
+@pytest.mark.parametrize("name", ["aaa-honest", "mmm-honest", "zzz-honest"])
+def test_honest_work_keeps_its_points(course, name):
+    assert course.points[STEP, name] == WORTH
+
+
+@pytest.mark.parametrize(("name", "warning"), [(n, w) for n, (_, w) in UNUSUAL.items()])
+def test_unusual_notebook_is_graded_as_far_as_it_goes(course, name, warning):
+    assert course.points[STEP, name] == WORTH
+    assert any(warning in line for line in said_of(course, name))
+
+
+@pytest.mark.parametrize(("name", "reason"), [(n, r) for n, (_, r) in NOT_GRADABLE.items()])
+def test_what_cannot_be_graded_fails_with_one_sentence(course, name, reason):
+    (said,) = said_of(course, name)
+    assert reason in said
+    assert not (course.folder / "autograded" / name / STEP).exists()
+
+
+def test_failures_are_told_and_without_a_traceback(course):
+    assert course.status == 1
+    assert "traceback" not in course.said.lower()
+    assert "What is wrong with each of them is said above." in course.said
+    assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 2
+
+
+def test_nothing_of_a_students_file_is_kept_but_text(course):
+    text = (course.folder / "autograded" / "outputs-forged" / STEP / f"{STEP}.ipynb").read_text()
+    assert "alert(7)" not in text
+    text = (course.folder / "autograded" / "tags" / STEP / f"{STEP}.ipynb").read_text()
+    assert "skip-execution" not in text
+
+
+def test_everybody_has_the_cells_that_were_released(course):
+    released = {grade_id(cell) for cell in course.released(STEP)["cells"]} - {None}
+    for student in (course.folder / "autograded").iterdir():
+        path = student / STEP / f"{STEP}.ipynb"
+        ids = [grade_id(cell) for cell in json.loads(path.read_text())["cells"]]
+        locked = released - {NAME}
+        assert {id for id in ids if id in locked} == locked, student.name
+        assert len([id for id in ids if id]) == len({id for id in ids if id}), student.name
+
+
+def test_own_executor_gives_nothing_for_the_kits_cells(tmp_path):
+    """Without our configuration the test cells must fail, not pass."""
+    course = Course(tmp_path, 7, "process")
+    course.hand_in("right", STEP, filled_in(course.released(STEP), solution(STEP)))
+    (course.folder / "nbgrader_config.py").write_text("c = get_config()\n")
+    course.must("autograde", STEP)
+    assert course.scores()[STEP, "right"] == 0
+    assert os.path.commonpath([ROOT, course.folder]) != str(ROOT)

@@ -1,0 +1,252 @@
+"""A course on nbgrader, the whole cycle: everyone's points, and what is in the pages."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.intake.submission import Submission
+from grader.steps import registry
+from tests.conftest import ROOT
+from tests.corpora.test_hostile import first_digits, secrets_noted
+from tests.support.courses import Course, cell_of, filled_in, in_one_cell, joined, solution, words
+from tests.support.processes import belonging, soon
+
+SEED = 0x5EED_0F_A_C0_0125E
+STEPS = ("step03_mask", "step07_kv_cache")
+REGISTRY = registry.load()
+
+
+def variants(step, folder, count):
+    """Some variants, spread over all of them."""
+    every = read(folder, REGISTRY.find(step))
+    return every[:: max(1, len(every) // count)][:count]
+
+
+def works(step):
+    """What each student has written for a step; None leaves the notebook as it was released."""
+    found = {"right": solution(step), "untouched": None}
+    for kind, folder, count in (("fair", FAIR, 2), ("mistake", MISTAKES, 5)):
+        for number, variant in enumerate(variants(step, folder, count)):
+            found[f"{kind}{number}"] = variant.source
+    return found
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = Course(tmp_path_factory.mktemp("nbgrader"), SEED)
+    course.said = {}
+    course.variables["TMPDIR"] = str(course.folder.parent / "tmp")
+    Path(course.variables["TMPDIR"]).mkdir()
+    course.hand_in("again", STEPS[0], course.released(STEPS[0]))
+    for step in STEPS:
+        for student, source in works(step).items():
+            notebook = course.released(step)
+            if source is not None:
+                write = filled_in if student == "right" else in_one_cell
+                notebook = write(notebook, source)
+            course.hand_in(student, step, notebook)
+        course.said[step] = course.must("autograde", step)
+        course.must("generate_feedback", step)
+    return course
+
+
+@pytest.fixture(scope="module")
+def scores(course):
+    return course.scores()
+
+
+def expected(grade, step, source):
+    """The report of the judge on the same source."""
+    return grade(Submission("x", {step: source}), "hidden", (REGISTRY.find(step),), seed=SEED)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_points_are_those_of_the_judge(course, scores, grade, step):
+    got, wanted = {}, {}
+    for student, source in works(step).items():
+        report = expected(grade, step, source or (ROOT / "exercises" / f"{step}.py").read_text())
+        got[student] = scores[step, student]
+        wanted[student] = report.score
+        cells = course.graded(student, step)
+        for function in REGISTRY.find(step).functions:
+            checks = [c for c in report.steps[0].checks if c.function == function.name]
+            if checks:
+                (output,) = cells[f"check_{function.name}"]["outputs"]
+                points = float(joined(output["data"]["text/plain"]))
+                got[student, function.name] = points
+                wanted[student, function.name] = sum(check.points for check in checks)
+    assert got == wanted
+    assert wanted["right"] == REGISTRY.find(step).max_points
+    assert wanted["untouched"] == 0
+
+
+def test_points_are_what_nbgrader_exports(course):
+    assert course.exported().items() >= course.scores().items()
+
+
+def test_nothing_is_left_after_grading(course):
+    assert list(Path(course.variables["TMPDIR"]).iterdir()) == []
+    assert soon(lambda: not belonging(course.folder.parent))
+
+
+def test_some_students_have_part_of_the_points(scores):
+    parts = [
+        points
+        for (step, student), points in scores.items()
+        if student.startswith("mistake") and 0 < points < REGISTRY.find(step).max_points
+    ]
+    assert len(parts) >= 3
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_log_names_what_happened(course, step):
+    most = REGISTRY.find(step).max_points
+    assert f"right: {step} passed, {most:g} of {most:g} points" in course.said[step]
+    assert f"untouched: {step} not attempted, 0 of {most:g} points" in course.said[step]
+    assert "nopeek grades under bubblewrap" in course.said[step]
+    assert "Warning:" not in course.said[step]
+
+
+def test_feedback_names_the_mistake(course):
+    text = words(course.feedback("mistake0", "step03_mask"))
+    assert "causal_mask" in text
+    assert "needs work, 0 of" in text
+    cause, hint = text.index("This looks like a known mistake."), text.index("Hint. ")
+    assert text.index("needs work, 0 of") < cause < hint
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_feedback_tells_nothing_hidden(course, grade, step):
+    digits = set()
+    with secrets_noted(digits):
+        expected(grade, step, solution(step))
+    assert len(digits) > 20
+    lines = {
+        line.strip()
+        for body in re.findall(
+            r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution(step), re.DOTALL
+        )
+        for line in body.splitlines()
+        if len(line.strip()) > 12
+    }
+    for student, source in works(step).items():
+        text = words(course.feedback(student, step))
+        assert first_digits(text) & digits == set()
+        assert str(SEED) not in text
+        assert str(ROOT) not in text
+        assert [line for line in lines if line in text and line not in (source or "")] == []
+
+
+def test_nothing_but_the_page_is_in_the_feedback_folder(course):
+    found = {path.name for path in (course.folder / "feedback" / "right").rglob("*.*")}
+    assert found == {f"{step}.html" for step in STEPS}
+
+
+def test_student_who_hands_in_again_is_graded_again(course):
+    step = STEPS[0]
+    assert course.graded("again", step)["check_causal_mask"]["outputs"]
+    course.hand_in("again", step, filled_in(course.released(step), solution(step)))
+    course.must("autograde", step, "--student", "again", "--force")
+    assert course.scores()[step, "again"] == REGISTRY.find(step).max_points
+
+
+def test_no_execute_changes_nothing(course):
+    step = "step03_mask"
+    notebook = course.released(step)
+    cell_of(notebook, "check_causal_mask")["outputs"] = [
+        {"output_type": "execute_result", "data": {"text/plain": "1.0"}, "metadata": {}}
+        | {"execution_count": 1}
+    ]
+    course.hand_in("sly", step, notebook)
+    course.must("autograde", step, "--student", "sly", "--no-execute")
+    assert course.scores()[step, "sly"] == 0
+
+
+def test_instructor_may_change_points_and_add_cells(tmp_path):
+    """Points are kept in proportion; a test cell that is not the kit's earns nothing."""
+    step = "step03_mask"
+    course = Course(tmp_path, SEED, "process")
+    path = course.folder / "source" / step / f"{step}.ipynb"
+    notebook = json.loads(path.read_text())
+    cell_of(notebook, "check_causal_mask")["metadata"]["nbgrader"]["points"] = 100
+    own = json.loads(json.dumps(cell_of(notebook, "check_causal_mask")))
+    own["metadata"]["nbgrader"].update(grade_id="my_own", points=3)
+    own.update(source="assert True", id="own")
+    notebook["cells"].append(own)
+    path.write_text(json.dumps(notebook))
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    said = course.must("autograde", step)
+    assert "my_own is no test cell of the kit: it earns nothing" in said
+    worth = {f.name: sum(c.points for c in f.checks) for f in REGISTRY.find(step).functions}
+    assert course.scores()[step, "right"] == 100 + sum(worth.values()) - worth["causal_mask"]
+
+
+def test_seed_is_drawn_once_and_kept(tmp_path):
+    step = "step02_scores"
+    course = Course(tmp_path, None, "process")
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    course.must("autograde", step)
+    kept = course.folder / ".nopeek-seed"
+    seed = kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    course.must("autograde", step, "--force")
+    assert kept.read_text() == seed
+    assert course.scores()[step, "right"] == 7
+
+
+@pytest.mark.parametrize(
+    ("isolation", "seed", "reason"),
+    [
+        ("bubblewrap", "x", "holds no number: remove it, and a seed is drawn anew"),
+        ("bubblewrap", None, "bubblewrap"),
+    ],
+    ids=["no seed", "no sandbox"],
+)
+def test_class_is_refused_as_a_whole(tmp_path, isolation, seed, reason):
+    step = "step02_scores"
+    course = Course(tmp_path, None, isolation)
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    if seed:
+        (course.folder / ".nopeek-seed").write_text(seed)
+    else:
+        course.variables["PATH"] = str(tmp_path)  # where no bwrap is
+    status, said = course.run("autograde", step)
+    assert status == 1
+    assert "nopeek grades nothing: " in said
+    assert reason in said
+    assert "Traceback" not in said
+    assert not (course.folder / "autograded").exists()
+
+
+def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
+    """Release, fetch, submit, collect, autograde, feedback: each with nbgrader's own command."""
+    step = "step02_scores"
+    course = Course(tmp_path, SEED, "process")
+    exchange, desk = tmp_path / "exchange", tmp_path / "desk"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    desk.mkdir()
+    (desk / "nbgrader_config.py").write_text(
+        f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"
+        "c.CourseDirectory.course_id = 'nopeek'\n"
+    )
+    course.must("generate_assignment", step)
+    course.must("release_assignment", step)
+    course.must("fetch_assignment", step, cwd=desk)
+    path = desk / step / f"{step}.ipynb"
+    notebook = json.loads(path.read_text())
+    assert "swapaxes" not in json.dumps(notebook)
+    path.write_text(json.dumps(filled_in(notebook, solution(step))))
+    course.must("submit", step, cwd=desk)
+    course.must("collect", step)
+    (student,) = [folder.name for folder in (course.folder / "submitted").iterdir()]
+    course.must("autograde", step)
+    course.must("generate_feedback", step)
+    course.must("release_feedback", step)
+    course.must("fetch_feedback", step, cwd=desk)
+    assert course.scores()[step, student] == 7
+    (page,) = (desk / step / "feedback").rglob("*.html")
+    assert "passed, 2 of 2" in page.read_text(encoding="utf-8")

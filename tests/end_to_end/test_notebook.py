@@ -1,0 +1,288 @@
+"""`check()` and its companions, in real kernels."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from grader import notebook
+from grader.intake.submission import read_folder
+from grader.notebooks.session import JudgeError, JudgeProcess
+from tests.conftest import ROOT, STEPS
+from tests.support import kernels
+from tests.support.processes import children, gone
+
+BEGIN = "from grader.notebook import check, hint, lesson, load, save, status\nimport numpy as np"
+LINEAR = """def linear(x, weight, bias=None):
+    y = x @ weight
+    return y if bias is None else y + bias
+"""
+TRANSPOSED = "def linear(x, weight, bias=None):\n    return x @ weight.T\n"
+SCORES = "def attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2){}\n"
+PASSED = "linear: passed, 5/5 points"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return kernels.home(tmp_path_factory.mktemp("kernels") / "home")
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """shown(cell, ...): what each of these cells shows, in a kernel with fresh exercises."""
+    place = kernels.home(tmp_path / "home")
+
+    def shown(*cells, errors=False):
+        found = kernels.run(kernels.cells(BEGIN, *cells), place, errors=errors)
+        return ["\n".join(texts).strip() for texts in found[1:]]
+
+    shown.home = place
+    return shown
+
+
+# The lessons.
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_lesson_as_it_is_and_solved(home, step):
+    """In one kernel, one step after the other: `save()` is what the next one stands on."""
+    stub, solved = kernels.lesson(step), kernels.solved(step)
+    count = len([cell for cell in stub.cells if cell.cell_type == "code"])
+    both = kernels.joined(stub, solved)
+    sources = [cell.source for cell in both.cells if cell.cell_type == "code"]
+    for number, (source, texts) in enumerate(zip(sources, kernels.run(both, home))):
+        text = "\n".join(texts)
+        if source.startswith("check("):
+            assert ("not attempted" if number < count else ": passed, ") in text, source
+        elif source == "save()":
+            told = "not saved" if number < count else f"Written to exercises/{step.filename}."
+            assert told in text
+        elif "look." in source:
+            calm = "Nothing to see yet: " in text
+            assert calm is (number < count), f"{source}: {text}"
+    assert text.strip() == f"Written to exercises/{step.filename}."
+
+
+def test_what_the_lessons_saved_is_right(home, steps, grade):
+    assert grade(read_folder(home / "exercises", steps)).passed
+
+
+# What counts.
+
+
+def test_last_definition_counts_however_it_came_about(shown):
+    cells = {
+        TRANSPOSED: "",
+        'check("linear")': "The weight matrix is transposed",
+        LINEAR + "check(linear)": PASSED,
+        "linear = None": "",
+        'check("linear") ': "needs work",
+        "def mine(x, weight):\n    return x @ weight": "",
+        LINEAR.replace("x @ weight", "mine(x, weight)"): "",
+        "check(linear)": PASSED,
+        "check()": "Still to write:\nproject_qkv.",
+        "%time 1": None,
+        '%%time\nHALF = 0.5\ncheck("linear")': PASSED,
+    }
+    for (source, expected), text in zip(cells.items(), shown(*cells)):
+        assert expected is None or expected in text, source
+
+
+def test_cell_that_does_not_compile_is_named(shown):
+    broken = "def linear(x, weight, bias=None):\n    return x @ weight +\n"
+    *_, before, _, after = shown(broken, 'check("linear")', LINEAR, "check(linear)", errors=True)
+    assert "(cell In[2], line 2: `return x @ weight +`)" in " ".join(before.split())
+    assert PASSED in after
+
+
+def test_line_that_is_not_indented_is_named(shown):
+    *_, told = shown("HALF = 0.5", LINEAR.replace("    ", ""), 'check("linear")', errors=True)
+    assert "after function definition on line 1 (cell In[3], line 2: `y = x @ weight`)" in " ".join(
+        told.split()
+    )
+
+
+def test_cell_with_an_open_bracket_is_named(shown):
+    *_, before, _, after = shown(
+        LINEAR.replace("weight\n", "(weight\n"), "check(1)", LINEAR, "check(linear)", errors=True
+    )
+    assert "In cell In[2] a bracket or a quote is never closed" in before
+    assert PASSED in after
+
+
+def test_judge_is_out_of_reach_of_the_kernel(shown):
+    *_, told, still = shown(
+        "import subprocess\nsetattr(np, 'allclose', lambda *a, **k: True)",
+        "for name in ('asarray', 'matmul', 'ndarray'):\n    setattr(np, name, None)",
+        "setattr(subprocess, 'Popen', None)",
+        "import grader.report.records\nsetattr(grader.report.records, 'Status', None)",
+        TRANSPOSED,
+        'check("linear")',
+        LINEAR + "check(linear)",
+    )
+    assert "The weight matrix is transposed" in told
+    assert PASSED in still
+
+
+def test_function_that_ends_its_process_harms_nobody(shown):
+    *_, told, still = shown(
+        "import os\ndef linear(x, weight, bias=None):\n    os._exit(0)\n",
+        'check("linear")',
+        LINEAR + "check(linear)",
+    )
+    assert "The process ended while linear was running" in told
+    assert PASSED in still
+
+
+# The companions.
+
+
+def test_work_goes_to_the_exercises_and_back(shown):
+    mine = LINEAR + "# my own remark\n"
+    _, first, same, states, after, *_ = shown(
+        mine, "save()", "save()", "status()", "check()\nstatus()"
+    )
+    assert first == "Written to exercises/step01_projections.py."
+    assert same == "exercises/step01_projections.py holds just that already."
+    assert "1 Projections needs work 5/9.5" in " ".join(states.split())
+    assert "as last checked in its notebook" in after
+    file = (shown.home / "exercises" / "step01_projections.py").read_text(encoding="utf-8")
+    assert LINEAR in file
+    assert "# # Step 1" in file
+    assert not list((shown.home / "exercises").glob("*.bak"))
+
+
+def test_file_that_was_worked_on_is_kept(shown):
+    path = shown.home / "exercises" / "step01_projections.py"
+    path.write_text("# by hand\n", encoding="utf-8")
+    *_, told = shown(LINEAR, "save()")
+    assert "The old file is kept as step01_projections.py.1.bak." in told
+    assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "# by hand\n"
+
+
+def test_file_that_was_saved_elsewhere_is_imported_anew(shown):
+    write = "from pathlib import Path\nPath({!r}).write_text({!r})"
+    path = str(shown.home / "exercises" / "step02_scores.py")
+    ask = "from exercises.step02_scores import attention_scores\nattention_scores(2, 3)"
+    one, _, two = shown(
+        ask, write.format(path, "def attention_scores(q, k): return q * k\n"), ask, errors=True
+    )
+    assert "NotImplementedError" in one
+    assert two == "6"
+
+
+def test_load_brings_the_file_as_a_cell(shown):
+    path = shown.home / "exercises" / "step02_scores.py"
+    path.write_text(SCORES.format(" / q.shape[-1] ** 0.5"), encoding="utf-8")
+    look = "print(get_ipython().payload_manager.read_payload())"
+    *_, told = shown(f"load(2)\n{look}")
+    assert "'replace': False" in told
+    assert "def attention_scores(q, k):\\n    return q @" in told
+
+
+def test_hints_come_one_after_the_other(shown):
+    first, second, general = shown(SCORES.format("") + "hint()", "hint()", "hint(3)")
+    assert "2. Scaled scores: hint 1 of 4" in first
+    assert "What happens to the size of a dot product" in first
+    assert "hint 2 of 4" in second
+    assert "3. Masks: hint 1 of 3" in general
+
+
+WRONG_USE = {
+    "check()": "nopeek: Which step? Run the cells that define its functions first, or name it",
+    "check('linaer')": "nopeek: There is no function 'linaer': is 'linear' meant?",
+    "check('all')": "nopeek: There is no step or function 'all': name a function, or a step",
+    "check(True)": "nopeek: check() takes a function, its name or a step",
+    "check(99)": "nopeek: There is no step or function '99'",
+    "save()": "nopeek: Which step?",
+    "load('attention_scores')": "The code of exercises/step02_scores.py is in the cell below",
+}
+
+
+def test_wrong_use_is_told_in_one_sentence(shown):
+    for source, text in zip(WRONG_USE, shown(*WRONG_USE, errors=True)):
+        assert WRONG_USE[source] in text, source
+        assert "Traceback" not in text
+        assert "\n" not in text
+
+
+def test_outside_a_kernel_it_says_where_it_works():
+    with pytest.raises(notebook.Problem, match=r"check\(\) works in a notebook: start one with"):
+        notebook.check()
+
+
+def test_check_that_is_interrupted_says_so(shown):
+    loop = "def linear(x, weight, bias=None):\n    while True:\n        pass\n"
+    soon = "import os, signal, threading\n"
+    soon += "threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()\ncheck(1)"
+    *_, told, after = shown(loop, soon, LINEAR + "check(linear)", errors=True)
+    assert told.startswith("nopeek: interrupted; the next call starts a new judge")
+    assert "Traceback" not in told
+    assert PASSED in after
+
+
+# The process.
+
+
+@pytest.fixture
+def judge(tmp_path):
+    process = JudgeProcess(kernels.home(tmp_path / "home") / "exercises")
+    yield process
+    process.stop()
+    for one in process.leaving:
+        one.wait(30)
+
+
+ASKED = {"do": "check", "about": "1", "lesson": "", "runs": [[1, "", LINEAR, False]], "deleted": []}
+
+
+def test_judge_that_was_killed_is_replaced(judge):
+    assert "right so far" in judge.ask(ASKED)["text"]
+    os.kill(judge.process.pid, signal.SIGKILL)
+    with pytest.raises(JudgeError, match="the judge has ended without an answer"):
+        judge.ask(ASKED)
+    assert "right so far" in judge.ask(ASKED)["text"]
+
+
+def test_judge_is_asked_anew_after_an_interrupt(judge, monkeypatch):
+    judge.ask(ASKED)
+    before = judge.process.pid
+
+    def interrupted(otherwise):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(judge, "_line", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            judge.ask({**ASKED, "about": "2"})
+    assert judge.ask(ASKED)["text"].startswith(" - 1. Projections")
+    assert judge.process.pid != before
+
+
+def test_judge_ends_with_its_kernel(judge):
+    judge.ask(ASKED)
+    pid = judge.process.pid
+    below = children(pid)
+    assert below
+    judge.stop()
+    judge.leaving[0].wait(30)
+    assert all(gone(one) for one in [pid, *below])
+
+
+def test_judge_that_cannot_start_says_why(judge, monkeypatch):
+    broken = judge.folder / "grader" / "__init__.py"  # found before an installed kit
+    broken.parent.mkdir()
+    broken.write_text("raise SystemExit('it is broken')\n", encoding="utf-8")
+    monkeypatch.setattr("grader.notebooks.session.ROOT", judge.folder)
+    with pytest.raises(JudgeError, match=r"the judge did not start \(it is broken\)"):
+        judge.ask(ASKED)
+
+
+def test_import_in_a_kernel_brings_nothing_heavy():
+    code = "import sys, grader.notebook; print({'numpy', 'pytest', 'jinja2'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8"
+    )
+    assert done.stdout == "set()\n", done.stderr

@@ -1,0 +1,145 @@
+"""One verdict everywhere: each way to be judged gives a submission the same points per step.
+
+A way takes the seed, a step, and notebooks by student; it returns the points by student. WAYS holds
+those of the hidden suite, SHOWN those of the visible one; another way is another entry.
+"""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.notebooks.session import JudgeProcess
+from grader.steps import registry
+from tests.conftest import ROOT
+from tests.support import kernels
+from tests.support.courses import NBGRADER, Course, grade_id, in_one_cell, joined, solution
+
+SEED = 20_417
+STEPS = ("step01_projections", "step06_loss")
+REGISTRY = registry.load()
+
+
+def notebooks(step):
+    """What students hand in, as notebooks: right and wrong work."""
+    source = json.loads((NBGRADER / "source" / step / f"{step}.ipynb").read_text(encoding="utf-8"))
+    stub = (ROOT / "exercises" / f"{step}.py").read_text(encoding="utf-8")
+    broken = f"def {REGISTRY.find(step).functions[0].name}(x)\n    return x\n"  # no colon
+    texts = {"right": solution(step), "stub": stub, "broken": broken}
+    wrong = read(MISTAKES, REGISTRY.find(step))
+    texts |= {f"wrong{number}": wrong[number * 9].source for number in range(4)}
+    texts["fair"] = read(FAIR, REGISTRY.find(step))[3].source
+    return {name: in_one_cell(source, text) for name, text in texts.items()}
+
+
+def python(*arguments):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def spread(folder, written):
+    """The notebooks as a class folder."""
+    folder.mkdir()
+    for name, notebook in written.items():
+        (folder / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    return folder
+
+
+# One `check` after the other in one process, which loads torch once.
+CHECKS = """
+import json, sys
+from click.testing import CliRunner
+from grader.cli.main import cli
+commands = json.loads(sys.argv[1])
+print(json.dumps([CliRunner().invoke(cli, ["check", *command]).output for command in commands]))
+"""
+
+
+def terminal(folder, step, written, suite="hidden"):
+    """What the overview in the terminal says, one submission at a time."""
+    seed = ["--seed", str(SEED)] if suite == "hidden" else []
+    paths = list(spread(folder / "alone", written).iterdir())
+    commands = [[step, "--submission", str(path), "--suite", suite, *seed] for path in paths]
+    shown = json.loads(python("-c", CHECKS, json.dumps(commands)).stdout)
+    return {
+        path.stem: float(re.search(r"([\d.]+)/[\d.]+", said)[1]) for path, said in zip(paths, shown)
+    }
+
+
+def whole_class(folder, step, written, suite="hidden"):
+    """What `grade` writes into grades.csv."""
+    out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
+    options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
+    python("-m", "grader", "grade", spread(folder / "class", written), *options)
+    with (out / "grades.csv").open(newline="") as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def nbgrader(folder, step, written):
+    """What nbgrader exports."""
+    course = Course(folder, SEED, "process")
+    course.released(step)
+    for name, notebook in written.items():
+        course.hand_in(name, step, notebook)
+    course.must("autograde", step)
+    return {student: points for (_, student), points in course.exported().items()}
+
+
+def in_a_notebook(folder, step, written):
+    """What `check()` says of the cells of each notebook, to the judge that stands by a kernel."""
+    judge = JudgeProcess(kernels.home(folder) / "exercises")
+    try:
+        return {name: _checked(judge, step, notebook) for name, notebook in written.items()}
+    finally:
+        judge.stop()
+
+
+def _checked(judge, step, notebook):
+    """The points for a notebook whose cells were run in order, but for nbgrader's test cells."""
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    texts = [joined(c["source"]) for c in code if not (grade_id(c) or "").startswith("check_")]
+    runs = [[number, "", text, _broken(text)] for number, text in enumerate(texts, 1) if text]
+    request = {"do": "check", "about": step, "lesson": step, "deleted": [], "runs": runs}
+    return judge.ask(request)["points"]
+
+
+def _broken(text):
+    try:
+        compile(text, "cell", "exec")
+    except SyntaxError:
+        return True
+    return False
+
+
+WAYS = {"terminal": terminal, "class": whole_class, "nbgrader": nbgrader}
+SHOWN = {
+    "terminal": lambda *given: terminal(*given, "visible"),
+    "class": lambda *given: whole_class(*given, "visible"),
+    "notebook": in_a_notebook,
+}
+
+
+@pytest.mark.parametrize("ways", [WAYS, SHOWN], ids=["hidden", "visible"])
+@pytest.mark.parametrize("step", STEPS)
+def test_every_way_gives_the_same_points(tmp_path, step, ways):
+    written = notebooks(step)
+    found = {}
+    for name, way in ways.items():
+        (tmp_path / name).mkdir()
+        found[name] = way(tmp_path / name, step, written)
+    first = found["terminal"]
+    assert first.keys() == written.keys()
+    assert found == dict.fromkeys(ways, first)
+    assert first["right"] == first["fair"] == REGISTRY.find(step).max_points
+    assert first["stub"] == first["broken"] == 0
+    assert any(0 < points < first["right"] for points in first.values())

@@ -1,0 +1,157 @@
+"""What is generated is what the solutions say, and gives nothing away."""
+
+import json
+import re
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from grader.authoring import build
+from grader.authoring.build import same_values
+from grader.authoring.recording import record
+from grader.cli.main import cli
+from grader.report.records import Status
+from grader.steps.paths import VALUES
+from grader.steps.stubs import BuildError, stub
+from tests.conftest import ROOT, STEPS
+
+SOLUTION = '''"""Text."""
+import numpy as np
+
+
+def double(x):
+    """Twice x."""
+    ### BEGIN SOLUTION
+    secret = 2 * x
+    return secret
+    ### END SOLUTION
+
+
+### BEGIN SOLUTION
+class Helper:
+    pass
+### END SOLUTION
+
+
+def last(x):
+    return x
+'''
+
+
+def test_stub_asks_where_the_solution_was():
+    text = stub(SOLUTION)
+    assert "secret" not in text
+    assert "Helper" not in text
+    assert "    # Write your code here.\n    raise NotImplementedError()\n" in text
+    assert text.count("NotImplementedError") == 1
+    compile(text, "stub", "exec")
+
+
+def test_stub_refuses_a_mark_without_a_partner():
+    with pytest.raises(BuildError, match="no partner"):
+        stub(SOLUTION.replace("    ### END SOLUTION\n", ""))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_committed_stub_is_up_to_date(step):
+    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    committed = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
+    assert committed == stub(solution), (
+        f"exercises/{step.filename} is out of date: run `make build`"
+    )
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_stub_has_no_line_of_code_from_the_solution(step):
+    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    text = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
+    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution, re.DOTALL)
+    lines = [line.strip() for body in bodies for line in body.splitlines()]
+    telling = [line for line in lines if len(line) > 12 and not line.startswith(("#", "raise"))]
+    assert len(telling) >= len(bodies) - 2
+    assert [line for line in telling if line in text] == []
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_stored_values_are_what_torch_computes(steps, step):
+    recorded, verdicts = record(steps, step)
+    assert {verdict.status for verdict in verdicts} == {Status.PASSED}
+    stored = json.loads((VALUES / f"{step.id}.json").read_text(encoding="utf-8"))
+    new = json.loads(json.dumps(recorded))
+    assert same_values(stored, new), f"values/{step.id}.json is out of date: run `make build`"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ({"a": [1.0]}, {"a": [1.0 + 1e-14]}, True),
+        ({"a": [1.0]}, {"a": [1.0 + 1e-9]}, False),
+        ({"a": [1.0]}, {"b": [1.0]}, False),
+        ({"a": [1.0]}, {"a": [1.0, 2.0]}, False),
+        ({"a": [True]}, {"a": [False]}, False),
+        ({"a": [float("inf")]}, {"a": [float("inf")]}, True),
+    ],
+)
+def test_same_values_forgives_rounding_only(old, new, same):
+    assert same_values(old, new) is same
+
+
+@pytest.fixture
+def workshop(tmp_path, monkeypatch, steps):
+    """A place to build in, with the stubs already there."""
+    monkeypatch.setattr(build, "EXERCISES", tmp_path)
+    monkeypatch.setattr(build, "BUILT", tmp_path / ".built.json")
+    build.build_stubs(steps)
+    return tmp_path
+
+
+def test_build_writes_nothing_twice(workshop, steps):
+    assert build.build_stubs(steps) == []
+
+
+def test_build_keeps_a_students_work(workshop, steps):
+    path = workshop / STEPS[0].filename
+    path.write_text("my work\n", encoding="utf-8")
+    build.build_stubs(steps)
+    assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "my work\n"
+
+
+def test_build_replaces_an_untouched_stub(workshop, steps, monkeypatch):
+    monkeypatch.setattr(build, "stubs", lambda _: {workshop / STEPS[0].filename: "new\n"})
+    assert build.build_stubs(steps) == [workshop / STEPS[0].filename]
+    assert list(workshop.glob("*.bak")) == []
+
+
+def test_reset_keeps_every_old_file(workshop):
+    path = workshop / STEPS[0].filename
+    for number in (1, 2):
+        path.write_text(f"attempt {number}\n", encoding="utf-8")
+        kept = build.reset(STEPS[0])
+        assert kept.name == f"{path.name}.{number}.bak"
+        assert kept.read_text(encoding="utf-8") == f"attempt {number}\n"
+    assert build.reset(STEPS[0]) is None
+
+
+def test_reset_of_a_part_brings_back_all_its_steps(workshop):
+    shutil.rmtree(build.EXERCISES)
+    done = CliRunner().invoke(cli, ["reset", "part2"])
+    assert done.exit_code == 0, done.output
+    names = [step.filename for step in STEPS if step.part == 2]
+    assert sorted(path.name for path in build.EXERCISES.iterdir()) == names
+    assert done.output.splitlines() == [f"exercises/{name} is the stub again." for name in names]
+
+
+def test_reset_says_what_it_cannot_write(workshop):
+    shutil.rmtree(build.EXERCISES)
+    build.EXERCISES.touch()
+    done = CliRunner().invoke(cli, ["reset", "2"])
+    assert done.exit_code == 2
+    assert done.output.startswith("nopeek: cannot write exercises/step02_scores.py: ")
+
+
+def test_reset_brings_back_a_missing_file(workshop):
+    path = workshop / STEPS[0].filename
+    path.unlink()
+    assert build.reset(STEPS[0]) is None
+    assert path.exists()

@@ -1,0 +1,434 @@
+"""Causes: named when they give exactly these numbers, and not a guess otherwise."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.answer_key.variants import MISTAKES, read
+from grader.diagnosis import replay
+from grader.diagnosis.search import Call, Library, _compiled
+from grader.engine import grading
+from grader.engine.grading import with_grader
+from grader.intake.submission import Submission
+from tests.conftest import ROOT, SEED, STEPS
+
+
+@pytest.fixture
+def diagnosed(steps, host):
+    """diagnosed(step id, code at the end of the solution): the diagnosis of each failed check."""
+
+    def diagnose(step, end, suite="visible"):
+        source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") + end
+        submission, chosen = Submission("wrong", {step: source}), (steps.find(step),)
+        report = with_grader(
+            steps, host, suite, SEED, chosen, lambda grader: grader.grade(submission, chosen)
+        )
+        return {
+            c.check: c.diagnosis for c in report.steps[0].checks if c.status in ("failed", "error")
+        }
+
+    return diagnose
+
+
+ATTENTION = """
+def attention(q, k, v, mask=None):
+    scores = {scores}
+    if mask is not None:
+        scores = {masked}
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True) @ v
+"""
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_mistake_is_named_at_every_failed_check_of_its_function(diagnosed, suite):
+    end = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+    found = diagnosed("step02_scores", end, suite)
+    assert {diagnosis.misconception for diagnosis in found.values()} == {"score_no_scale"}
+    assert found["scores_agree"].says == "The scores are not divided by √d_k."
+
+
+def test_two_mistakes_are_both_named(diagnosed):
+    scores, masked = "q @ np.swapaxes(k, -1, -2)", "np.where(mask, scores, 0)"
+    found = diagnosed("step05_output", ATTENTION.format(scores=scores, masked=masked))
+    cause = found["attention_agree"]
+    assert cause.says.startswith("At least two things differ. ")
+    assert "score_no_scale" in cause.misconception
+    assert "mask_fill_zero" in cause.misconception or "mask_multiply" in cause.misconception
+
+
+CORRUPTION = """
+def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen = select < rate
+    targets = {targets}
+    corrupted = np.where(chosen & (replace < 0.8), {masked}, tokens)
+    return np.where(chosen & (0.8 <= replace) & (replace < 0.9), random_ids, corrupted), targets
+"""
+OVERFLOWS = "np.where(chosen, tokens, np.array(-100).astype(tokens.dtype))"
+
+
+def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
+    """-100 in uint8 is 156, which nearly everybody finds out the hard way."""
+    targets = "np.where(chosen & (replace < 0.8), tokens, np.array(-100).astype(tokens.dtype))"
+    end = CORRUPTION.format(targets=targets, masked="mask_id")
+    found = diagnosed("step14_masked_lm", end)
+    assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
+    (cause,) = set(found.values())
+    assert cause.says.endswith(" It does not explain what is wrong in corruption_integers.")
+
+
+@pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two"]]), (1e-2, [])])
+def test_cause_that_leaves_a_check_explains_more_than_right_code(tolerance, found):
+    code = _compiled("def f(x):\n    return x\n\ndef g(x):\n    return x + 1e-3\n")
+    calls = [
+        {"function": "f", "args": [x], "kwargs": {}, "value": x + more, "tolerance": tolerance}
+        for x, more in ((1.0, 1e-3), (2.0, 5.0), (3.0, 1e-3))
+    ]
+    right = {"places": {}, "rebind": [], "calls": ["f"]}
+    spans = {"two": [1, 2], "three": [2, 3]}
+    cause = {**right, "places": {"f": "g"}}
+    assert replay.nearly(code, right, calls, spans, [0, 1], [cause]) == found
+
+
+def test_cause_may_leave_one_check_of_two(diagnosed):
+    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id").replace("< 0.8", "<= 0.8")
+    end = end.replace("0.8 <= replace", "0.8 < replace")
+    found = diagnosed("step14_masked_lm", end)
+    assert set(found) == {"corruption_borders", "corruption_integers"}
+    assert {d and d.misconception for d in found.values()} == {"mlm_hidden_limit_included"}
+
+
+def test_cause_of_one_check_alone_does_not_leave_all_others(diagnosed):
+    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id - 1")
+    assert not [d for d in diagnosed("step14_masked_lm", end).values() if d and d.known]
+
+
+def test_cause_found_in_a_part_is_named_for_the_whole_too(diagnosed):
+    """Splitting in reverse and merging in reverse come to the same, but only one was done."""
+    end = """
+def split_heads(x, n_heads):
+    if x.shape[-1] % n_heads:
+        raise ValueError("n_heads does not divide the width")
+    return np.stack(np.split(x, n_heads, axis=-1)[::-1], axis=-3)
+"""
+    found = diagnosed("step09_heads", end)
+    assert {"split_agree", "heads_agree"} <= set(found)
+    assert {cause and cause.misconception for cause in found.values()} == {"head_order_reversed"}
+
+
+def test_unknown_mistake_gets_no_cause(diagnosed):
+    end = "\ndef attention_scores(q, k):\n    return np.sin(q @ np.swapaxes(k, -1, -2)) + 0.123\n"
+    assert set(diagnosed("step02_scores", end).values()) == {None}
+
+
+def test_almost_a_known_mistake_gets_no_cause(diagnosed):
+    end = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2) * (1 + 1e-6)\n"
+    assert set(diagnosed("step02_scores", end).values()) == {None}
+
+
+def test_error_in_other_words_gets_no_cause(diagnosed):
+    end = "\ndef attention_scores(q, k):\n    raise ValueError('my own words')\n"
+    assert {str(found) for found in diagnosed("step02_scores", end).values()} <= {"None"}
+
+
+def test_writing_into_arguments_is_said_in_general(diagnosed):
+    end = (
+        "\ndef attention_scores(q, k):\n    q *= 1.0\n"
+        "    return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5\n"
+    )
+    found = diagnosed("step02_scores", end)
+    assert set(found) == {"scores_arguments"}
+    assert found["scores_arguments"].misconception == "np_input_mutated"
+
+
+def test_process_that_ended_leaves_too_little_to_name_a_cause(diagnosed):
+    """Every answer is a known mistake's, but where there is a batch axis there is none."""
+    end = """
+def attention_scores(q, k):
+    if q.ndim != 2:
+        import os
+        os._exit(0)
+    return q @ np.swapaxes(k, -1, -2)
+"""
+    assert not [
+        found for found in diagnosed("step02_scores", end).values() if found and found.known
+    ]
+
+
+@pytest.mark.parametrize("store", ["[k, v]", "{'k': k, 'v': v}", "(k, v)"])
+def test_cause_does_not_depend_on_how_a_cache_is_built(diagnosed, store):
+    """A result that was held shows a cache of lists, but none of dicts."""
+    first, second = ("cache['k']", "cache['v']") if "{" in store else ("cache[0]", "cache[1]")
+    end = f"""
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        axis = min(1, x_new.ndim - 2)
+        k = np.concatenate([{first}, k], axis=axis)
+        v = np.concatenate([{second}, v], axis=axis)
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), {store}
+"""
+    found = diagnosed("step07_kv_cache", end)
+    assert {d and d.misconception for d in found.values()} == {"kv_joined_on_second_axis"}
+
+
+def test_cause_does_not_depend_on_what_becomes_of_the_old_cache(diagnosed):
+    """Which nobody may use any more."""
+    end = """
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        k = np.concatenate([cache["k"], k], axis=-2)
+        v = np.concatenate([cache["v"], v], axis=-2)
+    cache["k"], cache["v"] = k, v
+    return attention(q, k, v, causal_mask(q.shape[-2])), cache
+"""
+    found = diagnosed("step07_kv_cache", end)
+    assert {d and d.misconception for d in found.values()} == {"np_symmetric_shapes_only"}
+
+
+CACHED = """
+def new_decoder_cache(n_layers):
+    return {{"n": 0, "kept": [None] * n_layers}}
+
+
+def decoder_step(tokens_new, cache, params, n_heads):
+    n, t = cache["n"], tokens_new.shape[-1]
+    if {too_long}:
+        raise {error}(f"no room for {{t}} more")
+    x = params["embedding"][tokens_new] + params["position"][{rows}]
+    for i, block in enumerate(params["blocks"]):
+        weights, h = block["attention"], layer_norm(x, **block["ln_1"])
+        q, k, v = (
+            split_heads(linear(h, weights[f"w_{{name}}"], weights[f"b_{{name}}"]), n_heads)
+            for name in "qkv"
+        )
+        if cache["kept"][i] is not None:
+            k, v = (np.concatenate(pair, axis=-2) for pair in zip(cache["kept"][i], (k, v)))
+        cache["kept"][i] = k, v
+        x = x + linear(
+            merge_heads(attention(q, k, v, causal_mask(t, {keys}))), weights["w_o"], weights["b_o"]
+        )
+        x = x + feed_forward(layer_norm(x, **block["ln_2"]), block["feed_forward"])
+    cache["n"] = {count}
+    return layer_norm(x, **params["ln_f"]) @ params["embedding"].T, cache
+"""
+IN_ORDER = {
+    "too_long": "n + t > len(params['position'])",
+    "error": "ValueError",
+    "rows": "slice(n, n + t)",
+    "keys": "n + t",
+    "count": "n + t",
+}
+REFUSES = {
+    "kv_pos_zero": {"rows": "slice(0, t)"},
+    "np_symmetric_shapes_only": {"keys": "t"},
+    "lm_full_table_refused": {"too_long": "n + t >= len(params['position'])"},
+    "kv_limit_forgets_the_past": {"too_long": "t > len(params['position'])"},
+    "kv_counts_calls": {"count": "n + 1"},
+}
+
+
+@pytest.mark.parametrize("id", REFUSES)
+def test_cause_does_not_depend_on_the_words_of_a_refusal(diagnosed, id):
+    """What right code refuses depends on the cache, which is of the student's own build."""
+    found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **REFUSES[id]}))
+    assert {d and d.misconception for d in found.values()} == {id}
+
+
+def test_refusal_of_another_type_is_another_mistake(diagnosed):
+    wrong = {"rows": "slice(0, t)", "error": "IndexError"}
+    found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
+    says = found["step_agree"].says
+    assert says.endswith("every call. It does not explain what is wrong in step_errors.")
+
+
+def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
+    """NumPy raises a ValueError too, of a text for which there are no positions."""
+    end = CACHED.format(**{**IN_ORDER, "too_long": "False"})
+    found = diagnosed("step13_decoder_cache", end)
+    assert list(found) == ["step_errors"]
+    assert {d.misconception for d in found.values() if d and d.known} == {"pos_not_checked"}
+
+
+CUT = {
+    "head_reshape_no_transpose": "x.reshape(*batch, n_heads, t, width)",
+    "head_interleaved": "np.moveaxis(x.reshape(*batch, t, width, n_heads), -1, -3)",
+}
+
+
+@pytest.mark.parametrize("id", CUT)
+def test_cause_does_not_depend_on_who_refuses(diagnosed, id):
+    """A width that does not divide is refused by the reshape itself, which is all that is asked."""
+    end = f"""
+def split_heads(x, n_heads):
+    *batch, t, d_model = x.shape
+    width = d_model // n_heads
+    return {CUT[id]}
+"""
+    found = diagnosed("step09_heads", end)
+    assert "split_errors" not in found
+    split = [found[check] for check in found if check.startswith("split_")]
+    assert {cause and cause.misconception for cause in split} == {id}
+
+
+def test_error_of_numpy_is_no_refusal():
+    """It may have any cause, unlike one that was raised on purpose."""
+
+    def right(x):
+        if len(x) > 3:
+            raise ValueError("too long")
+        return x
+
+    def refuses(x):
+        if len(x) > 2:
+            raise ValueError(f"{len(x)} are too many")
+        return x
+
+    def breaks(x):
+        return refuses(x) if len(x) > 3 else x if len(x) < 3 else x + np.ones(2)
+
+    code = {"right": right, "refuses": refuses, "breaks": breaks}
+    module = {name: _sent(function) for name, function in code.items()}
+    calls = [
+        {
+            "function": "right",
+            "args": [np.ones(length)],
+            "kwargs": {},
+            "tolerance": 0,
+            "raised": f"ValueError: {length} is more than I can take",
+        }
+        for length in (4, 3)
+    ]
+    calls = replay.with_refusals(module, calls)
+    for name, explained in {"refuses": True, "breaks": False}.items():
+        wrong = {"places": {"right": name}, "rebind": [], "calls": ["right"]}
+        assert replay.explains(module, wrong, calls) is explained
+
+
+def _sent(function):
+    """The function, as if its text had been sent to a worker."""
+    function.__code__ = function.__code__.replace(co_filename="<mistakes>")
+    return function
+
+
+PLAIN = "q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5"
+REMEMBERS = f"""
+seen = {{}}
+def attention_scores(q, k):
+    return seen.setdefault((q.shape, k.shape), {PLAIN}).copy()
+"""
+SHARES = f"""
+buffers = {{}}
+def attention_scores(q, k):
+    result = {PLAIN}
+    buffer = buffers.setdefault(result.shape, np.empty(result.shape))
+    buffer[...] = result
+    return buffer
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "id"), [(REMEMBERS, "np_memoised_on_shape"), (SHARES, "np_returns_alias")]
+)
+def test_what_is_remembered_between_calls_is_recognised(diagnosed, end, id):
+    found = diagnosed("step02_scores", end)
+    assert {diagnosis.misconception for diagnosis in found.values()} == {id}
+
+
+def test_arguments_that_changed_are_part_of_what_a_cause_must_explain(diagnosed):
+    end = """
+right = generate
+def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    tokens = right(prompt, n_new, params, temperature, top_k, u)
+    params.pop("w_out")
+    return tokens
+"""
+    found = diagnosed("step08_generation", end)
+    assert {diagnosis.misconception for diagnosis in found.values()} == {"np_input_mutated"}
+
+
+def test_arguments_are_whole_again_for_the_next_mistake():
+    def spoils(params):
+        params["blocks"][0]["w"] += 1
+        params["blocks"].clear()
+
+    blocks = [{"w": np.ones(2)}]
+    replay.asked(spoils, {"args": [{"blocks": blocks}], "kwargs": {}}, {})
+    assert [block["w"].tolist() for block in blocks] == [[1.0, 1.0]]
+
+
+def test_error_that_is_far_behind_the_decimal_point_is_recognised(diagnosed):
+    end = """
+def softmax(scores, axis=-1):
+    maximum = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - np.where(maximum == -np.inf, 0.0, maximum))
+    return e / (np.sum(e, axis=axis, keepdims=True) + 1e-10)
+"""
+    found = diagnosed("step04_softmax", end)
+    assert set(found) == {"softmax_distribution"}
+    assert found["softmax_distribution"].misconception == "softmax_eps_denominator"
+
+
+def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
+    step = steps.find("step02_scores")
+    library = Library(host, steps, grading.solutions(steps))
+    (causes, *_) = library.causes(step, "attention_scores")
+    q = np.ones((2, 4))
+    calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]
+    assert library.explaining(step, "attention_scores", causes, calls) == []
+    wrong = [replace(calls[0], outcome=np.full((2, 2), 4.0))]
+    found = library.explaining(step, "attention_scores", causes, wrong)
+    assert "score_no_scale" in {cause.variants[0].id for cause in found}
+
+
+def test_failed_checks_are_not_written_up_by_pytest(diagnosed, monkeypatch):
+    """It would take longer than the checks, and nobody is shown it."""
+    monkeypatch.setattr(pytest.Function, "repr_failure", lambda *_, **__: pytest.exit("written"))
+    end = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+    assert "scores_agree" in diagnosed("step02_scores", end)
+
+
+def test_right_code_gets_no_cause(diagnosed):
+    assert diagnosed("step02_scores", "") == {}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hints_do_not_hold_the_code_of_the_solution(step):
+    text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    bodies = [part.split("### END SOLUTION")[0] for part in text.split("### BEGIN SOLUTION")[1:]]
+    lines = {line.strip().removeprefix("return ") for body in bodies for line in body.split("\n")}
+    code = [line for line in lines if len(line) > 12 and not line.startswith("#")]
+    told = [*step.hints, *(hint for check in step.checks for hint in check.hints)]
+    told += [variant.hint for variant in read(MISTAKES, step)]
+    assert [(hint, line) for hint in told for line in code if line in hint] == []
+
+
+IN_FLOATS = """
+right = sample_token
+def sample_token(logits, u, temperature=1.0, top_k=None):
+    return np.asarray(right(logits, u, temperature, top_k)).astype(float)
+"""
+
+
+def test_right_ids_of_another_type_are_no_known_mistake(diagnosed):
+    """A mistake that is right on these calls gives the same ids, but not the same type."""
+    found = {d and d.misconception for d in diagnosed("step08_generation", IN_FLOATS).values()}
+    assert found == {"property:type"}
+
+
+@pytest.mark.parametrize("blocks", [["one", "two"], [["one"], ["two"]], ({"n": [1]}, "two")])
+def test_replayed_mistake_cannot_change_the_calls_of_the_next(blocks):
+    def empties(blocks):
+        for block in blocks:
+            if isinstance(block, (list, dict)):
+                block.clear()
+        return blocks.clear() if isinstance(blocks, list) else None
+
+    module = {"count": lambda blocks: len(blocks) + sum(map(len, blocks)), "empties": empties}
+    value = module["count"](blocks)
+    call = {"function": "count", "args": [blocks], "kwargs": {}, "value": value, "tolerance": 0}
+    wrong = {"places": {"count": "empties"}, "rebind": [], "calls": ["count"]}
+    assert not replay.explains(module, wrong, [call])
+    assert replay.explains(module, {**wrong, "places": {}}, [call])

@@ -1,0 +1,107 @@
+"""Hints come one level at a time, and the recognised mistake's first."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.engine.hints import ladder, next_hint
+from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
+from grader.steps.registry import Check, Function
+from tests.conftest import STEPS
+
+STEP = STEPS[2]
+
+
+def verdict(*causes):
+    checks = tuple(
+        CheckVerdict(f"c{i}", "f", "t", Status.FAILED, 0, 1, diagnosis=cause)
+        for i, cause in enumerate(causes)
+    )
+    return StepVerdict(STEP.id, STEP.title, Status.FAILED, 0, 1, checks)
+
+
+def test_every_step_has_an_idea_a_place_and_a_question():
+    for step in STEPS:
+        idea, place, question = step.hints
+        assert idea.startswith("The idea: ")
+        assert place.startswith("Where to look: ")
+        assert question.startswith("A question: ")
+
+
+def test_hints_of_a_check_have_the_same_levels():
+    told = [check.hints for step in STEPS for check in step.checks if check.hints]
+    assert told
+    for idea, place, question in told:
+        assert idea.startswith("The idea: ")
+        assert place.startswith("Where to look: ")
+        assert question.startswith("A question: ")
+
+
+def of_checks(step, *statuses):
+    """A verdict whose checks ended so, in the step's order."""
+    found = [
+        CheckVerdict(check.id, check.function, "t", status, 0, 1)
+        for check, status in zip(step.checks, statuses, strict=False)
+    ]
+    return StepVerdict(step.id, step.title, Status.FAILED, 0, 1, tuple(found))
+
+
+OWN = replace(
+    STEP,
+    functions=(
+        Function("f", (), (), (Check("a", "f", 1, None), Check("b", "f", 1, "a", ("of b",)))),
+        Function("g", (), (), (Check("c", "g", 1, None, ("of c",)),)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "told"),
+    [
+        ((Status.PASSED, Status.FAILED, Status.FAILED), ("of b",)),
+        ((Status.PASSED, Status.PASSED, Status.NOT_ATTEMPTED), ("of c",)),
+        ((Status.FAILED, Status.SKIPPED, Status.FAILED), STEP.hints),
+        ((Status.PASSED, Status.PASSED, Status.PASSED), STEP.hints),
+        ((), STEP.hints),
+    ],
+)
+def test_first_check_that_fails_decides_whose_hints_are_given(statuses, told):
+    assert ladder(OWN, of_checks(OWN, *statuses)) == [*told]
+
+
+def test_recognised_mistake_comes_first_and_once():
+    cause = Diagnosis("some_mistake", "Look here.")
+    assert ladder(STEP, verdict(cause, cause, None)) == ["Look here.", *STEP.hints]
+
+
+def test_next_call_gives_the_next_level_and_stays_at_the_last(tmp_path):
+    known = ladder(STEP, verdict(None))
+    given = [next_hint(STEP, known, tmp_path / "memory") for _ in range(5)]
+    assert [number for number, _ in given] == [1, 2, 3, 3, 3]
+    assert [text for _, text in given] == [*known, known[-1], known[-1]]
+
+
+def test_new_mistake_is_told_before_the_old_ladder_goes_on(tmp_path):
+    memory = tmp_path / "memory"
+    next_hint(STEP, ladder(STEP, verdict(None)), memory)
+    cause = Diagnosis("some_mistake", "Look here.")
+    assert next_hint(STEP, ladder(STEP, verdict(cause)), memory) == (1, "Look here.")
+    assert next_hint(STEP, ladder(STEP, verdict(cause)), memory)[1] == STEP.hints[1]
+
+
+def test_steps_are_remembered_apart(tmp_path):
+    other = replace(STEP, id="step99_other")
+    next_hint(STEP, STEP.hints, tmp_path / "memory")
+    assert next_hint(other, STEP.hints, tmp_path / "memory")[0] == 1
+
+
+@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"step03_mask": []}'])
+def test_broken_memory_loses_no_hint(tmp_path, content):
+    memory = tmp_path / "memory"
+    memory.write_text(content, encoding="utf-8")
+    assert next_hint(STEP, STEP.hints, memory) == (1, STEP.hints[0])
+    assert next_hint(STEP, STEP.hints, memory) == (2, STEP.hints[1])
+
+
+def test_memory_that_cannot_be_written_loses_no_hint(tmp_path):
+    assert next_hint(STEP, STEP.hints, tmp_path / "no" / "such" / "folder") == (1, STEP.hints[0])

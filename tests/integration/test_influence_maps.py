@@ -1,0 +1,529 @@
+"""Maps of influence: right code gives none, wrong code is told which cell is wrong, and no more."""
+
+import json
+import re
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from grader.answer_key import reference
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.authoring.recording import ReferenceBench
+from grader.checks.compare import Broken
+from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same
+from grader.checks.laws.influence import Change, Moves, Scored, everything, own, past
+from grader.checks.student import Student
+from grader.engine import influence_maps
+from grader.engine.grading import with_grader
+from grader.engine.influence_maps import TRIED, maps_of, telling
+from grader.report.grids import influence_grid
+from grader.report.html.page import page
+from grader.report.influences import findings, kind
+from grader.report.records import Influence, Report, Status, report_from_dict, step_from_dict
+from grader.report.text.influence_map import MAP_SIGNS, drawn_map
+from grader.report.text.sheet import Sheet
+from grader.steps.inputs import Draw
+from tests.conftest import SEED, STEPS
+
+MAPS = [
+    pytest.param(step, name, one, id=f"{name}-{number}")
+    for step in STEPS
+    for name, maps in maps_of(step)[0].items()
+    for number, one in enumerate(maps)
+]
+FUNCTIONS = [(step, name) for step in STEPS for name in maps_of(step)[0]]
+MOST_RUNS = 30
+
+
+def right(step, name):
+    """The reference's function, called as the map calls it."""
+    calls = maps_of(step)[1]
+    if name not in calls:
+        return getattr(reference, name)
+    bench = ReferenceBench(step, None, "visible", None)
+    return calls[name](Student(step, bench._ask, bench._fetch))
+
+
+def signs(influence):
+    """The map as the terminal has it: one word for each row."""
+    rows = range(len(influence.moved))
+    columns = range(len(influence.moved[0]))
+    return ["".join(MAP_SIGNS[kind(influence, i, j)] for j in columns) for i in rows]
+
+
+@pytest.mark.parametrize(("step", "name", "one"), MAPS)
+def test_reference_moves_with_all_that_it_may_and_with_nothing_else(step, name, one):
+    found = one.draw(right(step, name))
+    assert (np.asarray(found.moved) > 0).tolist() == one.sees.tolist()
+    # What is near 0 would be told as missing to right code that is off by rounding.
+    assert min(value for row in found.moved for value in row if value) > 1e-3
+    assert findings(found) == []
+
+
+@pytest.mark.parametrize(("step", "name"), FUNCTIONS, ids=lambda value: str(value))
+def test_maps_of_a_function_take_few_runs(step, name):
+    runs = 0
+    function = right(step, name)
+
+    def counting(**arguments):
+        nonlocal runs
+        runs += 1
+        return function(**arguments)
+
+    assert telling(counting, maps_of(step)[0][name]) is None
+    assert 0 < runs <= MOST_RUNS
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_fair_variants_are_told_of_nothing(step, steps, host):
+    maps, calls = maps_of(step)
+    told = {}
+
+    def work(grader):
+        for variant in read(FAIR, step):
+            attempt = grader._attempt(variant.submission, step, grader.right)
+            with grader.bench.on(attempt), grader.bench.aside(60) as student:
+                for name in maps:
+                    function = calls[name](student) if name in calls else getattr(student, name)
+                    found = telling(function, maps[name])
+                    if found is not None:
+                        told[variant.name, name] = findings(found)
+        return True
+
+    assert with_grader(steps, host, "visible", 0, [step], work)
+    assert told == {}
+
+
+# What is drawn for known mistakes, which of their functions, and beside which check.
+DRAWN = {
+    "proj_centred_over_time": ["#!!!", "!#!!", "!!#!", "!!!#"],
+    "proj_key_of_previous_token": ["?..!", "!?..", ".!?.", "..!?"],
+    "proj_linear_memoised_on_shape": ["?...", ".?..", "..?.", "...?"],
+    "score_masked_already": ["#...", ".#..", "..#.", "...?"],
+    "score_empirical_scale": ["#!!", "!#!", "!!#"],
+    "pad_hides_all_that_follows": ["#...", ".#..", ".!?.", ".!.?"],
+    "pad_ignored": ["?...", ".?..", "..?.", "...?"],
+    "mask_key_columns_for_all": ["#...", ".?..", "..?.", "...?"],
+    "softmax_query_axis": ["#!!!", "!#!!", "!!#!", "!!!#"],
+    "out_skips_last_key": ["###..", "####.", "####?"],
+    "mask_none_attention": ["###!!", "####!", "#####"],
+    "mask_causal_in_bidirectional_op_attention": ["###??", "####?", "#####"],
+    "mask_strict_excludes_self_self": ["?....", "#?...", "##?..", "###?.", "####?"],
+    "mask_window_off_by_k_self": ["#....", "##...", "###..", "?###.", "??###"],
+    "mask_allows_one_future_self": ["#!...", "##!..", "###!.", "####!", "#####"],
+    "mask_sees_only_self_self": ["#....", "?#...", "??#..", "???#.", "????#"],
+    "pad_ignored_self": ["#....", "##...", "###..", "##!#.", "##!##"],
+    "pad_replaces_causal_self": ["#!.!!", "##.!!", "###!!", "##.#!", "##.##"],
+    "loss_same_slice": ["!?...", ".!?..", "..!?.", "...!?"],
+    "loss_shift_wrong_way": ["?!...", ".?!..", "..?!.", "...?!"],
+    "loss_ignore_wrong_id": ["#....", ".#...", "..?..", "...#.", "....#"],
+    "log_prob_first_left_out": ["?....", ".#...", "..#..", "...#.", "....#"],
+    "mask_none_logits": ["#!!!!", "##!!!", "###!!", "####!", "#####"],
+    "loss_no_shift": ["!?...", ".!?..", "..!?.", "...!?", "....!"],
+    "loss_drops_last_token_loss": [".#...", "..#..", "...#.", "....?", "....."],
+    "kv_keeps_last_chunk": ["#....", "##...", "###..", "??##.", "??###"],
+    "kv_not_updated": ["#....", "##...", "###..", "##?#.", "##?##"],
+    "kv_mask_top_left": ["#....", "##...", "#??..", "#???.", "##???"],
+    "kv_chunk_unmasked": ["#....", "##...", "###..", "####!", "#####"],
+    "gen_u_reversed": ["....", "....", "....", "?..!", "??!!", "?##!", "####"],
+    "gen_one_u_for_all_steps": ["....", "....", "....", "#...", "#?..", "#??.", "#???"],
+    "mask_in_first_block_only_decoder": ["#!!!!", "##!!!", "###!!", "####!", "#####"],
+    "mask_allows_one_future_decoder": ["#!...", "##!..", "###!.", "####!", "#####"],
+    "stack_first_only_decoder": ["#....", "?#...", "??#..", "???#.", "????#"],
+    "pad_in_first_block_only_decoder": ["#....", "##...", "###..", "##!#.", "##!##"],
+    "pad_replaces_causal_decoder": ["#!.!!", "##.!!", "###!!", "##.#!", "##.##"],
+    "gen_wrong_position_logits": ["#..", ".#.", "..#", "#??", "###", "###", "###"],
+    "kv_not_updated_decoder": ["#....", "##...", "###..", "##?#.", "##?##"],
+    "kv_chunk_unmasked_decoder": ["#....", "##...", "###..", "####!", "#####"],
+    "mask_not_in_last_layer_decoder": ["#!...", "##...", "###..", "####!", "#####"],
+    "gen_prompt_last_token_only_writing": ["#..", ".#.", "..#", "??#", "??#", "??#", "???"],
+}
+
+
+# In a stack the map says which block it is about.
+BLOCKS = {
+    "mask_in_first_block_only_decoder": "blocks[1]",
+    "mask_in_last_block_only_decoder": "blocks[0]",
+    "pad_in_first_block_only_decoder": "blocks[1]",
+    "pad_in_last_block_only_decoder": "blocks[0]",
+}
+
+
+TOLD = (
+    *("proj_centred_over_time", "softmax_query_axis", "mask_strict_excludes_self_self"),
+    *("loss_no_shift", "kv_chunk_unmasked", "gen_u_reversed", "pad_replaces_causal_decoder"),
+)
+
+
+def verdicts_on(names, suite, steps, host):
+    """The verdicts on these mistakes. Without their causes, for time is short."""
+    # Where several steps have one of that name, the first one's.
+    named = {v.name: (step, v) for step in reversed(STEPS) for v in read(MISTAKES, step)}
+    chosen = [named[name] for name in names]
+
+    def work(grader):
+        grader.library.right = {}
+        return {v.name: grader.step(v.submission, step) for step, v in chosen}
+
+    judged = [step for step in STEPS if any(step is other for other, _ in chosen)]
+    return with_grader(steps, host, suite, SEED, judged, work)
+
+
+@pytest.fixture(scope="module")
+def drawn(steps, host):
+    """The visible suite's verdicts."""
+    return verdicts_on({**DRAWN, **BLOCKS}, "visible", steps, host)
+
+
+@pytest.fixture(scope="module")
+def told(steps, host):
+    """The hidden suite's verdicts."""
+    return verdicts_on(TOLD, "hidden", steps, host)
+
+
+def maps_in(verdict):
+    """The maps beside the checks of a step."""
+    return [c.evidence.influence for c in verdict.checks if c.evidence and c.evidence.influence]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_mistake_is_drawn(drawn, name):
+    found = [one for one in maps_in(drawn[name]) if one.how.startswith(TRIED)]
+    assert signs(found[0]) == DRAWN[name]
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_mistake_is_drawn_in_its_block(drawn, name):
+    (found, *_) = [one for one in maps_in(drawn[name]) if one.how.startswith(TRIED)]
+    assert f"Only the attention of {BLOCKS[name]} added something." in found.how
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_hidden_suite_tells_positions_only(told, name):
+    checks = told[name].checks
+    assert all(check.evidence is None for check in checks)
+    (message,) = (check.message for check in checks if TRIED in check.message)
+    assert re.search(r"(oved|did not move) when only .* changed: it |Nothing moved", message)
+    assert "moved by 0" not in message
+    assert not re.search(r"\d\.\d|e-\d", message)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_map_survives_being_data(drawn, name):
+    verdict = drawn[name]
+    assert step_from_dict(asdict(verdict)) == verdict
+    assert step_from_dict(json.loads(json.dumps(asdict(verdict)))).checks[0].check
+
+
+@pytest.fixture
+def judged(steps, host):
+    """judged(variant name, step, suite): the verdict, with what it takes to look at the bench."""
+
+    def judged(name, step, suite="visible", look=lambda grader: None):
+        (variant,) = [
+            v for folder in (MISTAKES, FAIR) for v in read(folder, step) if v.name == name
+        ]
+
+        def work(grader):
+            look(grader)
+            return grader.step(variant.submission, step)
+
+        return with_grader(steps, host, suite, SEED, [step], work)
+
+    return judged
+
+
+def test_nothing_is_drawn_of_code_that_passes(steps, host):
+    (variant, *_) = read(FAIR, STEPS[4])
+
+    def work(grader):
+        grader.bench.aside = None  # what would draw stumbles over it
+        return grader.step(variant.submission, STEPS[4])
+
+    verdict = with_grader(steps, host, "visible", SEED, [STEPS[4]], work)
+    assert verdict.status is Status.PASSED
+    assert maps_in(verdict) == []
+
+
+def test_maps_are_nothing_to_the_log(judged):
+    """The diagnosis replays the calls of the checks; those of maps are not among them."""
+    seen = []
+
+    def look(grader):
+        with_maps = influence_maps.with_maps
+
+        def watched(bench, verdicts):
+            before = bench.log, list(bench.log.calls)
+            shown = with_maps(bench, verdicts)
+            seen.append((before, (bench.log, list(bench.log.calls))))
+            return shown
+
+        patch.setattr("grader.engine.grading.with_maps", watched)
+
+    with pytest.MonkeyPatch.context() as patch:
+        verdict = judged("mask_strict_excludes_self_self", STEPS[4], look=look)
+    ((before, after),) = seen
+    assert after[0] is before[0]
+    assert len(after[1]) == len(before[1]) > 0
+    assert len(maps_in(verdict)) == 1
+
+
+def test_without_time_there_is_no_map_and_the_verdict_is_the_same(judged, monkeypatch):
+    name, step = "mask_strict_excludes_self_self", STEPS[4]
+    drawn = judged(name, step)
+    monkeypatch.setattr(influence_maps, "SECONDS", 0.0)
+    plain = judged(name, step)
+    assert maps_in(plain) == []
+    assert [c.status for c in plain.checks] == [c.status for c in drawn.checks]
+    assert [c.diagnosis for c in plain.checks] == [c.diagnosis for c in drawn.checks]
+    assert [c.message for c in plain.checks] == [c.message for c in drawn.checks]
+
+
+# Small functions of a text, for the rules of drawing.
+
+T = 4
+X = Draw("maps", "small").normal(T, 2)
+CHANGE = Change({"x": X}, {"x": X + 1}, {"x": -2})
+PAST = Moves(CHANGE, past(T))
+
+
+def running_sum(x):
+    return np.cumsum(x, axis=-2)
+
+
+def unstable(x):
+    """Its last row is NaN where the text has anything but its own numbers."""
+    with np.errstate(invalid="ignore"):
+        wild = 0.0 * np.where(np.array_equal(x, X), 1.0, np.inf)
+    return running_sum(x) + np.where(np.arange(len(x)) == len(x) - 1, wild, 0.0)[:, None]
+
+
+def test_unstable_is_not_leaking_and_not_missing():
+    found = PAST.draw(unstable)
+    assert signs(found) == ["#...", "##..", "###.", "~~~~"]
+    assert found.moved[3] == (None,) * T
+    assert findings(found) == []
+    everywhere = PAST.draw(lambda x: np.full(x.shape, np.nan if x is not X else 1.0))
+    assert "!" not in "".join(signs(everywhere))
+
+
+def test_dice_are_no_influence():
+    random = np.random.default_rng(0)
+    with pytest.raises(Broken, match="gets another answer"):
+        PAST.draw(lambda x: running_sum(x) + random.normal(size=x.shape))
+
+
+@pytest.mark.parametrize(
+    "result", [None, 1.0, "x", np.zeros(2), np.zeros((3, 2)), (X,), [1.0] * T], ids=repr
+)
+def test_result_without_the_time_axis_has_no_map(result):
+    with pytest.raises(Broken, match="no such time axis"):
+        PAST.draw(lambda x: result)
+
+
+def test_result_whose_shape_depends_on_values_has_no_map():
+    with pytest.raises(Broken, match="shape of the result"):
+        PAST.draw(lambda x: np.zeros((T, 2 if np.array_equal(x, X) else 3)))
+
+
+def test_constant_is_told_in_one_sentence():
+    assert findings(PAST.draw(lambda x: np.zeros_like(x))) == [
+        "Nothing moved, whichever token changed."
+    ]
+
+
+def test_ids_that_became_others_moved_by_one():
+    change = Change({"x": np.arange(T)}, {"x": np.arange(T) + 100}, {"x": -1})
+    found = Moves(change, own(T), -1).draw(lambda x: x)
+    assert found.moved == tuple(map(tuple, np.eye(T).tolist()))
+
+
+def test_keys_made_of_what_did_not_change_are_not_called_missing():
+    """A change that nothing at all feels says that it does not suit this code."""
+    unfelt = Change({"x": X}, {"x": X}, {"x": -2})
+    assert findings(replace(PAST, offers=unfelt).draw(running_sum)) == []
+
+
+def loss_of(single):
+    """A map of a loss over three positions, `single` making a number of the table of scores."""
+    table = np.zeros((3, 3))
+
+    def raised(i, j):
+        after = table.copy()
+        after[i, j] += 1
+        return {"logits": after}
+
+    return Scored({"logits": table}, raised, own(3)).draw(lambda logits: single(logits))
+
+
+def test_loss_is_scored_against_its_own_targets():
+    assert signs(loss_of(lambda logits: -float(np.trace(logits)))) == ["#..", ".#.", "..#"]
+    shifted = loss_of(lambda logits: -float(np.trace(logits, 1)))
+    assert signs(shifted) == ["?!.", ".?!", "..?"]
+    assert findings(shifted)[0] == (
+        "Loss of position 0 moved by 1 when only target 1 changed: it must not. "
+        "The same holds for 1 more pair."
+    )
+
+
+@pytest.mark.parametrize(
+    ("single", "words"),
+    [
+        (lambda logits: float(np.trace(logits) - logits.sum()), "several targets"),
+        (lambda logits: logits, "not a finite number"),
+        (lambda logits: None, "not a finite number"),
+        (lambda logits: float("nan"), "not a finite number"),
+        (lambda logits: 1.7e308 * (1 - 2 * float(logits.sum())), "not a finite number"),
+    ],
+    ids=["sign", "no reduction", "nothing", "nan", "huge"],
+)
+def test_loss_that_is_wrong_in_another_way_has_no_map(single, words):
+    with pytest.raises(Broken, match=words):
+        loss_of(single)
+
+
+@pytest.mark.parametrize(("outputs", "inputs"), [(2, 5), (3, 3), (1, 4)])
+def test_map_without_allowed_lines_up_at_the_last_position(outputs, inputs):
+    found = Influence(tuple(map(tuple, np.ones((outputs, inputs)).tolist())))
+    may = past(outputs, inputs)
+    assert signs(found) == ["".join("#" if cell else "!" for cell in row) for row in may]
+
+
+def test_everything_may_be_seen_where_nothing_is_hidden():
+    found = Moves(CHANGE, everything(T, T)).draw(lambda x: x * 0 + x.sum(axis=0))
+    assert findings(found) == []
+    assert set("".join(signs(found))) == {"#"}
+
+
+def law_case():
+    return Case({"x": X}, {}, lambda name, arguments: arguments["x"])
+
+
+def broken_by(law, function):
+    with pytest.raises(Broken, match="Position") as found:
+        law(function, [law_case()], along={"x": -2})
+    return found.value.evidence.influence
+
+
+def test_law_draws_its_own_case():
+    found = broken_by(future_does_not_matter, lambda x: x[::-1].copy())
+    assert signs(found) == ["...!", "..!.", ".#..", "#..."]
+    assert findings(found)[0].startswith("Position 0 moved by")
+    assert "when only token 3 changed: it must not" in findings(found)[0]
+
+
+def test_law_draws_the_change_that_it_found():
+    """A leak that only large numbers make is drawn with large numbers."""
+
+    def leaks_when_large(x):
+        return running_sum(x) + (np.abs(x).max() > 50)
+
+    assert findings(broken_by(future_does_not_matter, leaks_when_large))
+
+
+def test_law_draws_nothing_where_no_value_leaks():
+    assert broken_by(prefix_gives_the_same, lambda x: running_sum(x) * len(x)) is None
+
+
+def test_map_from_before_there_was_allowed_can_be_read(drawn):
+    verdict = drawn["mask_none_attention"]
+    data = json.loads(json.dumps(asdict(verdict)))
+    for check in data["checks"]:
+        found = (check["evidence"] or {}).get("influence")
+        if found:
+            check["evidence"]["influence"] = {"moved": [[1.0, 0.5], [0.0, 1.0]], "all_matter": True}
+    assert signs(maps_in(step_from_dict(data))[0]) == ["#!", "?#"]
+
+
+def test_map_survives_a_report_as_json(grade):
+    (variant,) = [v for v in read(MISTAKES, STEPS[4]) if v.name == "mask_none_attention"]
+    report = grade(variant.submission, only=STEPS[4:5])
+    again = report_from_dict(json.loads(json.dumps(report.to_dict())))
+    assert [signs(one) for one in maps_in(again.steps[0])] == [
+        signs(one) for one in maps_in(report.steps[0])
+    ]
+
+
+def test_failing_calls_are_passed_over(host, steps):
+    """A function that raises has no map, and the next one still gets its own."""
+    step = STEPS[4]
+    (variant,) = [v for v in read(MISTAKES, step) if v.name == "mask_none_self"]
+    source = variant.source + "\n\ndef attention_output(weights):\n    pass\n"
+    source = source.replace("return attention_output(weights, v)", "return weights @ v")
+
+    def work(grader):
+        submission = replace(variant.submission, sources={step.id: source})
+        attempt = grader._attempt(submission, step, grader.right)
+        with grader.bench.on(attempt):
+            verdicts = [
+                grader.bench.verdict(check, Status.FAILED, "It failed.")
+                for check in step.checks
+                if check.function in ("attention_output", "masked_self_attention")
+            ]
+            grader.bench.suite = "hidden"
+            return influence_maps.with_maps(grader.bench, verdicts)
+
+    shown = with_grader(steps, host, "visible", 0, [step], work)
+    told = {verdict.function for verdict in shown if TRIED in verdict.message}
+    assert told == {"masked_self_attention"}
+
+
+def printed(influence, width=80):
+    """The map as it stands in a terminal of that width."""
+    sheet = Sheet(width)
+    drawn_map(sheet, influence)
+    lines = [text for text, _ in sheet.rows]
+    assert max(map(len, lines)) <= width
+    return lines
+
+
+def test_terminal_shows_the_map_and_says_the_first_pair():
+    moved = ((1.0, 0.0, 0.31), (0.0, None, 0.0))
+    found = Influence(moved, True, ((True,) * 2 + (False,),) * 2, "position", "u", "Tried so.")
+    assert [line.strip() for line in printed(found)] == [
+        "",
+        "Who listens to whom? Column: u that changed; row: position that moved",
+        "0 1 2",
+        "0 # ? !",
+        "1 ? ~ .",
+        "# moved   . did not   ! moved, and must not   ? did not, and should",
+        "~ is no number",
+        "Position 0 moved by 0.31 when only u 2 changed: it must not.",
+        "Position 0 did not move when only u 1 changed: it should. The same holds",
+        "for 1 more pair.",
+        "Tried so.",
+    ]
+
+
+def test_terminal_cuts_a_large_map_around_what_is_wrong_and_says_so():
+    moved = np.tril(np.ones((40, 40)))
+    moved[20, 35] = 1
+    lines = printed(Influence(tuple(map(tuple, moved.tolist()))))
+    assert sum(bool(re.match(r" +\d+ +[#.!]", line)) for line in lines) == 12
+    assert any("!" in line and line.split()[0] == "20" for line in lines)
+    assert any("12 of 40 rows and 12 of 40 columns shown" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["loss_no_shift", "mask_window_off_by_k_self", "gen_u_reversed"])
+def test_maps_fit_into_the_terminal_and_the_page(drawn, name):
+    (influence, *_) = maps_in(drawn[name])
+    text = " ".join(" ".join(printed(influence)).split())
+    html = page(Report("alice", "ab", "visible", 0, "process", (drawn[name],)))
+    drawing = html[html.index('<svg class="map influence"') :].split("</svg>")[0]
+    for sentence in findings(influence):
+        assert sentence in text
+        assert sentence in drawing
+    cells = "".join(signs(influence))
+    for which, sign in (("leak", "!"), ("missing", "?"), ("may", "#")):
+        assert influence_maps.count(f'<g class="{which}">') == cells.count(sign)
+    assert "<desc>" in drawing
+
+
+def test_border_runs_between_what_may_and_what_must_not():
+    grid = influence_grid(Influence(((1.0, 0.0, 0.0), (1.0, 1.0, 0.0)), allowed=own_and_first()))
+    assert grid.border == ((0, 1, 1, 0), (1, 2, 1, 0), (1, 1, 0, 1))
+
+
+def own_and_first():
+    return ((True, False, False), (True, True, False))

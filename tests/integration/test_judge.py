@@ -1,0 +1,224 @@
+"""Judge processes: one that is lost is replaced, one that cannot judge says why."""
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from grader.classroom import judge
+from grader.classroom.judge import Exam, Judge, JudgeLost, JudgeRefuses
+from grader.engine.kit_digest import kit_digest
+from grader.intake.submission import Submission
+from grader.isolation import Host, Process, client, start_host
+from tests.conftest import ROOT
+
+STEP = "step02_scores"
+EXAM = Exam("visible", 0, "process", (STEP,), kit_digest())
+
+
+@pytest.fixture(autouse=True)
+def _dismissed():
+    yield
+    judge.dismiss()
+
+
+def right(student="alice"):
+    text = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
+    return Submission(student, {STEP: text})
+
+
+def score(outcome):
+    return outcome.report.score / outcome.report.max_score
+
+
+def test_judge_grades_one_after_the_other():
+    wrong = Submission("bob", {STEP: "def attention_scores(q, k):\n    return q\n"})
+    scores = [score(judge.graded(EXAM, one)) for one in (right(), wrong, right(), wrong)]
+    assert scores == [1.0, 0.0, 1.0, 0.0]
+    assert len(judge._idle[EXAM]) == 1
+
+
+def test_wrong_work_gets_its_cause_from_a_judge_too():
+    text = (
+        "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+    )
+    outcome = judge.graded(EXAM, Submission("bob", {STEP: text}))
+    causes = {c.diagnosis.misconception for c in outcome.report.steps[0].checks if c.diagnosis}
+    assert causes == {"score_no_scale"}
+
+
+def test_idle_judge_that_was_killed_is_replaced():
+    judge.graded(EXAM, right())
+    (idle,) = judge._idle[EXAM]
+    os.kill(idle.process.pid, signal.SIGKILL)
+    idle.process.wait()
+    assert score(judge.graded(EXAM, right())) == 1.0
+
+
+def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
+    lost = []
+
+    def grade(self, submission):
+        if len(lost) < 1:
+            lost.append(self.process.pid)
+            os.kill(self.process.pid, signal.SIGKILL)
+        return Judge_grade(self, submission)
+
+    Judge_grade = Judge.grade
+    monkeypatch.setattr(Judge, "grade", grade)
+    assert score(judge.graded(EXAM, right())) == 1.0
+    assert len(lost) == 1
+
+
+def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monkeypatch):
+    def grade(self, submission):
+        if submission.id == "killer":
+            os.kill(self.process.pid, signal.SIGKILL)
+        return Judge_grade(self, submission)
+
+    Judge_grade = Judge.grade
+    monkeypatch.setattr(Judge, "grade", grade)
+    outcome = judge.graded(EXAM, right("killer"))
+    assert outcome.report is None
+    assert outcome.reason == "The judge was lost twice while it was judged: it ended."
+    assert score(judge.graded(EXAM, right())) == 1.0
+
+
+def test_judge_that_does_not_answer_is_killed():
+    one = Judge()
+    one.begin(EXAM)
+    one.seconds = 0.0
+    with pytest.raises(JudgeLost, match="it did not answer in time"):
+        one.grade(right())
+    assert one.process.wait(5) == -signal.SIGKILL
+    one.close()
+
+
+def test_warm_judge_gets_the_first_exam():
+    judge.warm_up()
+    (warm,) = judge._warm
+    assert score(judge.graded(EXAM, right())) == 1.0
+    assert judge._idle[EXAM] == [warm]
+    assert judge._warm == []
+
+
+def test_warm_judge_that_has_ended_is_replaced():
+    judge.warm_up()
+    (warm,) = judge._warm
+    os.kill(warm.process.pid, signal.SIGKILL)
+    warm.process.wait()
+    assert score(judge.graded(EXAM, right())) == 1.0
+    assert judge._idle[EXAM] != [warm]
+
+
+def test_warm_judges_end_when_they_are_dismissed():
+    judge.warm_up()
+    (warm,) = judge._warm
+    judge.dismiss()
+    assert warm.process.poll() == 0
+    assert not warm.folder.exists()
+
+
+def test_kit_of_another_version_refuses():
+    with pytest.raises(JudgeRefuses, match="install the same everywhere"):
+        judge.graded(replace(EXAM, kit="another"), right())
+
+
+def test_isolation_that_is_not_there_refuses():
+    with pytest.raises(JudgeRefuses, match="nonsense"):
+        judge.graded(replace(EXAM, isolation="nonsense"), right())
+
+
+def test_judges_end_when_they_are_dismissed():
+    judge.graded(EXAM, right())
+    (idle,) = judge._idle[EXAM]
+    judge.dismiss()
+    assert idle.process.poll() == 0
+
+
+def test_stopping_ends_judges_at_work(monkeypatch):
+    monkeypatch.setattr(judge, "_stopped", threading.Event())
+    at_work = threading.Event()
+    raised = []
+
+    def grade(self, submission):
+        at_work.set()
+        return self._ask({"never": "sent"}, 60.0) if self.process.wait() else None
+
+    def run():
+        try:
+            judge.graded(EXAM, right())
+        except JudgeRefuses as error:
+            raised.append(str(error))
+
+    monkeypatch.setattr(Judge, "grade", grade)
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert at_work.wait(60)
+    judge.stop()
+    thread.join(60)
+    assert raised == ["grading was stopped"]
+
+
+def test_no_judge_is_started_after_the_stop(monkeypatch):
+    monkeypatch.setattr(judge, "_stopped", threading.Event())
+    judge.stop()
+    monkeypatch.setattr(judge, "Judge", None)  # to be called by nobody
+    with pytest.raises(JudgeRefuses, match="grading was stopped"):
+        judge.graded(EXAM, right())
+
+
+def test_digest_of_the_kit_is_the_same_each_time():
+    kit_digest.cache_clear()
+    assert kit_digest() == EXAM.kit
+
+
+class Counted:
+    """An isolation that counts its sandboxes."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+@pytest.mark.parametrize(
+    ("held", "upset", "turns", "sandboxes"),
+    [
+        ({"no network": True}, (), 5, 1),
+        ({"no network": True}, (1, 3), 5, 3),
+        ({"no network": True}, (), judge.TURNS + 1, 2),
+        ({}, (), 5, 5),
+    ],
+    ids=["as long as it goes", "none again that was upset", "not for ever", "once without walls"],
+)
+def test_sandbox_serves(monkeypatch, steps, held, upset, turns, sandboxes):
+    class Quiet(Host):
+        pass
+
+    monkeypatch.setattr("grader.isolation.start_host", Quiet)
+    used = []
+    with judge._Sandboxes(Counted(held), steps.limits) as found:
+        for turn in range(turns):
+            with found.next() as host:
+                used.append(host)
+                host.upset = turn in upset
+    assert len({id(host) for host in used}) == sandboxes
+    assert not [host for host in used if host.folder.exists()]
+
+
+def test_worker_that_ends_or_hangs_upsets_its_sandbox(steps):
+    limits = replace(steps.limits, call_seconds=0.5)
+    code = (
+        "import os\ndef ends(): os._exit(0)\ndef fails(): 1 / 0\ndef hangs():\n    while 1: pass\n"
+    )
+    program = client.Program("own", {"own": (code, "own.py")})
+    for function, upset in (("fails", False), ("ends", True), ("hangs", True)):
+        with start_host(Process(), limits) as host:
+            worker = client.Worker(host, time.monotonic() + 60)
+            worker.load(program)
+            with pytest.raises(client.CallFailed):
+                worker.call(function, [], {})
+            assert host.upset is upset
+            worker.close()

@@ -1,0 +1,129 @@
+"""The notebooks are what the solutions say, and give nothing away."""
+
+import json
+import re
+
+import nbformat
+import pytest
+
+from grader.authoring.lessons import NOTEBOOKS, build_notebooks, notebook
+from grader.notebooks import lessons
+from grader.steps.stubs import stub, without_self_study
+from tests.conftest import ROOT, STEPS
+
+SELF_STUDY = """# %%
+import numpy as np
+
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at
+#
+# See this.
+
+# %% tags=["active-ipynb"]
+# look.at(it)
+
+# %% [markdown]
+# The end.
+"""
+PLAIN = """# %%
+import numpy as np
+
+# %% [markdown]
+# The end.
+"""
+
+
+def solution(step):
+    return (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+
+
+def book(step):
+    return nbformat.read(NOTEBOOKS / f"{step.id}.ipynb", as_version=4)
+
+
+def test_self_study_cells_are_dropped():
+    assert without_self_study(SELF_STUDY) == PLAIN
+    assert stub(SELF_STUDY) == PLAIN
+
+
+def test_self_study_cell_at_the_end_leaves_no_blank_lines():
+    assert without_self_study(PLAIN + '\n# %% tags=["active-ipynb"]\n# look.at(it)\n') == PLAIN
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_committed_notebook_is_up_to_date(step):
+    committed = (NOTEBOOKS / f"{step.id}.ipynb").read_text(encoding="utf-8")
+    assert committed == notebook(step, solution(step)), (
+        f"notebooks/{step.id}.ipynb is out of date: run `make build`"
+    )
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_has_no_line_of_code_from_the_solution(step):
+    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution(step), re.DOTALL)
+    lines = [line.strip() for body in bodies for line in body.splitlines()]
+    telling = [line for line in lines if len(line) > 12 and not line.startswith(("#", "raise"))]
+    text = "\n".join(cell.source for cell in book(step).cells)
+    assert telling
+    assert [line for line in telling if line in text] == []
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_checks_every_function_after_its_cell(step):
+    sources = [cell.source for cell in book(step).cells if cell.cell_type == "code"]
+    for function in step.functions:
+        number = next(i for i, s in enumerate(sources) if f"def {function.name}(" in s)
+        assert "raise NotImplementedError()" in sources[number]
+        assert (sources[number + 1] == f'check("{function.name}")') is bool(function.checks)
+    assert sources[-2:] == ["check()", "save()"]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_cell_of_a_function_has_its_name(step):
+    """Also where a heading says nothing but the name."""
+    found = {cell.id: cell for cell in book(step).cells}
+    for function in step.functions:
+        assert f"def {function.name}(" in found[function.name].source
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_begins_with_what_to_do(step):
+    first, second = book(step).cells[:2]
+    assert first.source.startswith("# Step ")
+    assert "Run the cell below first" in first.source
+    assert f'lesson("{step.id}")' in second.source
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_has_distinct_cells_and_no_outputs(step):
+    cells = book(step).cells
+    assert len({cell.id for cell in cells}) == len(cells)
+    assert all(not cell.outputs for cell in cells if cell.cell_type == "code")
+
+
+def test_ids_of_cells_do_not_depend_on_what_stands_above():
+    step = STEPS[0]
+    text = solution(step)
+    more = text.replace("# %%\nimport numpy", "# %% [markdown]\n# More.\n\n# %%\nimport numpy")
+    before, after = (json.loads(notebook(step, one))["cells"] for one in (text, more))
+    new = {cell["id"] for cell in after} - {cell["id"] for cell in before}
+    assert new == {"more"}
+
+
+@pytest.fixture
+def workshop(tmp_path, monkeypatch, steps):
+    monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(lessons, "BUILT", tmp_path / ".built.json")
+    build_notebooks(steps)
+    return tmp_path
+
+
+def test_build_writes_no_notebook_twice(workshop, steps):
+    assert build_notebooks(steps) == []
+
+
+def test_build_keeps_a_notebook_that_was_worked_on(workshop, steps):
+    path = workshop / f"{STEPS[0].id}.ipynb"
+    path.write_text("my work\n", encoding="utf-8")
+    assert build_notebooks(steps) == [path]
+    assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "my work\n"

@@ -1,0 +1,193 @@
+"""A step is judged on right earlier steps, and then tried on the student's own."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.engine.grading import with_grader
+from grader.intake.submission import Submission
+from grader.isolation import Process, start_host
+from grader.report.records import Status
+from tests.conftest import ROOT, STEPS
+
+PEEKING_MASK = (
+    "\ndef causal_mask(t_q, t_k=None):\n"
+    "    return np.tril(np.ones((t_q, t_k or t_q), bool), k=(t_k or t_q) - t_q + 1)\n"
+)
+
+
+def solutions():
+    return {
+        step.id: (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+        for step in STEPS[:5]
+    }
+
+
+@pytest.fixture
+def fifth(grade, steps):
+    """fifth(sources): the verdict on step 5."""
+
+    def judge(sources):
+        (verdict,) = grade(Submission("own", sources), "visible", (steps.find("5"),)).steps
+        return verdict
+
+    return judge
+
+
+def test_right_steps_work_on_each_other(fifth):
+    verdict = fifth(solutions())
+    assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
+
+
+def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
+    sources = solutions()
+    sources["step03_mask"] += PEEKING_MASK
+    verdict = fifth(sources)
+    assert verdict.status is Status.PASSED
+    assert verdict.points == verdict.max_points
+    assert verdict.on_own_steps is False
+    assert verdict.message == (
+        "It does not work yet on top of your own earlier steps: masked_self_attention."
+    )
+
+
+@pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])
+def test_earlier_step_that_cannot_be_imported(fifth, missing):
+    sources = solutions() | {"step03_mask": missing}
+    verdict = fifth(sources)
+    assert verdict.status is Status.PASSED
+    assert verdict.on_own_steps is False
+    assert verdict.message == "It cannot be imported on top of your own earlier steps."
+
+
+def test_missing_earlier_step(fifth):
+    sources = solutions()
+    del sources["step02_scores"]
+    assert fifth(sources).on_own_steps is False
+
+
+def test_step_that_was_handed_in_alone_is_not_tried(fifth):
+    """As in a course with an assignment for each step: that is no fault of the student's."""
+    verdict = fifth({"step05_output": solutions()["step05_output"]})
+    assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, None, "")
+
+
+def test_step_without_anything_right_is_not_tried(fifth):
+    sources = solutions()
+    functions = ("attention_output", "attention", "masked_self_attention")
+    sources["step05_output"] = "".join(f"def {name}(*a, **k): return 0\n" for name in functions)
+    assert fifth(sources).on_own_steps is None
+
+
+def test_solution_of_the_step_itself_is_never_there(fifth):
+    sources = solutions()
+    sources["step05_output"] = (
+        "import sys\n"
+        "def attention_output(weights, v):\n"
+        "    import exercises.step05_output as mine\n"
+        "    name = 'masked_self_attention'\n"
+        "    found = [m for m in list(sys.modules.values()) if hasattr(m, name)]\n"
+        "    assert found in ([], [mine]), found\n"
+        "    return weights @ v\n"
+    )
+    assert fifth(sources).checks[0].status is Status.PASSED
+
+
+def test_later_steps_are_the_students_own(fifth):
+    sources = solutions()
+    sources["step05_output"] += "\nimport exercises.step06_loss\n"
+    verdict = fifth(sources)
+    assert verdict.status is Status.ERROR
+    assert "no step file step06_loss.py" in verdict.message
+
+
+def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
+    """Each of the later steps would wait for it again."""
+    sources = solutions()
+    sources["step02_scores"] += "\ndef attention_scores(q, k):\n    while True:\n        pass\n"
+    sources["step06_loss"] = (ROOT / "solutions" / "step06_loss.py").read_text(encoding="utf-8")
+    tried = []
+
+    def work(grader):
+        run = grader.bench.run
+        grader.bench.run = lambda checks: tried.append(len(checks)) or run(checks)
+        return grader.grade(Submission("own", sources), steps.steps[:6])
+
+    limits = replace(steps.limits, call_seconds=0.5)
+    with start_host(Process(), limits) as host:
+        report = with_grader(steps, host, "visible", 0, steps.steps[:6], work)
+    told = {step.step: step.message for step in report.steps if step.message}
+    assert told == {
+        "step05_output": "It was not tried on top of your own earlier steps: step 2 is too slow.",
+        "step06_loss": "It was not tried on top of your own earlier steps: step 5 is too slow.",
+    }
+    assert {step.step for step in report.steps if step.status is not Status.PASSED} == {
+        "step02_scores"
+    }
+    assert len(tried) == 6  # each by itself, none a second time
+
+
+# What a student shares between steps of their own.
+
+HELPER = "\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
+SHARED = """
+from exercises.step03_mask import lower_triangle
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    mask = lower_triangle(x.shape[-2])
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    return attention(q, k, v, mask if padding is None else mask & padding)
+"""
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from exercises.step03_mask import lower_triangle",
+        "from exercises.step03_mask import *",
+        "from exercises import step03_mask\nlower_triangle = step03_mask.lower_triangle",
+        "import exercises.step03_mask as masks\nlower_triangle = masks.lower_triangle",
+    ],
+)
+def test_helper_of_an_earlier_step_is_the_students_own(fifth, imported):
+    sources = solutions()
+    sources["step03_mask"] += HELPER
+    sources["step05_output"] += SHARED.replace(SHARED.strip().split("\n")[0], imported)
+    verdict = fifth(sources)
+    assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
+
+
+def test_functions_of_an_earlier_step_are_right_beside_the_students_helper(fifth):
+    sources = solutions()
+    sources["step03_mask"] += PEEKING_MASK + HELPER
+    sources["step05_output"] += (
+        "\nfrom exercises.step03_mask import lower_triangle, causal_mask\n"
+        "assert lower_triangle(3).tolist() == causal_mask(3).tolist()\n"
+    )
+    verdict = fifth(sources)
+    assert verdict.status is Status.PASSED
+    assert verdict.on_own_steps is False
+
+
+def test_helper_with_the_name_of_one_in_the_kit_is_the_students(fifth, monkeypatch):
+    right = solutions() | {"step03_mask": solutions()["step03_mask"] + "\nhelped = 'the kit'\n"}
+    monkeypatch.setattr("grader.engine.grading.solutions", lambda registry: right)
+    sources = solutions()
+    sources["step03_mask"] += "\nhelped = 'mine'\n"
+    sources["step05_output"] += (
+        "\nfrom exercises.step03_mask import helped\nassert helped == 'mine'\n"
+    )
+    assert fifth(sources).status is Status.PASSED
+
+
+@pytest.mark.parametrize("own", [None, "not Python (", "raise SystemExit\n", ""])
+def test_helper_that_is_not_there_is_told(fifth, own):
+    sources = solutions()
+    sources["step05_output"] = "from exercises.step03_mask import helped\n"
+    if own is None:
+        del sources["step03_mask"]
+    else:
+        sources["step03_mask"] = own
+    verdict = fifth(sources)
+    assert verdict.status is Status.ERROR
+    assert "cannot import name 'helped' from 'exercises.step03_mask'" in verdict.message

@@ -1,0 +1,68 @@
+"""Judging in two processes gives what one gives, whatever becomes of the other."""
+
+import json
+import os
+from dataclasses import asdict
+
+import pytest
+
+from grader.engine.grading import with_grader
+from grader.engine.parallel import in_two
+from grader.intake.submission import Submission
+from grader.isolation import Process, start_host
+from grader.report.records import step_from_dict
+from tests.conftest import ROOT, STEPS
+
+
+def test_every_number_is_judged_once():
+    assert sorted(in_two(20, lambda n: n * n, lambda n: n * n)) == [(n, n * n) for n in range(20)]
+
+
+def dies(number):
+    os._exit(3)
+
+
+def raises(number):
+    raise RuntimeError("gone")
+
+
+@pytest.mark.parametrize("broken", [dies, raises])
+def test_what_the_other_process_leaves_out_is_done_here(broken):
+    assert sorted(in_two(6, lambda n: n, broken)) == [(n, n) for n in range(6)]
+
+
+def test_more_data_than_a_pipe_holds():
+    found = dict(in_two(4, lambda n: "x" * 300_000, lambda n: "y" * 300_000))
+    assert {len(text) for text in found.values()} == {300_000}
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """Four steps with something wrong in three of them."""
+    ends = {
+        STEPS[0].id: "",
+        STEPS[1].id: "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n",
+        STEPS[2].id: "\ndef causal_mask(t_q, t_k=None):\n    raise KeyError('x')\n",
+        STEPS[3].id: "\ndef softmax(scores, axis=-1):\n    return np.exp(scores)\n",
+    }
+    sources = {
+        name: (ROOT / "solutions" / f"{name}.py").read_text(encoding="utf-8") + end
+        for name, end in ends.items()
+    }
+    return Submission("broken", sources)
+
+
+def test_two_processes_give_the_same_report(steps, host, broken):
+    chosen = steps.steps[:4]
+    shown = []
+
+    def work(grader):
+        alone = grader.grade(broken, chosen)
+        with start_host(Process(), steps.limits) as second:
+            return alone, grader.grade(broken, chosen, shown.append, second)
+
+    alone, shared = with_grader(steps, host, "visible", 0, chosen, work)
+    assert shared == alone
+    assert tuple(shown) == shared.steps
+    for verdict in alone.steps:
+        assert step_from_dict(json.loads(json.dumps(asdict(verdict)))) == verdict

@@ -1,0 +1,522 @@
+"""What is said of unknown mistakes: true of all that is wrong, and nothing where that is chance."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.answer_key.variants import FAIR, read
+from grader.checks.compare import EXACT
+from grader.checks.laws import Case
+from grader.diagnosis.properties.conditions import FIXED
+from grader.diagnosis.properties.facts import said
+from grader.diagnosis.properties.survey import Survey
+from grader.engine import grading
+from grader.engine.grading import with_grader
+from grader.intake.submission import Submission
+from grader.isolation.client import Raised
+from grader.isolation.wire import Foreign
+from grader.report.records import Diagnosis, Status
+from tests.conftest import ROOT, SEED, STEPS
+
+RANDOM = np.random.RandomState(7)
+
+
+class Returns:
+    """Stands where a function's names are asked for."""
+
+    returns = ("y",)
+
+
+def tried(right, wrong, cases):
+    """What a survey notes when `wrong` stands where `right` should."""
+    survey = Survey(None, Returns)
+    for arguments, sizes in cases:
+        case = Case(arguments, sizes, lambda name, given: right(**given))
+        survey.note(case, right(**arguments), wrong(**arguments), EXACT)
+    return survey.tried
+
+
+def arrays(*shapes, **sizes):
+    """A case for each shape, with one random array."""
+    return [
+        ({"x": RANDOM.standard_normal(shape)}, {"batch": shape[:-2], "number": i, **sizes})
+        for i, shape in enumerate(shapes)
+    ]
+
+
+SQUARES = [(3, 3), (4, 4), (2, 5, 5)]
+OBLONGS = [(3, 4), (4, 2), (2, 4, 5)]
+
+
+def same(x):
+    return x
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def first_row_right(x):
+    return np.where(np.arange(x.shape[-2])[:, None] == 0, x, x * x + 1)
+
+
+def last_row_wrong(x):
+    return np.where(np.arange(x.shape[-2])[:, None] == x.shape[-2] - 1, x * x + 1, x)
+
+
+def wrong_above(x):
+    rows, columns = x.shape[-2:]
+    return np.where(np.tri(rows, columns, columns - rows, dtype=bool), x, x**3 + 2)
+
+
+def half_nan(x):
+    return np.where(x > 0, x, np.nan)
+
+
+FIRES = {
+    "negated": (same, lambda x: -x, OBLONGS),
+    "swapped_axes": (same, lambda x: np.swapaxes(x, -1, -2), OBLONGS),
+    "reshaped": (same, lambda x: x.ravel(), OBLONGS),
+    "factor": (same, lambda x: 2 * x, OBLONGS),
+    "other_sign": (lambda x: np.abs(x) + 1, lambda x: -x * x - 1, OBLONGS),
+    "added": (same, lambda x: x + 1, OBLONGS),
+    "digits": (same, lambda x: x.astype(np.float32), OBLONGS),
+    "copied": (lambda x: np.sin(x), same, OBLONGS),
+    "reversed_-2": (same, lambda x: x[..., ::-1, :], OBLONGS),
+    "shifted_late_-2": (same, lambda x: np.roll(x, 1, axis=-2), OBLONGS[:1] + OBLONGS[2:]),
+    "beginning_-1": (same, lambda x: x[..., :-1], OBLONGS),
+    "sign": (same, lambda x: np.abs(x), OBLONGS),
+    "permuted": (same, lambda x: np.sort(x.ravel()).reshape(x.shape), OBLONGS),
+    "other_sums": (softmax, lambda x: softmax(x, axis=-2), OBLONGS),
+    "factor_along_-1": (softmax, lambda x: np.exp(x), OBLONGS),
+    "nan": (same, half_nan, OBLONGS),
+    "symmetric": (same, lambda x: x @ np.swapaxes(x, -1, -2), SQUARES),
+    "equal_rows": (same, lambda x: np.sin(x[..., :1, :]) + 0 * x, SQUARES),
+    "above_diagonal": (same, wrong_above, OBLONGS),
+    "right_0_-2": (same, first_row_right, [(3, 4), (4, 3), (5, 2)]),
+    "wrong_-1_-2": (same, last_row_wrong, [(3, 4), (4, 3), (5, 2)]),
+}
+
+
+def ids(diagnosis):
+    return diagnosis.misconception.removeprefix("property:").split("+") if diagnosis else []
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_property_is_said_of_code_that_has_it(name):
+    right, wrong, shapes = FIRES[name]
+    assert name in ids(said(tried(right, wrong, arrays(*shapes)), ["x"]))
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_property_is_not_said_if_one_wrong_result_has_it_not(name):
+    right, wrong, shapes = FIRES[name]
+    odd = arrays((3, 6))
+    found = tried(right, wrong, arrays(*shapes)) + tried(right, lambda x: np.cos(x) + 3 * x**2, odd)
+    assert name not in ids(said(found, ["x"]))
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (1, 1), (2, 1, 3)])
+def test_nothing_is_said_that_could_not_be_otherwise(shape):
+    """A single row is the first row, the last, and the diagonal."""
+    found = tried(same, lambda x: x**3 + 2, arrays(shape, shape))
+    assert ids(said(found, ["x"])) in ([], ["too_large"])
+
+
+MASK = [({"x": RANDOM.uniform(size=shape) > 0.5}, {"number": n}) for n, shape in enumerate(SQUARES)]
+IDS = [({"x": RANDOM.randint(9, size=shape)}, {"number": n}) for n, shape in enumerate(OBLONGS)]
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_mask_of_numbers_is_told_from_a_wrong_mask(kind):
+    found = said(tried(same, lambda x: x.astype(kind), MASK), ["x"])
+    assert found.misconception == "property:type"
+    assert found.says == (
+        "Every value is right; only the type is not: 1 and 0 where True and False are expected."
+    )
+
+
+def test_ids_in_floats_are_told_from_wrong_ids():
+    found = said(tried(same, lambda x: x.astype(float), IDS), ["x"])
+    assert found.says == (
+        "Every value is right; only the type is not: floats where integers are expected."
+    )
+    assert "np.zeros" in found.hint
+
+
+def test_wrong_values_of_another_type_are_not_called_right():
+    found = said(tried(same, lambda x: x + 0.5, IDS), ["x"])
+    assert found.says == (
+        "The type is wrong: floats where integers are expected. Some values are wrong too."
+    )
+
+
+def test_opposite_is_said_of_those_masks_that_have_it():
+    found = tried(same, lambda x: ~x if len(x) > 2 else x & (np.arange(5) > 2), MASK)
+    assert said(found, ["x"]).says == (
+        "In 2 of 3 wrong results every True is a False, and the reverse."
+    )
+
+
+def test_type_is_not_said_where_something_else_came_too():
+    right = tried(same, lambda x: x.astype(float), IDS)
+    assert ids(said(right + tried(same, lambda x: None, arrays((3, 3))), ["x"])) == []
+
+
+def test_fact_is_about_what_was_returned_where_something_was_raised():
+    found = tried(same, lambda x: 2 * x, arrays(*OBLONGS))
+    raised = replace(found[0], got=None, error=Raised("ValueError", (), "", ()), key="another")
+    assert (
+        said([*found, raised], ["x"]).says == "Where it returns: every number is 2 times too large."
+    )
+
+
+def test_nothing_is_said_of_right_results():
+    assert said(tried(same, same, arrays(*OBLONGS)), ["x"]) is None
+    assert said([], ["x"]) is None
+
+
+def test_one_single_number_is_not_enough():
+    cases = [({"x": np.asarray(2.0)}, {}), ({"x": np.asarray(3.0)}, {})]
+    assert said(tried(same, lambda x: 2 * x, cases), ["x"]) is None
+
+
+def test_factor_is_named_by_the_size_that_it_is():
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4))}, {"d_k": d_k, "number": d_k}) for d_k in (2, 3, 5)
+    ]
+    sizes = iter([2, 3, 5])
+    found = tried(same, lambda x: x * np.sqrt(next(sizes)), cases)
+    assert said(found, ["x"]).says == "Every number is √d_k times too large."
+
+
+def test_factor_may_be_negative():
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4))}, {"d_k": d_k, "number": d_k}) for d_k in (2, 3, 5)
+    ]
+    sizes = iter([2, 3, 5])
+    found = said(tried(same, lambda x: -x * next(sizes), cases), ["x"])
+    assert found.says == "Every number is d_k times too large, and has the wrong sign."
+
+
+def test_factor_that_is_a_count_asks_about_the_mean():
+    cases = [
+        ({"x": np.asarray(2.5), "targets": np.arange(n)}, {"length": n + 1, "number": n})
+        for n in (2, 3, 5)
+    ]
+    count = iter([2, 3, 5])
+    found = said(tried(lambda x, targets: x, lambda x, targets: x * next(count), cases), ["x"])
+    assert found.says == "Every number is the number of predictions times too large."
+    assert "divided" in found.hint
+
+
+def test_text_is_long_without_a_cache_to_ask_about():
+    cases = [
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(2, 8)
+    ]
+    found = said(tried(same, lambda x: x if len(x) < 5 else np.sin(x) - x**2, cases), ["x"])
+    assert "with 5 positions or more" in found.says
+    assert "keep for later" not in found.hint
+
+
+def test_text_is_not_called_long_for_two_short_ones():
+    """A text of one position has little that can be wrong."""
+    cases = [
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 7)
+    ]
+    found = said(tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases), ["x"])
+    assert not any(name == "long" for name in ids(found))
+
+
+def replaced(tokens, rate):
+    return np.where(np.arange(tokens.shape[-1]) < 2 * rate, tokens + 1, tokens)
+
+
+def test_right_cases_in_which_nothing_happens_divide_nothing():
+    """With rate 0 the tokens come back as they were, from almost any wrong code."""
+    cases = [
+        ({"tokens": RANDOM.randint(9, size=4), "rate": rate}, {"batch": (), "number": n})
+        for n, rate in enumerate([1.0, 0.5, 1.0, 0, 0, 0])
+    ]
+    wrong = lambda tokens, rate: tokens + (np.arange(4) < 2 * rate) * (tokens + 3)  # noqa: E731
+    assert "rate_is_zero" not in " ".join(ids(said(tried(replaced, wrong, cases), ["tokens"])))
+    also = [({**cases[0][0], "rate": 0.0, "tokens": np.arange(4) + n}, {"n": n}) for n in range(3)]
+    right = lambda tokens, rate: replaced(tokens, rate) + (rate == 0)  # noqa: E731
+    wrong_or_1 = lambda tokens, rate: wrong(tokens, rate) + (rate == 0)  # noqa: E731
+    found = said(tried(right, wrong_or_1, [*cases, *also]), ["tokens"])
+    assert ids(found)[0] == "not_rate_is_zero"
+
+
+def test_axes_are_not_the_cause_if_the_failing_checks_have_just_these():
+    cases = tried(same, lambda x: np.sin(x) - x**2 if x.ndim > 2 else x, arrays(*OBLONGS * 3))
+    one = [replace(c, check="borders" if len(c.sizes["batch"]) else "others") for c in cases]
+    agree = [replace(c, check="agree") for c in cases]
+    mixed = [replace(c, check="agree", key=f"again {c.key}") for c in cases[7:]]
+    shapes = [replace(c, check="shapes", key=f"also {c.key}") for c in cases[7:]]
+    assert "batch" in ids(said(agree, ["x"]))
+    assert "batch" not in ids(said(one, ["x"]))
+    assert "batch" not in ids(said([*one, *mixed], ["x"]))
+    assert "batch" in ids(said([*one, *mixed, *shapes], ["x"]))
+
+
+@pytest.mark.parametrize(
+    "words", ["non-broadcastable output operand", "assignment destination is read-only"]
+)
+def test_hint_on_what_cannot_be_written_into_is_about_writing(words):
+    cases = tried(same, lambda x: np.sin(x) - x**2 if x.ndim > 2 else x, arrays(*OBLONGS * 3))
+    error = Raised("ValueError", (), f"{words} with shape", ())
+    refused = [one if one.right else replace(one, got=None, error=error) for one in cases]
+    assert "on the left" in said(refused, ["x"]).hint
+    assert "on the left" not in said(cases, ["x"]).hint
+
+
+def test_very_large_numbers_come_before_a_number_of_axes():
+    shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (5, 5), (2, 2), (3,), (4,), (5,), (2, 2, 2)]
+    cases = arrays(*shapes)
+    for arguments, _ in cases[:8]:
+        arguments["x"] = arguments["x"] * 1e4
+    found = tried(same, lambda x: np.sin(x) - 1 if x.ndim == 2 and x.size > 4 else x, cases)
+    assert ids(said(found, ["x"]))[0] == "very_large"
+
+
+def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
+    shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (3,), (4,), (5,)]
+    found = tried(
+        same, lambda x: np.sin(x) - x**2 if x.ndim == 2 and len(x) < 4 else x, arrays(*shapes)
+    )
+    assert not any("axes" in name for name in ids(said(found, ["x"])))
+
+
+class ReturnsTwo:
+    returns = ("inputs", "targets")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"), [(lambda x: (x + 1, x), "exchanged"), (lambda x: (x + 1, x + 2), None)]
+)
+def test_results_that_have_changed_places_are_recognised(wrong, name):
+    survey = Survey(None, ReturnsTwo)
+    for arguments, sizes in IDS:
+        case = Case(arguments, sizes, None)
+        x = arguments["x"]
+        survey.note(case, (x, x + 1), wrong(x), EXACT)
+    found = said(survey.tried, ["x"])
+    assert (ids(found) == ["exchanged"]) == (name is not None)
+    if name:
+        assert found.says == "inputs and targets have changed places."
+
+
+def test_number_that_is_not_plain_is_not_repeated():
+    """In the hidden suite it could be one of the inputs."""
+    found = tried(same, lambda x: x * 1.2345, arrays(*OBLONGS))
+    assert (
+        said(found, ["x"]).says
+        == "The numbers are the right ones times the same factor everywhere."
+    )
+
+
+def test_circumstance_divides_right_from_wrong():
+    found = tried(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS, (3, 2, 2)))
+    told = said(found, ["x"])
+    assert ids(told)[0] == "batch"
+    assert told.says.startswith(
+        "Wrong in all 2 cases with a batch axis; right in all 2 without a batch axis."
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "name", "words"),
+    [
+        (
+            1,
+            "several_blocks",
+            "all 4 cases with more than one block; right in all 2 with one block.",
+        ),
+        (
+            2,
+            "many_blocks",
+            "all 2 cases with more than two blocks; right in all 4 with one block or",
+        ),
+    ],
+)
+def test_circumstance_of_a_stack_is_its_number_of_blocks(most, name, words):
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4)), "n": n}, {"batch": (), "n_layers": n})
+        for n in (1, 1, 2, 2, 3, 4)
+    ]
+    wrong = lambda x, n: x if n <= most else np.sin(x) + x**2  # noqa: E731
+    told = said(tried(lambda x, n: x, wrong, cases), ["x", "n"])
+    assert ids(told)[0] == name
+    assert words in told.says
+
+
+def test_very_large_numbers_are_seen_inside_of_nests():
+    cases = [
+        ({"x": x, "params": {"blocks": [{"w_k": np.full(2, size)}]}}, {"batch": ()})
+        for x, size in zip(RANDOM.standard_normal((6, 3, 4)), [1.0, 1.0, 2.0, 1e4, 1e4, 1e5])
+    ]
+    wrong = lambda x, params: x if params["blocks"][0]["w_k"].max() < 50 else np.sin(x)  # noqa: E731
+    told = said(tried(lambda x, params: x, wrong, cases), ["x", "params"])
+    assert ids(told)[0] == "very_large"
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+def test_padding_is_smaller_than_the_scores_of_tokens_with_a_batch_or_without(batch):
+    arguments = {
+        "tokens": RANDOM.randint(9, size=(*batch, 4)),
+        "padding": np.ones((*batch, 1, 4), dtype=bool),
+    }
+    same_tokens = lambda tokens, padding: tokens  # noqa: E731
+    (one,) = tried(same_tokens, same_tokens, [(arguments, {"batch": batch})])
+    (smaller,) = [condition for condition in FIXED if condition.id == "smaller_mask"]
+    assert smaller.holds(one)
+
+
+def padded_texts(*rows):
+    """Texts with a padding mask of one row, without any, and with masks of so many rows."""
+    masks = [(1, 3), (1, 4), (1, 5), (1, 1)] + [None] * 4 + [(n, n) for n in rows]
+    return [
+        (
+            {"tokens": np.arange(n), "padding": None if shape is None else np.ones(shape, bool)},
+            {"batch": (), "number": i},
+        )
+        for i, shape in enumerate(masks)
+        for n in [i if shape is None else shape[-1]]
+    ]
+
+
+@pytest.mark.parametrize(("rows", "name"), [((), "with_padding"), ((4, 6), "smaller_mask")])
+def test_mask_is_called_smaller_only_where_others_are_not(rows, name):
+    """A padding mask is one row by its nature: that it is one means nothing."""
+
+    def right(tokens, padding=None):
+        return tokens + 0.5
+
+    def wrong(tokens, padding=None):
+        smaller = padding is not None and padding.shape[-2] < tokens.size
+        return right(tokens) ** (2 if smaller else 1)
+
+    found = said(tried(right, wrong, padded_texts(*rows)), takes=("tokens",))
+    assert ids(found)[0] == name
+
+
+def test_half_of_the_cases_that_have_it_may_be_chance():
+    """Half of those without a limit are wrong, and the few with one are right: what of it?"""
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4)), "limit": limit}, {"number": i})
+        for i, limit in enumerate([None] * 16 + [2] * 4)
+    ]
+
+    def wrong(x, limit=None):
+        return x.T if limit is None and x[0, 0] > middle else x
+
+    middle = np.median([case["x"][0, 0] for case, _ in cases[:16]])
+    found = said(tried(lambda x, limit: x, wrong, cases), takes=("x",))
+    assert ids(found) == ["swapped_axes"]
+
+
+def test_circumstance_needs_two_cases_on_either_side():
+    found = tried(same, lambda x: x if x.ndim < 3 else np.sin(x) + x**2, arrays(*OBLONGS))
+    assert not any("batch" in name for name in ids(said(found, ["x"])))
+
+
+def test_wrong_case_without_the_circumstance_refutes_it():
+    def wrong(x):
+        return np.sin(x) + x**2 if x.ndim == 3 or x.shape == (3, 4) else x
+
+    shapes = [(3, 4), (4, 2), (5, 2), (2, 2, 2), (3, 2, 3)]
+    assert not any(
+        "batch" in name for name in ids(said(tried(same, wrong, arrays(*shapes)), ["x"]))
+    )
+
+
+def test_different_answers_to_one_question_come_before_all_else():
+    cases = arrays(*OBLONGS)
+    found = tried(same, same, cases) + tried(same, lambda x: -x, cases)
+    assert ids(said(found, ["x"])) == ["answers_differ"]
+
+
+def test_all_words_are_at_most_two_sentences():
+    for right, wrong, shapes in FIRES.values():
+        told = said(tried(right, wrong, arrays(*shapes)), ["x"])
+        assert told.says.count(". ") <= 1
+
+
+ODD = {
+    "nothing": None,
+    "an object": Foreign("generator"),
+    "a text": "text",
+    "an empty array": np.zeros((0, 3)),
+    "an enormous array": np.zeros((2000, 2000)),
+    "no numbers": np.full((3, 4), np.nan),
+    "infinite": np.full((3, 4), -np.inf),
+    "too large to square": np.full((3, 4), 1e308),
+    "booleans": np.ones((3, 4), dtype=bool),
+    "small integers": np.ones((3, 4), dtype=np.uint8),
+    "many axes": np.ones((1,) * 12),
+    "a list": [1.0, None],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_results_are_survived(name):
+    found = tried(same, lambda x: ODD[name], arrays(*OBLONGS))
+    assert said(found, ["x"]) is None or isinstance(said(found, ["x"]), Diagnosis)
+
+
+STEP = STEPS[1]
+WRONG = """
+def attention_scores(q, k):
+    return np.sin(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5)
+"""
+
+
+def graded(steps, host, end, suite="visible"):
+    source = (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8") + end
+    submission = Submission("wrong", {STEP.id: source})
+    return with_grader(
+        steps, host, suite, SEED, (STEP,), lambda grader: grader.step(submission, STEP)
+    )
+
+
+@pytest.mark.parametrize("broken", ["survey", "said"])
+def test_failure_inside_hides_no_failed_check(steps, host, monkeypatch, broken):
+    def fails(*args):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(grading, broken, fails)
+    failed = [c for c in graded(steps, host, WRONG).checks if c.status is Status.FAILED]
+    assert failed
+    assert all(check.message and check.diagnosis is None for check in failed)
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_unknown_mistake_gets_a_property_in_both_suites(steps, host, suite):
+    end = (
+        "\ndef attention_scores(q, k):\n"
+        "    return 2 * q @ np.swapaxes(k, -1, -2) / k.shape[-1] ** 0.5\n"
+    )
+    failed = [c for c in graded(steps, host, end, suite).checks if c.status is Status.FAILED]
+    assert {check.diagnosis.misconception for check in failed} == {"property:factor"}
+    assert {check.diagnosis.says for check in failed} == {"Every number is 2 times too large."}
+    assert not any(check.diagnosis.known for check in failed)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
+    def fails(*args):
+        raise AssertionError("asked about right code")
+
+    monkeypatch.setattr(grading.Grader, "_properties", fails)
+    source = Path(ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    right = [Submission("right", {step.id: source})]
+    right += [variant.submission for variant in read(FAIR, step)]
+
+    def work(grader):
+        return [check for one in right for check in grader.step(one, step).checks]
+
+    checks = with_grader(steps, host, "visible", SEED, (step,), work)
+    assert {(check.status, check.diagnosis) for check in checks} == {(Status.PASSED, None)}

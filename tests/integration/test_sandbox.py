@@ -1,0 +1,554 @@
+"""The sandboxes, attacked from inside: each promise by an actual attempt, as in the probe.
+
+bubblewrap must be installed and allowed to make namespaces where these tests run; where it is not,
+the first of them says what to do.
+"""
+
+import ctypes
+import json
+import math
+import os
+import platform
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.engine import grading
+from grader.intake.submission import read_folder
+from grader.isolation import (
+    Bubblewrap,
+    Process,
+    ProcessPlus,
+    SandboxError,
+    bubblewrap,
+    probe,
+    start_host,
+    syscalls,
+)
+from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
+from grader.isolation.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probed
+from grader.isolation.world import find_world
+from grader.steps import registry
+from tests.conftest import SEED
+from tests.support import processes
+
+pytestmark = pytest.mark.skipif(not processes.LINUX, reason="sandboxes are for Linux")
+LIMITS = replace(registry.load().limits, call_seconds=20.0, memory_mib=512)
+SANDBOXES = ["bubblewrap", "process+"]
+RUN = """
+def f(source, *args):
+    space = {}
+    exec(source, space)
+    return space["f"](*args)
+"""
+
+
+def make(name):
+    world = find_world()
+    if name == "bubblewrap":
+        return Bubblewrap(world, LIMITS)
+    return ProcessPlus(world, LIMITS)
+
+
+@pytest.fixture(scope="module", params=SANDBOXES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def host(name):
+    with start_host(make(name), LIMITS) as host:
+        yield host
+
+
+@pytest.fixture
+def run(host):
+    """Runs the body of a function in a fresh worker: run(body, *args)."""
+    started = []
+
+    def run(body, *args):
+        started.append(Worker(host, math.inf))
+        started[-1].load(Program("s", {"s": (RUN, "s.py")}))
+        source = "import os\ndef f(*args):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+        return started[-1].call("f", [source, *args], {}).value
+
+    yield run
+    for worker in started:
+        worker.close()
+
+
+@pytest.fixture(scope="module")
+def held(name):
+    return probed(make(name), LIMITS)
+
+
+def test_bubblewrap_works_where_the_tests_run():
+    assert shutil.which("bwrap"), "these tests need bubblewrap: sudo apt install bubblewrap"
+    assert isolation_for_grading("auto", LIMITS).name == "bubblewrap"
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_promise_holds(held, name, promise):
+    assert held[promise] == (promise not in probe.EXEMPT.get(name, ()))
+
+
+@pytest.mark.parametrize("promise", [name for name in PROMISES if "limited" not in name])
+def test_promise_does_not_hold_without_a_sandbox(promise):
+    held = probed(Process(), LIMITS, [promise])
+    assert held == {promise: promise == "NumPy works"}
+
+
+def test_probe_leaves_nothing_where_nothing_holds(monkeypatch):
+    token = f"token-{os.getpid()}"
+    monkeypatch.setattr(probe.secrets, "token_hex", lambda size: token)
+    promises = ["nothing can be written on the host", "nothing is left for the next worker"]
+    assert probed(Process(), LIMITS, promises) == dict.fromkeys(promises, False)
+    for folder in ("/", "/tmp", "/dev/shm", "/var/tmp", registry.ROOT, Path.home()):
+        if os.access(folder, os.R_OK):
+            assert not [path for path in Path(folder).iterdir() if token in path.name]
+    assert "NOPEEK_PROBE" not in os.environ
+
+
+# What a worker finds.
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import asyncio, ctypes, decimal, hashlib, json, sqlite3, ssl, statistics, unittest",
+        "import lzma, bz2, zlib, random, datetime, multiprocessing, concurrent.futures",
+        "import numpy.random, numpy.linalg, numpy.fft, numpy.ma, numpy.polynomial, numpy.testing",
+        "import tempfile, subprocess, threading, logging, typing, dataclasses, importlib.metadata",
+        "os.cpu_count(); os.urandom(8); import time; time.sleep(0.001); time.process_time()",
+        "import signal; signal.alarm(0); signal.signal(signal.SIGALRM, signal.SIG_IGN)",
+        "import sys; sys.stdout.isatty(); os.get_terminal_size",
+    ],
+)
+def test_honest_code_runs(run, line):
+    assert run(f"{line}\nreturn 1") == 1
+
+
+def test_numpy_is_the_only_package(run):
+    body = """
+        from importlib.util import find_spec
+        names = ["torch", "pytest", "click", "jinja2", "pip", "setuptools", "grader"]
+        return [name for name in names if find_spec(name.split(".")[0])]
+        """
+    with pytest.raises(Raised, match="NumPy and the standard library"):
+        run(body)
+
+
+def test_files_can_be_written_in_bubblewrap():
+    with start_host(make("bubblewrap"), LIMITS) as host:
+        worker = Worker(host, math.inf)
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+        source = "def f():\n open('a', 'w').write('b')\n return open('a').read()"
+        assert worker.call("f", [source], {}).value == "b"
+        worker.close()
+
+
+def test_files_cannot_be_written_in_process_plus():
+    with start_host(make("process+"), LIMITS) as host:
+        worker = Worker(host, math.inf)
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+        with pytest.raises(Raised, match="denied"):
+            worker.call("f", ["def f(): open('a', 'w')"], {})
+        worker.close()
+
+
+def test_user_is_nobody_in_bubblewrap():
+    isolation = make("bubblewrap")
+    with start_host(isolation, LIMITS) as host:
+        worker = Worker(host, math.inf)
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+        body = "import os\ndef f(): return [os.getuid(), os.getgid(), os.getgroups()]"
+        user, group, groups = worker.call("f", [body], {}).value
+        worker.close()
+    assert user == group != 0
+    assert groups in ([], [user])
+    assert user != os.getuid() or not isolation.root
+
+
+def test_world_of_bubblewrap_is_small():
+    """Without the walls around a worker: what the program itself, and its parent, can see."""
+    isolation = make("bubblewrap")
+    code = "import os; print(sorted(os.listdir('/')), sorted(os.listdir('/dev')), dict(os.environ))"
+    done = subprocess.run(
+        isolation.command([isolation.paths().python, "-s", "-S", "-B", "-c", code]),
+        env={},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loader = find_world().loader.parts[1]
+    top = sorted({"dev", "libraries", "packages", "python", "tmp", "worker.py", loader})
+    assert done.stdout.startswith(f"{top} ['null', 'urandom', 'zero'] ")
+    for word in (str(Path.home()), str(registry.ROOT), os.environ.get("USER") or "no user"):
+        assert word not in done.stdout
+
+
+# Attacks that the probe does not try. Should one succeed, it does no harm beyond its worker.
+
+REFUSED = {
+    "memory of the parent": "open(f'/proc/{os.getppid()}/mem', 'r+b')",
+    "own memory through /proc": "open('/proc/self/mem', 'r+b')",
+    "kernel settings": "open('/proc/sys/kernel/core_pattern', 'w')",
+    "kill all": "os.kill(-1, 0)",
+    "kill the parent": "os.kill(os.getppid(), 9)",
+    "kill the group": "os.killpg(0, 9)",
+    "socket pair": "import socket; socket.socketpair()",
+    "owner of a descriptor": "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
+    "priority": "os.setpriority(os.PRIO_PROCESS, 0, 1)",
+    "limits of the parent": "import resource; resource.prlimit(os.getppid(), 0, (1, 1))",
+    "remove the program": "os.unlink(__import__('sys').argv[0] or '/worker.py')",
+    "mode of a file": "os.chmod('.', 0o700)",
+    "mode of an open file": "os.fchmod(0, 0o666)",
+    "times of a file": "os.utime('.')",
+    "owner of a file": "os.chown('.', -1, -1)",
+    "link to the host": "os.symlink('/etc/passwd', 'link')",
+    "fifo": "os.mkfifo('fifo')",
+    "device": "os.mknod('device', 0o600)",
+    "lock on a shared file": "import fcntl; fcntl.flock(os.open('/dev/null', 0), fcntl.LOCK_EX)",
+    "new root": "os.chroot('.')",
+    "another user": "os.setuid(0)",
+    "out of the folder": "open('../x', 'w')",
+    "attributes": "os.setxattr('.', 'user.x', b'1')",
+    "message queue": "os.open('/dev/mqueue', 0)",
+    "terminal": "os.open('/dev/tty', 0)",
+    "standard library": "os.close(os.open(os.__file__, os.O_WRONLY))",
+    "folder of the standard library": (
+        "os.close(os.open(os.path.dirname(os.__file__), os.O_TMPFILE | os.O_WRONLY))"
+    ),
+    "limits raised": "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+    "cores allowed": "import resource; resource.setrlimit(resource.RLIMIT_CORE, (9, 9))",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED.keys())
+def test_attack_is_refused(run, line):
+    body = f"try:\n    {line}\nexcept (OSError, ValueError):\n    return 'refused'"
+    assert run(body) == "refused"
+
+
+# Raw calls by number, x86-64 and ARM64: what must not be reachable by any name.
+CALLS = {
+    "fork": (57, None), "vfork": (58, None), "clone": (56, 220), "clone3": (435, 435),
+    "execve": (59, 221), "execveat": (322, 281), "ptrace": (101, 117), "socket": (41, 198),
+    "socketpair": (53, 199), "sendmsg": (46, 211), "recvmsg": (47, 212), "shmget": (29, 194),
+    "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180), "memfd_create": (319, 279),
+    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218), "bpf": (321, 280),
+    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "pidfd_open": (434, 434),
+    "process_vm_writev": (311, 271), "kexec_load": (246, 104), "kill": (62, 129),
+    "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
+    "seccomp": (317, 277), "inotify_init1": (294, 26), "timer_create": (222, 107),
+    "open_by_handle_at": (304, 265), "mincore": (27, 232), "personality": (135, 92),
+    "modify_ldt": (154, None), "fsopen": (430, 430), "landlock_create_ruleset": (444, 444),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_system_call_is_refused(run, call):
+    number = CALLS[call][platform.machine() == "aarch64"]
+    if number is None:
+        return  # this machine has no such call
+    body = """
+        import ctypes
+        library = ctypes.CDLL(None, use_errno=True)
+        return [library.syscall(args[0], 0, 0, 0, 0, 0), ctypes.get_errno()]
+        """
+    result, error = run(body, number)
+    assert result == -1
+    assert error in (1, 38)  # not permitted, or unknown: not that the arguments were wrong
+
+
+def test_files_of_the_judge_keep_their_mode_and_times(run, tmp_path):
+    """As the user that owns them: Landlock alone would let that pass."""
+    path = tmp_path / "grades.csv"
+    path.write_text("alice,7")
+    before = path.stat()
+    body = """
+        for change in (os.chmod, os.truncate):
+            try:
+                change(args[0], 0)
+            except OSError:
+                pass
+        try:
+            os.utime(args[0], (1, 1))
+        except OSError:
+            pass
+        """
+    run(body, str(path))
+    assert path.stat() == before
+
+
+def test_worker_is_told_nothing_of_how_it_was_started(run):
+    words = run("import sys\nreturn sys.argv + sys.orig_argv")
+    assert words == ["exercises", "exercises"]
+
+
+def test_signal_by_raw_number_does_not_reach_the_parent(run, host):
+    run("import ctypes; ctypes.CDLL(None).kill(os.getppid(), 9)")
+    assert run("return 5") == 5
+    assert host.process.returncode is None
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 has other numberings")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "b8 14 00 00 00 cd 80 c3",  # mov eax, 20; int 0x80; ret: 32-bit getpid
+        "b8 27 00 00 40 0f 05 c3",  # mov eax, 0x40000027; syscall; ret: getpid by its x32 number
+    ],
+)
+def test_other_numbering_ends_the_worker(run, code):
+    body = """
+        import ctypes, mmap
+        page = mmap.mmap(-1, 4096, prot=7)
+        page.write(bytes.fromhex(args[0]))
+        address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        return ctypes.CFUNCTYPE(ctypes.c_int)(address)()
+        """
+    with pytest.raises(Died):
+        run(body, code)
+
+
+def test_locked_and_deep_leftovers_do_not_reach_the_next_worker(host):
+    body = """
+        import os
+        def f():
+            try:
+                for number in range(500):
+                    os.mkdir("deep"); os.chdir("deep")
+                os.mkdir("locked", 0)
+                os.chmod(".", 0)
+            except OSError:
+                pass
+            return 1
+        """
+    for _ in range(2):
+        worker = Worker(host, math.inf)
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+        assert worker.call("f", [textwrap.dedent(body)], {}).value == 1
+        worker.close()
+    worker = Worker(host, math.inf)
+    worker.load(Program("s", {"s": (RUN, "s.py")}))
+    ask = "import os\ndef f():\n try: return os.listdir('.')\n except OSError: return []"
+    assert worker.call("f", [ask], {}).value == []
+    worker.close()
+
+
+def test_two_workers_at_once_cannot_reach_each_others_files(host):
+    first, second = Worker(host, math.inf), Worker(host, math.inf)
+    for worker in (first, second):
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+    folder = first.call("f", ["import os\ndef f(): return os.getcwd()"], {}).value
+    look = "import os\ndef f(folder):\n try: os.listdir(folder)\n except OSError: return 1"
+    write = "def f(folder):\n try: open(folder + '/x', 'w')\n except OSError: return 1"
+    assert second.call("f", [look, folder], {}).value == 1
+    assert second.call("f", [write, folder], {}).value == 1
+    first.close()
+    second.close()
+
+
+def test_closed_sandbox_leaves_no_process(name):
+    with start_host(make(name), LIMITS) as host:
+        worker = Worker(host, time.monotonic() + 1.0)
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+        family = [host.process.pid, *processes.descendants(host.process.pid)]
+        with pytest.raises(TimedOut):
+            worker.call("f", ["def f():\n while True: pass"], {})
+    assert len(family) >= 3
+    assert all(processes.gone(pid) for pid in family)
+
+
+def test_judge_that_is_killed_takes_its_sandbox_along(name, tmp_path):
+    script = tmp_path / "judge.py"
+    script.write_text(
+        textwrap.dedent(f"""
+            import os
+            from grader.isolation import Bubblewrap, Process, ProcessPlus, bubblewrap, start_host
+            from tests.support import processes
+            from tests.integration.test_sandbox import LIMITS, make
+
+            host = start_host(make({name!r}), LIMITS)
+            host.start()
+            print(host.folder, *processes.descendants(os.getpid()), flush=True)
+            os.kill(os.getpid(), 9)
+            """)
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(registry.ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    folder, *family = done.stdout.split()
+    shutil.rmtree(folder)
+    assert len(family) >= 3
+    assert all(processes.gone(int(pid)) for pid in family)
+
+
+def test_bubblewrap_holds_without_landlock(monkeypatch):
+    """Older kernels have none; the namespaces and the system calls must do."""
+    monkeypatch.setattr(bubblewrap.landlock, "version", lambda: 0)
+    assert all(probed(make("bubblewrap"), LIMITS).values())
+
+
+def test_sandboxes_have_users_of_their_own():
+    isolation = make("bubblewrap")
+    users = {json.loads(isolation.walls())["user"] for _ in range(5)}
+    assert len(users) == (5 if isolation.root else 1)
+
+
+@pytest.mark.parametrize(("folder", "share"), [("solutions", 1.0), ("exercises", 0.0)])
+def test_marks_are_the_same_in_a_sandbox(host, folder, share):
+    """Of some steps: all of the worker's ways are in them, a cache and randomness too."""
+    steps = registry.load()
+    chosen = tuple(steps.find(number) for number in ("4", "7", "8"))
+    submission = read_folder(registry.ROOT / folder, steps)
+    report = grading.with_grader(
+        steps, host, "visible", SEED, chosen, lambda grader: grader.grade(submission, chosen)
+    )
+    assert report.score == share * report.max_score
+
+
+# The choice.
+
+
+def test_auto_for_grading_is_refused_without_bubblewrap(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SandboxError, match=r"not installed: `sudo apt install bubblewrap`"):
+        isolation_for_grading("auto", LIMITS)
+
+
+def test_process_for_grading_is_what_it_is():
+    chosen = isolation_for_grading("process", LIMITS)
+    assert (chosen.name, chosen.held) == ("process", {})
+
+
+def test_process_plus_tells_what_it_does_not_hold():
+    chosen = isolation_for_grading("process+", LIMITS)
+    assert chosen.name == "process+"
+    assert [promise for promise, held in chosen.held.items() if not held] == [PATHS_UNKNOWN]
+
+
+def test_unknown_isolation_is_refused():
+    with pytest.raises(SandboxError, match="there is no isolation 'jail': choose bubblewrap"):
+        isolation_for_grading("jail", LIMITS)
+
+
+def test_sandbox_that_does_not_start_says_why(monkeypatch, tmp_path):
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'setting up uid map: Permission denied' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    words = r"does not start here \(setting up uid map: Permission denied\).*--isolation process\+"
+    with pytest.raises(SandboxError, match=words):
+        isolation_for_grading("auto", LIMITS)
+
+
+def test_sandbox_that_does_not_hold_is_refused(monkeypatch):
+    """A bubblewrap whose walls are gone, and that binds the whole host."""
+    monkeypatch.setattr(Bubblewrap, "walls", Process.walls)
+    monkeypatch.setattr(Bubblewrap, "paths", Process.paths)
+    monkeypatch.setattr(Bubblewrap, "command", Process.command)
+    promises = [PATHS_UNKNOWN, "no network"]
+    monkeypatch.setattr(probe, "PROMISES", {name: PROMISES[name] for name in promises})
+    monkeypatch.setattr(probe, "probed", lambda a, b: probed(a, b, promises))
+    with pytest.raises(SandboxError, match=f"nothing was graded; what failed: {promises[0]}; no"):
+        isolation_for_grading("bubblewrap", LIMITS)
+
+
+def test_kernel_without_landlock_is_refused(monkeypatch):
+    monkeypatch.setattr(probe, "landlock_version", lambda: 0)
+    with pytest.raises(SandboxError, match=r"process\+ needs Landlock"):
+        isolation_for_grading("process+", LIMITS)
+
+
+def test_other_machine_is_refused(monkeypatch):
+    monkeypatch.setattr(probe, "MACHINES", {})
+    with pytest.raises(SandboxError, match="x86-64 and ARM64 only"):
+        isolation_for_grading("auto", LIMITS)
+
+
+# The filter.
+
+
+def decide(machine, number, audit=None, arguments=(0,) * 6):
+    """What the filter says to a call: a small interpreter of its five instructions."""
+    code = [struct.unpack("=HBBI", code) for code in chunks(syscalls.program(machine), 8)]
+    audit = syscalls.MACHINES[machine].audit if audit is None else audit
+    data = struct.pack("=iIQ6Q", number, audit, 0, *arguments)
+    at, loaded = 0, 0
+    while True:
+        operation, then, otherwise, value = code[at]
+        if operation == syscalls.RETURN:
+            return value
+        if operation == syscalls.LOAD:
+            (loaded,) = struct.unpack_from("=I", data, value)
+            at += 1
+        else:
+            holds = loaded == value if operation == syscalls.EQUAL else loaded >= value
+            at += 1 + (then if holds else otherwise)
+
+
+def chunks(data, size):
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+MACHINE = pytest.mark.parametrize("machine", syscalls.MACHINES)
+
+
+@MACHINE
+def test_filter_allows_what_is_listed_and_nothing_else(machine):
+    kept = syscalls.MACHINES[machine].calls
+    allowed = {n for n in range(1024) if decide(machine, n) == syscalls.ALLOW}
+    with_zeros = {"fcntl", "prlimit64", "sched_getaffinity"}  # kept for the argument 0
+    assert allowed == {kept[n] for n in set(kept) - set(syscalls.KEPT_FOR) | with_zeros}
+    for column, numbers in enumerate(zip(*CALLS.values())):
+        if list(syscalls.MACHINES)[column] == machine:
+            assert not allowed & set(numbers)
+
+
+@MACHINE
+def test_filter_looks_at_arguments(machine):
+    for name, (position, values) in syscalls.KEPT_FOR.items():
+        number = syscalls.MACHINES[machine].calls[name]
+        for value in (*values, 8, 77, 0x5412):
+            arguments = [0] * 6
+            arguments[position] = value
+            allowed = decide(machine, number, arguments=arguments) == syscalls.ALLOW
+            assert allowed == (value in values)
+
+
+@MACHINE
+def test_filter_kills_other_numberings(machine):
+    assert decide(machine, 0, audit=0x4000_0003) == syscalls.KILL
+    assert decide(machine, syscalls.X32 + 39) == syscalls.KILL
+
+
+@MACHINE
+def test_filter_tells_the_c_library_to_take_the_older_call(machine):
+    assert decide(machine, syscalls.CLONE3) & 0xFFFF == 38
+    assert decide(machine, 500) & 0xFFFF == 38
+    assert decide(machine, CALLS["unshare"][machine == "aarch64"]) & 0xFFFF == 1
+
+
+def test_numbers_of_this_machine_are_right():
+    """Asked of the kernel's own headers where they are, and of the C library always."""
+    header = Path(f"/usr/include/{platform.machine()}-linux-gnu/asm/unistd_64.h")
+    calls = syscalls.MACHINES[platform.machine()].calls
+    if header.exists():
+        found = dict(re.findall(r"#define __NR_(\w+) (\d+)", header.read_text()))
+        assert {name: int(found[name]) for name in calls} == calls
+    assert ctypes.CDLL(None).syscall(calls["getpid"]) == os.getpid()

@@ -1,0 +1,444 @@
+"""What a student reads of a wrong program: on one screen, the cause before the numbers."""
+
+import ast
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.answer_key.variants import MISTAKES, read
+from grader.checks.compare import shown_inputs
+from grader.engine import grading
+from grader.intake.submission import Submission
+from grader.report.grids import exhibits
+from grader.report.influences import worth_drawing
+from grader.report.records import (
+    Array,
+    CheckVerdict,
+    Diagnosis,
+    Evidence,
+    Influence,
+    Report,
+    Status,
+    StepVerdict,
+)
+from grader.report.text.matrices import compared
+from grader.report.text.screen import LAYOUTS, composed
+from grader.report.text.sheet import Sheet
+from grader.report.text.terminal import SCREEN, Overview, Printer
+from grader.steps.registry import load
+from tests.conftest import ROOT, SEED, STEPS
+
+REGISTRY = load()
+PARTS = {part.title: [step.id for step in REGISTRY.of(part)] for part in REGISTRY.parts}
+EVERY = 16  # of the known mistakes that many-th is looked at: all of them would take minutes
+
+
+class Utf8(io.StringIO):
+    encoding = "utf-8"
+
+
+def on_screen(verdict):
+    """All that `check` prints before the line that says what is next, as lines."""
+    out = Utf8()
+    printer = Printer(out)
+    printer.line("nopeek: visible checks on exercises/\n", "bold")
+    overview = Overview(printer, PARTS)
+    for step in STEPS:
+        where = (step.id > verdict.step) - (step.id < verdict.step)
+        status = [verdict.status, Status.NOT_ATTEMPTED, Status.PASSED][where]
+        overview(replace(verdict, step=step.id, title=step.title, status=status))
+    printer.total(Report("a", "", "visible", 0, "process", (verdict,)))
+    printer.step(8, verdict)
+    return out.getvalue().splitlines()
+
+
+@pytest.fixture
+def judged(steps, host):
+    """judged(step id, code at the end of the solution, suite): the verdict on the step."""
+
+    def judge(step, end, suite="visible"):
+        source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") + end
+        submission, chosen = Submission("wrong", {step: source}), (steps.find(step),)
+        report = grading.with_grader(
+            steps, host, suite, SEED, chosen, lambda grader: grader.grade(submission, chosen)
+        )
+        return report.steps[0]
+
+    return judge
+
+
+def text_of(verdict, room=200):
+    """All that is said of a step."""
+    return "\n".join(text for text, _ in composed(1, verdict, room, 80, plain=False).rows)
+
+
+def at(text, *words):
+    """Where these words stand, one after the other."""
+    return [text.index(word) for word in words]
+
+
+# One screen.
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_screen_of_a_known_mistake_needs_no_scrolling(step, steps, host):
+    chosen = read(MISTAKES, step)[::EVERY]
+
+    def work(grader):
+        return [grader.step(variant.submission, step) for variant in chosen]
+
+    for verdict in grading.with_grader(steps, host, "visible", 0, [step], work):
+        lines = on_screen(verdict)
+        assert len(lines) <= SCREEN - 2
+        assert max(map(len, lines)) <= 80
+        assert not lines[-1].startswith(" …")
+
+
+def array(name, values, wrong=()):
+    values = np.asarray(values)
+    return Array(name, values.shape, values.tolist(), tuple(wrong))
+
+
+def failed(number=0, status=Status.FAILED, **more):
+    named = {"check": f"check_{number}", "function": "attention", "title": f"Title {number}."}
+    fields = {**named, "message": f"Message {number}.", **more}
+    return CheckVerdict(status=status, points=0.0, max_points=1.0, **fields)
+
+
+def step_of(*checks, **more):
+    return StepVerdict("step05_output", "Output", Status.FAILED, 0.0, 9.0, checks, **more)
+
+
+LEAK = Influence(
+    tuple(map(tuple, np.ones((12, 12)).tolist())), True, (), "position", "token", "So."
+)
+BIG = Evidence(
+    "attention(q, k, v, mask)",
+    tuple(array(name, np.ones((9, 9))) for name in "qkvm"),
+    (array("expected", np.ones((9, 9))),),
+    (array("got", np.zeros((9, 9)), range(81)),),
+    LEAK,
+)
+WORST = step_of(
+    failed(
+        title="A title that goes on. " * 6,
+        message="A message that goes on. " * 40,
+        evidence=BIG,
+        printed="printed\n" * 50,
+        diagnosis=Diagnosis("property:x", "A question? " * 20, "Something seen. " * 20),
+    ),
+    *(
+        failed(number, message=f"{number} " * 300, title="So long. " * 30)
+        for number in range(1, 30)
+    ),
+    message="It does not work yet on top of your own earlier steps. " * 4,
+)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("room", [20, 30, 45])
+def test_step_never_takes_more_rows_than_there_are(room, plain):
+    rows = composed(5, WORST, room, 80, plain=plain).rows
+    assert len(rows) <= room
+    assert max(len(text) for text, _ in rows) <= 80
+    assert all(text.isascii() for text, _ in rows) or not plain
+
+
+def test_step_that_is_half_written_is_right_so_far():
+    passed = replace(failed(status=Status.PASSED), message="")
+    waits = replace(failed(1, status=Status.NOT_ATTEMPTED), function="project_qkv")
+    text = text_of(step_of(passed, waits))
+    assert "what is written so far is right. Still to write: project_qkv." in text
+
+
+def test_layouts_show_less_and_less():
+    verdict = step_of(failed(evidence=BIG, printed="printed\n" * 50), *map(failed, range(1, 9)))
+    lengths = [len(composed(5, verdict, room, 80, plain=False)) for room in (90, 60, 45, 35, 25)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(set(lengths)) > 3
+    assert len(LAYOUTS) == len(set(LAYOUTS))
+
+
+def test_inputs_that_do_not_fit_are_told_by_their_shapes():
+    verdict = step_of(failed(evidence=replace(BIG, influence=None)))
+    text = text_of(verdict, 25)
+    assert "q (9, 9), k (9, 9), v (9, 9), m (9, 9)" in text
+    assert "expected (9, 9)" in text
+
+
+@pytest.mark.parametrize(("rows", "told"), [(2, False), (9, True)])
+def test_inputs_are_left_out_where_they_are_in_the_way(rows, told):
+    inputs = tuple(array(name, np.ones((rows, 9))) for name in "qkv")
+    results = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
+    verdict = step_of(failed(evidence=Evidence("attention(q, k, v)", inputs, *results)))
+    assert (f"q ({rows}, 9), k ({rows}, 9), v ({rows}, 9)" in text_of(verdict)) == told
+
+
+def test_what_is_in_a_dict_gives_way_before_the_arguments_do():
+    names = ("x", *(f"w_{name}" for name in "qkvo"), *(f"b_{name}" for name in "qkvo"))
+    inputs = tuple(array(name, np.ones((4, 9))) for name in names)
+    results = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
+    verdict = step_of(failed(evidence=Evidence("f(x, params, n_heads=3)", inputs, *results)))
+    text = text_of(verdict)
+    assert "x (4, 9)\n" in text.replace(" \n", "\n")
+    assert "w_q (4, 9), w_k (4, 9), w_v (4, 9), w_o (4, 9), b_q (4, 9)" in text
+
+
+NORM = {"gain": np.ones(4), "bias": np.zeros(4)}
+BLOCK = {"ln_1": NORM, "attention": {"b_q": np.zeros(4), "w_q": np.ones((4, 4))}}
+DECODER = {"embedding": np.ones((5, 4)), "blocks": [BLOCK, BLOCK], "ln_f": NORM}
+
+
+def case_with(**arguments):
+    evidence = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
+    return Evidence("f(x)", shown_inputs(arguments), *evidence)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        (DECODER, "params: embedding (5, 4), 2 blocks, ln_f"),
+        ({**DECODER, "blocks": [BLOCK]}, "params: embedding (5, 4), 1 block, ln_f"),
+        (BLOCK, "params: ln_1, attention (w_q (4, 4), …)"),
+    ],
+    ids=["decoder", "one block", "a block"],
+)
+def test_nested_parameters_are_told_in_one_line(params, told):
+    evidence = case_with(tokens=np.asarray([7, 8]), params=params)
+    text = text_of(step_of(failed(evidence=evidence)))
+    assert f"     tokens (2,)\n      7  8\n     {told}\n     expected" in text
+
+
+def test_parameters_without_nests_are_shown_in_full():
+    evidence = case_with(params={"w_q": np.full((1, 1), 0.75)})
+    assert "w_q (1, 1)\n      0.75\n" in text_of(step_of(failed(evidence=evidence)))
+
+
+# The order.
+
+
+def test_cause_comes_before_the_numbers(judged):
+    verdict = judged(
+        "step02_scores", "\ndef attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
+    )
+    text = text_of(verdict)
+    words = (verdict.checks[0].title[:30], "values are wrong", "looks like:", "help:")
+    places = at(text, *words, "attention_scores(q, k)", "expected (", "Also failing:")
+    assert places == sorted(places)
+
+
+def test_other_functions_are_counted_and_not_listed():
+    others = (failed(i, function="softmax", message="It is wrong.") for i in (7, 8))
+    text = text_of(step_of(failed(0), failed(1, message="It is wrong."), *others))
+    assert "Also failing: attention (check_1); softmax (2 checks)" in text
+
+
+# The map.
+
+
+OWN = tuple(tuple(row) for row in np.eye(3, dtype=bool).tolist())
+STILL = Influence(((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), True, OWN)
+MIXED = replace(STILL, moved=((1.0, 0.5, 0.0), *STILL.moved[1:]))
+PAST = Influence(((0.0, 0.0), (1.0, 1.0)), True)
+
+
+@pytest.mark.parametrize(
+    ("influence", "worth"),
+    [
+        (MIXED, True),
+        (STILL, False),
+        (PAST, True),
+        (replace(PAST, moved=((1.0, 0.0), (1.0, 1.0))), False),
+        (Influence(((0.0, 1.0, 1.0),), True), True),
+    ],
+    ids=["leak", "still alone", "still in a past", "nothing", "one row"],
+)
+def test_map_is_worth_drawing_where_it_shows_more_than_wrong_values(influence, worth):
+    assert worth_drawing(influence) == worth
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"), [("mistake", False), ("property:rows", True), (None, True)]
+)
+def test_map_is_drawn_where_no_cause_was_named(name, drawn):
+    evidence = Evidence("attention(q)", (), (), (array("got", [1.0]),), MIXED)
+    diagnosis = name and Diagnosis(name, "Where?", "Something.")
+    text = text_of(step_of(failed(evidence=evidence, diagnosis=diagnosis)))
+    assert ("Who listens to whom?" in text) == drawn
+    assert ("it must not" in text) == drawn
+
+
+def test_map_without_room_is_told_in_words():
+    verdict = step_of(failed(evidence=replace(BIG, influence=LEAK), message="Wrong. " * 30))
+    text = text_of(verdict, 20)
+    assert "Who listens to whom?" not in text
+    assert "Position 0 moved by 1 when only token 1 changed: it must not." in text
+
+
+def test_case_of_few_numbers_comes_before_its_map():
+    case = Evidence("f(x)", (array("x", [1.0]),), (array("expected", [1.0]),), (), LEAK)
+    case = replace(case, got=(array("got", [2.0], [0]),))
+    text = text_of(step_of(failed(evidence=case, message="Wrong. " * 30)), 24)
+    assert "expected (1,)" in text
+    assert "x (1,)" in text
+    assert "Who listens to whom?" not in text
+    assert "Position 0 moved by 1 when only token 1 changed: it must not." in text
+
+
+def test_what_was_tried_for_a_map_is_told_with_it():
+    assert LEAK.how in text_of(step_of(failed(evidence=BIG)), 60).split("\n")[-1]
+
+
+def test_call_of_the_first_check_is_not_told_again_without_inputs():
+    case = Evidence("f(tokens, n_heads=2)", (array("tokens", np.zeros((9, 9, 9))),), (), ())
+    wide = replace(case, inputs=tuple(replace(case.inputs[0], name=f"{i}" * 30) for i in "ab"))
+    text = text_of(step_of(failed(evidence=case), failed(1, evidence=wide)))
+    assert text.count("f(tokens, n_heads=2)") == 1
+
+
+def test_negative_zero_is_zero():
+    expected, got = array("expected", [-0.0, 1.0]), array("got", [2.0, 1.0], [0])
+    assert "-0" not in text_of(step_of(failed(evidence=Evidence("f(x)", (), (expected,), (got,)))))
+
+
+# Exceptions.
+
+
+HELPER = """
+def scaled(q, k):
+    return q @ k / 2
+
+def attention_scores(q, k):
+    scores = scaled(q, k)
+    return scores
+"""
+
+
+def test_exception_shows_its_call_and_who_called(judged):
+    first = judged("step02_scores", HELPER).checks[0]
+    assert first.status is Status.ERROR
+    assert first.message.startswith("attention_scores raised ValueError (step02_scores.py, line ")
+    raised, called = (
+        int(part.split()[0].strip(",:")) for part in first.message.split("line ")[1:3]
+    )
+    assert called - raised == 3
+    assert f"called from line {called}: `return q @ k / 2`)" in first.message
+    assert "gufunc" not in first.message
+    assert "the columns of the left array meet the rows of the right one" in first.message
+    assert first.message.endswith("The line that calls may be the wrong one.")
+    assert first.evidence.call == "attention_scores(q, k)"
+    assert [one.name for one in first.evidence.inputs] == ["q", "k"]
+    assert "q (2, 4), k (2, 4)" in text_of(step_of(first))
+
+
+def test_exception_in_the_function_itself_names_no_caller(judged):
+    first = judged(
+        "step02_scores", "\ndef attention_scores(q, k):\n    return [q @ k for _ in 'a'][0]\n"
+    )
+    message = first.checks[0].message
+    assert "called from" not in message
+    assert "the wrong one" not in message
+
+
+def test_same_exception_is_told_once(judged):
+    verdict = judged("step02_scores", HELPER)
+    errors = [check.message for check in verdict.checks if check.status is Status.ERROR]
+    assert len(errors) > 2
+    assert "raised ValueError" in errors[0]
+    again = "The same error as above, in the same line"
+    assert all(message.startswith(again) for message in errors[1:])
+    assert any(" met " in message for message in errors[1:])
+
+
+def test_another_exception_is_told_in_full(judged):
+    end = """
+def attention_scores(q, k):
+    if q.ndim > 2:
+        raise KeyError("other")
+    return q @ k
+"""
+    messages = [check.message for check in judged("step02_scores", end).checks]
+    assert any("raised KeyError" in message for message in messages)
+    assert any("raised ValueError" in message for message in messages)
+
+
+def test_hidden_exception_shows_no_call(judged):
+    checks = judged("step02_scores", HELPER, "hidden").checks
+    assert {check.status for check in checks} >= {Status.ERROR}
+    assert {check.evidence for check in checks} == {None}
+
+
+def test_process_that_ended_shows_the_call_that_it_ended_in(judged):
+    end = "\ndef causal_mask(t_q, t_k=None):\n    import os\n    os._exit(0)\n"
+    first = judged("step03_mask", end).checks[0]
+    assert first.message.startswith("The process ended")
+    assert first.evidence.call == "causal_mask(t_q=3)"
+
+
+NO_ERRORS = """
+def causal_mask(t_q, t_k=None):
+    t_k = t_q if t_k is None else t_k
+    return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
+"""
+
+
+def test_missing_error_shows_the_call_that_should_have_raised(judged):
+    verdict = judged("step03_mask", NO_ERRORS)
+    check = next(check for check in verdict.checks if check.status is Status.FAILED)
+    assert "expected a ValueError" in check.message
+    assert check.evidence.call.startswith("causal_mask(t_q=")
+    assert check.evidence.call in text_of(verdict)
+    other = step_of(failed(function="causal_mask"), replace(check, function="causal_mask"))
+    assert check.evidence.call in text_of(other)
+
+
+# Numbers and words.
+
+
+def test_floats_beside_booleans_are_whole():
+    expected, got = array("expected", [[True, False]]), array("got", [[1.0, 0.0]])
+    assert [block[1].split() for block in compared(expected, got)] == [["T", "F"], ["1.", "0."]]
+    (shown,) = exhibits(Evidence("causal_mask(t_q=1)", (), (expected,), (got,)))
+    assert [cell.text for cell in shown.grids[1].cells[0]] == ["1.", "0."]
+
+
+def test_floats_with_a_fraction_stay_as_they_are():
+    expected, got = array("expected", [1, 2]), array("got", [1.5, 0.25])
+    assert compared(expected, got)[1][1].split() == ["1.50", "0.25"]
+
+
+def test_number_in_the_call_is_not_shown_again():
+    evidence = Evidence("causal_mask(t_q=3, x)", (array("t_q", 3), array("x", 1.5)))
+    text = text_of(step_of(failed(evidence=evidence)))
+    assert text.count("t_q") == 1
+    assert [grid.name for one in exhibits(evidence) for grid in one.grids] == ["x"]
+
+
+def test_one_wrong_value_is_wrong(judged):
+    end = """
+def attention_scores(q, k):
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    scores[..., 0, 0] += 1
+    return scores
+"""
+    assert judged("step02_scores", end).checks[0].message == "1 of 4 values is wrong."
+
+
+def test_long_paragraph_is_cut_where_it_has_to_be():
+    sheet = Sheet(30)
+    sheet.line("one two three four five six seven eight nine ten", indent=2, most=1)
+    assert sheet.rows == [("  one two three four five …", "")]
+    assert max(len(text) for text, _ in sheet.rows) <= 30
+
+
+CODE = ("@", "[", "keepdims", "sqrt", "√", "softmax(", "exp(-")
+
+
+def test_titles_of_checks_give_no_code():
+    for path in sorted((ROOT / "tests" / "visible").glob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                title = ast.get_docstring(node).split("\n\n")[0]
+                assert not [code for code in CODE if code in title], title

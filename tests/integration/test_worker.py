@@ -1,0 +1,1649 @@
+"""The worker from outside, through real processes: what crosses, what stays, what stays alive.
+
+Every test runs on both kinds of host, unless it is all the same to what goes on inside a worker.
+The functions under judgement are given as text.
+"""
+
+import contextlib
+import math
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.intake.submission import Submission
+from grader.isolation import (
+    CAN_FORK,
+    PROGRAM,
+    ForkingHost,
+    Process,
+    SandboxError,
+    SpawningHost,
+    hosts,
+)
+from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
+from grader.isolation.wire import Counted, Foreign, Handle, Laid
+from grader.steps.registry import Limits
+from tests.conftest import ROOT
+from tests.support import processes
+from tests.support.alike import alike
+from tests.unit.isolation.test_wire import NUMBERS
+
+STEP = "step05_output"
+LIMITS = Limits(call_seconds=20.0, step_seconds=60.0, memory_mib=512)
+HASTE = 0.2
+CANARY = "NOPEEK_TEST_CANARY"
+HOSTS = [ForkingHost, SpawningHost] if CAN_FORK else [SpawningHost]
+usual_host = pytest.mark.parametrize("kind", HOSTS[:1], indirect=True, scope="module")
+linux = pytest.mark.skipif(not processes.LINUX, reason="needs /proc, and orphans to be adopted")
+HONEST = """
+import numpy as np
+
+def matmul(a, b):
+    print("multiplying")
+    return a @ b
+
+def cache(a):
+    return a.copy()
+
+def grow(a, kept):
+    kept += a
+    return kept
+"""
+
+
+@pytest.fixture(scope="module", params=HOSTS, ids=lambda kind: kind.__name__)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def host(kind):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CANARY, CANARY)
+        with kind(Process(), LIMITS) as host:
+            yield host
+
+
+@pytest.fixture(scope="module")
+def quiet_host(kind):
+    """For workers that answer many tests, so that `host` has no process while no test runs."""
+    with kind(Process(), LIMITS) as host:
+        yield host
+
+
+@pytest.fixture
+def load(host):
+    """Starts workers on a source, its imports beside it; after them, all is as it was before."""
+    started = []
+
+    def load(source, **others):
+        started.append(Worker(host, time.monotonic() + LIMITS.step_seconds))
+        started[-1].load(program(source, **others))
+        return started[-1]
+
+    yield load
+    for worker in started:
+        worker.close()
+    nothing_is_left(host)
+    if isinstance(host, ForkingHost):  # the other host has nothing that could be spoilt
+        honest_worker_works(host)
+        nothing_is_left(host)
+
+
+@pytest.fixture(scope="module")
+def enduring(quiet_host):
+    """One worker that runs any source as if it were its own."""
+    worker = Worker(quiet_host, math.inf)
+    worker.load(
+        program("""
+            def f(source, args):
+                space = {"__name__": __name__}
+                exec(compile(source, __file__, "exec"), space)
+                return space["f"](*args)
+            """)
+    )
+    yield worker
+    worker.close()
+
+
+@pytest.fixture
+def call(enduring):
+    """Calls the function `f` of a source in a worker that goes on to the next test."""
+
+    def call(source, *args, **options):
+        return enduring.call("f", [textwrap.dedent(source), args], {}, **options)
+
+    yield call
+    assert enduring.alive
+    assert enduring.call("f", ["def f(x): return x", [5]], {}).value == 5
+
+
+@pytest.fixture
+def hasty(host):
+    """A context in which calls have little time."""
+
+    @contextlib.contextmanager
+    def hasty():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(host, "limits", replace(host.limits, call_seconds=HASTE))
+            yield
+
+    return hasty
+
+
+def program(source, **others):
+    sources = {STEP: source, **others}
+    return Program(
+        STEP,
+        {name: (textwrap.dedent(text), f"exercises/{name}.py") for name, text in sources.items()},
+    )
+
+
+def function(body, prelude="import os, sys, time\nimport numpy as np"):
+    """A source whose function `f` has that body."""
+    return f"{prelude}\n\ndef f(*args, **kwargs):\n" + textwrap.indent(
+        textwrap.dedent(body), "    "
+    )
+
+
+def standing(host):
+    """How many processes a host has while no worker runs."""
+    return 2 if isinstance(host, ForkingHost) else 0
+
+
+def nothing_is_left(host):
+    if processes.LINUX:
+        calm = {0, standing(host)}
+        assert processes.soon(lambda: len(processes.belonging(host.folder)) in calm)
+        assert processes.zombies(processes.descendants(os.getpid())) == []
+
+
+def honest_worker_works(host):
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    with contextlib.closing(worker):
+        honest_answers(worker)
+
+
+def honest_answers(worker):
+    assert worker.load(program(HONEST)) == ("matmul", "cache", "grow")
+    a = np.arange(6.0).reshape(2, 3)
+    answer = worker.call("matmul", [a, Counted(a.T)], {}, keep=True, arguments=True)
+    assert alike(answer.value, a @ a.T)
+    assert answer.printed == "multiplying\n"
+    assert answer.products == 12
+    assert alike(answer.arguments, [[a, a.T], {}])
+    assert alike(worker.fetch(answer.kept), a @ a.T)
+    kept = worker.call("cache", [a], {}, opaque=(True,)).value
+    assert alike(worker.call("grow", [a, kept], {}).value, a + a)
+    with pytest.raises(Raised):
+        worker.call("matmul", [a, a], {})
+
+
+# Values cross both ways.
+
+VALUES = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "text": "naïve 漢字 🎉 \x00 \x1b[31m",
+    "empty text": "",
+    "empty list": [],
+    "empty tuple": (),
+    "empty dict": {},
+    "nest": {"a": [1, (2.5, None), {"b": ()}], "": [[], [[]]]},
+    "dict of arrays": {"w_q": np.eye(2), "w_k": np.zeros((0, 3)), "mask": np.tri(3, dtype=bool)},
+    "large array": np.arange(2**18, dtype=np.float32).reshape(2, -1),
+    **NUMBERS,
+}
+
+
+@pytest.fixture(scope="module")
+def echo(quiet_host):
+    """One worker whose functions give back what they get, and facts about it."""
+    worker = Worker(quiet_host, math.inf)
+    worker.load(
+        program("""
+            def echo(*args, **kwargs):
+                return args, kwargs
+
+            def facts(array):
+                flags = array.flags
+                try:
+                    array[...] = array
+                    written = True
+                except ValueError as error:
+                    written = str(error)
+                return {
+                    "strides": array.strides, "C": flags.c_contiguous, "F": flags.f_contiguous,
+                    "writeable": flags.writeable, "written": written, "copy": array.copy(),
+                    "type": type(array).__name__,
+                }
+            """)
+    )
+    yield worker
+    worker.close()
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES.keys())
+def test_value_crosses_both_ways(echo, value):
+    args, kwargs = echo.call("echo", [value], {"name": value}).value
+    (argument,) = args
+    assert alike(argument, value)
+    assert alike(kwargs, {"name": value})
+
+
+GRID = np.arange(12.0).reshape(3, 4)
+LAYOUTS = {
+    "C": ("C", (32, 8), True, False),
+    "Fortran": ("F", (8, 24), False, True),
+    "strided": ("strided", (64, 16), False, False),
+    "reversed": ("reversed", (32, -8), False, False),
+}
+
+
+@pytest.mark.parametrize("writable", [True, False], ids=["writable", "read-only"])
+@pytest.mark.parametrize(("layout", "strides", "c", "f"), LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_array_arrives_laid_as_asked(echo, layout, strides, c, f, writable):
+    facts = echo.call("facts", [Laid(GRID, layout, writable)], {}).value
+    assert alike(facts["copy"], GRID)
+    assert (facts["strides"], facts["C"], facts["F"]) == (strides, c, f)
+    assert facts["writeable"] is writable
+    assert facts["written"] is True if writable else "read-only" in facts["written"]
+    assert facts["type"] == "ndarray"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0), (1, 1)], ids=str)
+@pytest.mark.parametrize("writable", [True, False], ids=["writable", "read-only"])
+def test_small_array_arrives_in_any_layout(echo, layout, shape, writable):
+    name = {"Fortran": "F"}.get(layout, layout)
+    facts = echo.call("facts", [Laid(np.full(shape, 2.5), name, writable)], {}).value
+    assert alike(facts["copy"], np.full(shape, 2.5))
+    assert facts["writeable"] is writable
+
+
+def test_argument_comes_back_as_the_function_left_it(load):
+    worker = load(function("args[0][0] = 7; args[1]['x'] = 1"))
+    answer = worker.call("f", [np.zeros(2), {}], {}, arguments=True)
+    assert alike(answer.arguments, [[np.array([7.0, 0.0]), {"x": 1}], {}])
+    assert answer.value is None
+
+
+def test_two_calls_of_one_worker_share_its_state(load):
+    worker = load("n = []\ndef f():\n    n.append(1)\n    return len(n)")
+    assert [worker.call("f", [], {}).value for _ in range(3)] == [1, 2, 3]
+
+
+# Handles.
+
+
+def test_opaque_result_stays_in_the_worker(load):
+    worker = load("""
+        class Cache: pass
+        def make():
+            cache = Cache()
+            cache.n = 40
+            return cache
+        def use(cache, more):
+            cache.n += more
+            return cache.n, cache
+        def is_cache(cache):
+            return type(cache) is Cache
+        """)
+    cache = worker.call("make", [], {}, opaque=(True,)).value
+    assert isinstance(cache, Handle)
+    n, same = worker.call("use", [cache, 2], {}, opaque=(False, True)).value
+    assert n == 42
+    assert isinstance(same, Handle)
+    assert worker.call("is_cache", [same], {}).value is True
+    assert worker.call("is_cache", [{"inside": [same]}], {}).value is False
+
+
+def test_wrong_number_of_results_is_told_without_a_handle(call):
+    source = function("return object(), object(), object()")
+    assert call(source, opaque=(False, True)).value == Foreign("tuple of 3")
+
+
+def test_kept_result_shows_later_changes(load):
+    worker = load("x = [1.0]\ndef f():\n    x[0] += 1\n    return x")
+    first = worker.call("f", [], {}, keep=True)
+    worker.call("f", [], {})
+    assert (first.value, worker.fetch(first.kept)) == ([2.0], [3.0])
+
+
+def test_what_is_kept_of_two_calls_is_the_first_result(load):
+    worker = load("def f(x):\n    return x[:1]\ndef g(x):\n    return x[:1].copy()")
+    one, two = np.array([1.0, 5.0]), np.array([2.0, 5.0])
+    for name, later in (("f", 2.0), ("g", 1.0)):
+        answer = worker.call(name, [one], {}, keep=True, then=[[two], {}])
+        assert (answer.value, worker.fetch(answer.kept)) == ([2.0], [later])
+
+
+def test_dicts_and_lists_of_a_second_call_are_those_of_the_first(load):
+    """Code that remembers which dict it saw must not be saved by getting another one."""
+    worker = load(
+        "seen = {}\n"
+        "def f(params):\n"
+        "    w = params['blocks'][0]['w']\n"
+        "    all = params, params['blocks'], w\n"
+        "    return [seen.setdefault(id(one), float(w[0])) for one in all]"
+    )
+    one, two = ({"blocks": [{"w": np.array([number])}]} for number in (1.0, 2.0))
+    assert worker.call("f", [one], {}, then=[[two], {}]).value == [1.0, 1.0, 1.0]
+
+
+def test_argument_of_the_first_call_only_is_not_one_of_the_second(load):
+    worker = load("def f(a, b=0):\n    return a + b")
+    assert worker.call("f", [1.0], {"b": 5.0}, then=[[2.0], {}]).value == 2.0
+
+
+def test_unknown_handle_ends_the_worker(load, host):
+    worker = load(HONEST)
+    with pytest.raises(Died):
+        worker.call("cache", [Handle(99)], {})
+    assert not worker.alive
+    with pytest.raises(Died):
+        worker.fetch(Handle(0))
+
+
+def test_held_value_outlives_what_is_kept(load):
+    worker = load("""
+        def total(params): return sum(params["arrays"]) + params["one"]
+        def kept(): return object()
+        """)
+    array = np.arange(3.0)
+    arrays = [worker.hold(Laid(array, writable=False)) for _ in range(2)]
+    params = worker.hold({"arrays": arrays, "one": 1.0})
+    for _ in range(70):
+        worker.call("kept", [], {}, opaque=(True,))
+    assert alike(worker.call("total", [params], {}).value, 2 * array + 1)
+
+
+def test_held_array_is_not_written_into(load):
+    worker = load("def f(x): x += 1")
+    held = worker.hold(Laid(np.zeros(2), writable=False))
+    with pytest.raises(Raised, match="read-only"):
+        worker.call("f", [held], {})
+    assert alike(worker.fetch(held), np.zeros(2))
+
+
+def test_forgotten_object_is_gone_after_the_call(load):
+    worker = load("def f(x): return x")
+    kept = worker.call("f", [[1.0]], {}, opaque=(True,)).value
+    assert worker.call("f", [kept], {}, forget=[kept]).value == [1.0]
+    with pytest.raises(Died):
+        worker.fetch(kept)
+
+
+def test_rows_of_a_kept_result_are_fetched(load):
+    worker = load("def f(x): return x")
+    table = np.arange(24.0).reshape(2, 4, 3)
+    kept = worker.call("f", [table], {}, opaque=(True,)).value
+    assert alike(worker.fetch(kept, rows=(1, 3)), table[:, 1:3])
+    assert alike(worker.fetch(kept, rows=(3, 9)), table[:, 3:])
+
+
+def test_rows_of_what_has_none_are_an_error_of_that_call(load):
+    worker = load("def f(): return 5")
+    kept = worker.call("f", [], {}, opaque=(True,)).value
+    with pytest.raises(Raised, match="too many indices"):
+        worker.fetch(kept, rows=(0, 1))
+    assert worker.fetch(kept) == 5
+
+
+def test_innermost_line_may_be_in_another_step(load):
+    worker = load(
+        "from exercises.other import g\ndef f(x): return g(x)",
+        other="def g(x):\n    return [][x]\n",
+    )
+    with pytest.raises(Raised) as caught:
+        worker.call("f", [3], {})
+    assert caught.value.innermost == ("exercises/other.py", 2)
+
+
+# Exceptions of every kind: what the body raises -> the name, the builtin kinds, the text.
+
+RAISED = {
+    "ValueError": ("raise ValueError('no')", "ValueError", "ValueError", "no"),
+    "SystemExit": ("raise SystemExit(3)", "SystemExit", "SystemExit", "3"),
+    "sys.exit": ("sys.exit('bye')", "SystemExit", "SystemExit", "bye"),
+    "exit in a finally": ("try: 1 / 0\nfinally: sys.exit()", "SystemExit", "SystemExit", ""),
+    "KeyboardInterrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt", "KeyboardInterrupt", ""),
+    "GeneratorExit": ("raise GeneratorExit", "GeneratorExit", "GeneratorExit", ""),
+    "StopIteration": ("raise StopIteration(1)", "StopIteration", "StopIteration", "1"),
+    "a class of its own": (
+        "class Mine(BaseException): pass\nraise Mine('own')",
+        "Mine",
+        "BaseException",
+        "own",
+    ),
+    "a subclass": (
+        "class Mine(NotImplementedError): pass\nraise Mine",
+        "Mine",
+        "NotImplementedError",
+        "",
+    ),
+    "lying about its class": (
+        "class Mine(Exception):\n    __class__ = ValueError\nraise Mine",
+        "Mine",
+        "Exception",
+        "",
+    ),
+    "MemoryError": ("raise MemoryError", "MemoryError", "MemoryError", ""),
+    "recursion": (
+        "def g(): return g()\ng()",
+        "RecursionError",
+        "RecursionError",
+        "maximum recursion",
+    ),
+    "SyntaxError": ("raise SyntaxError", "SyntaxError", "SyntaxError", "None"),
+    "SyntaxError of others": (
+        "compile('f(', 'x.py', 'exec')",
+        "SyntaxError",
+        "SyntaxError",
+        "x.py",
+    ),
+    "warning": ("raise UserWarning('careful')", "UserWarning", "Warning", "careful"),
+    "no exception": ("raise 3", "TypeError", "TypeError", "must derive"),
+    "text that raises": (
+        "class Mine(Exception):\n    def __str__(self): raise SystemExit\nraise Mine",
+        *("Mine", "Exception", ""),
+    ),
+    "text that is none": (
+        "class Mine(Exception):\n    def __str__(self): return 3\nraise Mine",
+        *("Mine", "Exception", ""),
+    ),
+    "surrogates in the text": ("raise ValueError('\\ud800')", "ValueError", "ValueError", "?"),
+    "dimensions": ("return np.ones(2) @ np.ones(3)", "ValueError", "ValueError", "mismatch"),
+}
+
+
+@pytest.mark.parametrize(("body", "name", "builtin", "text"), RAISED.values(), ids=RAISED.keys())
+def test_exception_is_told_with_its_line(call, body, name, builtin, text):
+    with pytest.raises(Raised) as caught:
+        call(function(body))
+    raised = caught.value
+    assert raised.type == name
+    assert builtin in raised.kinds
+    assert "Exception" in raised.kinds or "BaseException" in raised.kinds
+    assert text in raised.text
+    assert all(4 < line < 10 for line in raised.lines[-1:])
+    assert raised.lines or name == "SyntaxError"
+
+
+def test_exception_is_told_in_bounds(call):
+    body = "class Mine(Exception): pass\nMine.__name__ = 'n' * 10**6\nraise Mine('t' * 10**7)"
+    with pytest.raises(Raised) as caught:
+        call(function(body))
+    assert (len(caught.value.type), len(caught.value.text)) == (80, 2000)
+
+
+def test_worker_goes_on_after_an_exception(load):
+    worker = load("def f(x):\n    if x: raise SystemExit\n    return 1")
+    with pytest.raises(Raised, match="SystemExit"):
+        worker.call("f", [1], {})
+    assert worker.call("f", [0], {}).value == 1
+
+
+def test_printed_text_comes_with_the_exception(call):
+    with pytest.raises(Raised) as caught:
+        call(function("print('before'); raise ValueError"))
+    assert caught.value.printed == "before\n"
+
+
+# Ends without an answer, or with one: nothing that a function does harms the next worker.
+
+DYING = {
+    "exits at once": "os._exit(0)",
+    "aborts": "os.abort()",
+    "segmentation fault": "import ctypes; ctypes.string_at(0)",
+    "kills itself": "os.kill(os.getpid(), 9)",
+    "ends itself": "os.kill(os.getpid(), 15)",
+    "kills its group": "os.killpg(0, 9)",
+    "alarm": "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(60)",
+    "closes everything": "os.closerange(0, 64)",
+    "becomes another program": "os.execv('/bin/true', ['true'])",
+    "shuts its socket": "channel().shutdown(2)",
+    "breaks the session": "session().kept = session().functions = None; del session().channel",
+    "breaks the capture": "sys.stdout.pieces = None",
+    "breaks the builtins": "import builtins; del builtins.type, builtins.isinstance, builtins.len",
+    "lies in its report": (
+        "class Mine(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\nraise Mine"
+    ),
+}
+SLOW = {
+    "loops": "while True: pass",
+    "sleeps": "time.sleep(60)",
+    "waits for itself": "import threading; threading.Event().wait()",
+    "sleeps in C": "import ctypes; ctypes.CDLL(None).sleep(60)",
+    "stops itself": "import signal; os.kill(os.getpid(), signal.SIGSTOP)",
+    "swallows exceptions": "while True:\n    try: time.sleep(1)\n    except BaseException: pass",
+    "ignores signals": (
+        "import signal\n"
+        "for number in (1, 2, 3, 13, 14, 15): signal.signal(number, signal.SIG_IGN)\n"
+        "time.sleep(60)"
+    ),
+    "prints for ever": "while True: print('x' * 100)",
+    "prints nothing for ever": "while True: print(end='')",
+    "text without end": (
+        "class Mine(Exception):\n    def __str__(self):\n        while True: pass\nraise Mine"
+    ),
+    "name without end": (
+        "class Endless:\n    def __str__(self):\n        while True: pass\nreturn {Endless(): 1}"
+    ),
+    "reads the questions itself": "channel().recv(1)",
+    "many waiting threads": (
+        "import threading\n"
+        "for _ in range(4): threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "time.sleep(60)"
+    ),
+}
+FORGING = """
+import os, struct, sys, time
+
+def local(name):
+    frame = sys._getframe()
+    while name not in frame.f_locals or "self" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals[name]
+
+def session():
+    frame = sys._getframe()
+    while "serve" not in dir(frame.f_locals.get("self")):
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+def channel():
+    return session().channel
+
+def send(data):
+    channel().sendall(data)
+
+def frame(value, nonce=None):
+    return struct.pack(">Q16s", len(value), nonce or local("nonce")) + value
+
+def text(tag, text):
+    return tag + struct.pack(">I", len(text)) + text
+
+def mapping(**items):
+    parts = [text(b"", key.encode()) + value for key, value in items.items()]
+    return b"M" + struct.pack(">I", len(parts)) + b"".join(parts)
+
+def answer(value=b"I\\0\\0\\0\\0017", **more):
+    call = mapping(value=value, products=text(b"I", b"0"), **more)
+    return mapping(ok=call, printed=text(b"S", b""))
+"""
+
+
+@pytest.mark.parametrize("body", DYING.values(), ids=DYING.keys())
+def test_function_that_ends_the_process_gives_no_answer(load, host, body):
+    worker = load(function(body, FORGING))
+    with pytest.raises((Died, Raised)) as caught:
+        worker.call("f", [], {})
+    assert isinstance(caught.value, Died) or body.startswith("import builtins")
+    worker.close()
+
+
+@pytest.mark.parametrize("body", SLOW.values(), ids=SLOW.keys())
+def test_function_that_does_not_return_is_stopped(load, hasty, body):
+    worker = load(function(body, FORGING))
+    with hasty(), pytest.raises(TimedOut) as caught:
+        worker.call("f", [], {})
+    assert (caught.value.seconds, caught.value.whole_step) == (HASTE, False)
+    assert not worker.alive
+
+
+def test_step_that_takes_too_long_is_stopped(host):
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker.load(program(function("time.sleep(60)")))
+    worker.deadline = time.monotonic() + 0.1
+    with pytest.raises(TimedOut) as caught:
+        worker.call("f", [], {})
+    assert caught.value.whole_step
+
+
+def test_step_whose_time_is_up_asks_nothing(host):
+    worker = Worker(host, time.monotonic() - 1)
+    with pytest.raises(TimedOut):
+        worker.load(program(HONEST))
+    assert not worker.alive
+
+
+# Frames that the function sends itself, with or without the number of the question.
+
+ANSWERED_BADLY = {
+    "in advance": "send(frame(answer(), bytes(16)))",
+    "half a header": "send(bytes(10)); os._exit(0)",
+    "half an answer": "send(frame(answer())[:40]); os._exit(0)",
+    "noise": "send(os.urandom(4096))",
+    "zeros": "send(bytes(4096))",
+    "no value": "send(frame(b''))",
+    "two values": "send(frame(answer() + b'N'))",
+    "not a mapping": "send(frame(b'N'))",
+    "an empty mapping": "send(frame(mapping()))",
+    "not printed": "send(frame(mapping(ok=mapping(value=b'N', products=text(b'I', b'0')))))",
+    "printed a number": "send(frame(mapping(ok=mapping(), printed=b'N')))",
+    "without a value": "send(frame(mapping(ok=mapping(), printed=text(b'S', b''))))",
+    "a result that is no mapping": "send(frame(mapping(ok=b'N', printed=text(b'S', b''))))",
+    "without work": "send(frame(mapping(ok=mapping(value=b'N'), printed=text(b'S', b''))))",
+    "without what was to be kept": "send(frame(answer()))",
+    "with another thing kept": "send(frame(answer(kept=b'N', arguments=text(b'L', b'')[:5])))",
+    "a bad report": "send(frame(mapping(raised=b'N', printed=text(b'S', b''))))",
+    "an empty report": "send(frame(mapping(raised=mapping(), printed=text(b'S', b''))))",
+    "endless": "send(struct.pack('>Q16s', 2**63, local('nonce')))",
+    "above the cap": "send(struct.pack('>Q16s', 64 * 2**20 + 1, local('nonce')))",
+    "an array without its numbers": (
+        "send(frame(answer(b'A\\3<f8\\1' + struct.pack('>Q', 2**60) + b'\\0\\1')))"
+    ),
+    "a list of billions": "send(frame(answer(b'L' + b'\\xff' * 4)))",
+    "a million nested lists": "send(frame(answer(b'L\\0\\0\\0\\1' * 10**6)))",
+    "into every descriptor": (
+        "for number in range(3, 64):\n"
+        "    try: os.write(number, frame(answer(), bytes(16)))\n"
+        "    except OSError: pass"
+    ),
+    "descriptors along with it": (
+        "import socket\nsocket.send_fds(channel(), [bytes(24)], [0, 1, 2])"
+    ),
+}
+NEVER_WHOLE = {
+    "a trickle": (
+        "send(struct.pack('>Q16s', 1000, local('nonce')))\n"
+        "while True:\n"
+        "    send(b'N')\n"
+        "    time.sleep(0.01)"
+    ),
+    "a header trickle": "while True:\n    send(b'\\0') if not time.sleep(0.05) else 0",
+    "announced, never sent": (
+        "send(struct.pack('>Q16s', 64 * 2**20, local('nonce')))\ntime.sleep(60)"
+    ),
+}
+
+
+@usual_host
+@pytest.mark.parametrize("body", ANSWERED_BADLY.values(), ids=ANSWERED_BADLY.keys())
+def test_forged_answer_ends_the_worker(load, host, body):
+    worker = load(function(body, FORGING))
+    with pytest.raises(Died):
+        worker.call("f", [], {}, keep=True, arguments=True)
+    assert not worker.alive
+
+
+@usual_host
+@pytest.mark.parametrize("body", NEVER_WHOLE.values(), ids=NEVER_WHOLE.keys())
+def test_answer_that_never_ends_is_not_waited_for(load, host, hasty, body):
+    worker = load(function(body, FORGING))
+    with hasty(), pytest.raises(TimedOut):
+        worker.call("f", [], {})
+    assert not worker.alive
+
+
+@usual_host
+@pytest.mark.parametrize(
+    "body", ["send(frame(answer()))", "send(frame(answer()) * 2)"], ids=["twice", "three times"]
+)
+def test_second_answer_is_none_to_the_next_question(load, host, body):
+    worker = load(function(body, FORGING))
+    assert worker.call("f", [], {}).value == 7  # a value like any other, and as little believed
+    with pytest.raises(Died):
+        worker.call("f", [], {})
+    assert not worker.alive
+
+
+def test_forged_handle_is_only_a_number(load):
+    worker = load(function("send(frame(answer(b'H' + b'\\xff' * 8))); os._exit(0)", FORGING))
+    assert worker.call("f", [], {}).value == Handle(2**64 - 1)
+
+
+# Memory.
+
+GREEDY = {
+    "8 GiB of zeros": "return bytes(8 * 2**30)",
+    "8 GiB array": "return np.ones(2**30)",
+    "list that grows": "x = [0]\nwhile True: x += x",
+    "text that grows": "x = 'x'\nwhile True: x += x",
+    "many arrays": "x = []\nwhile True: x.append(np.zeros(2**22))",
+}
+
+
+@pytest.mark.parametrize("body", GREEDY.values(), ids=GREEDY.keys())
+def test_memory_is_limited(call, body):
+    with pytest.raises(Raised) as caught:
+        call(function(body))
+    assert "MemoryError" in caught.value.kinds
+
+
+def test_memory_within_the_limit_can_be_had(call):
+    assert call(function("return np.ones(2**24).sum()")).value == 2**24
+
+
+# Replies that are too large, too deep or bottomless.
+
+BOTTOMLESS = {
+    "100 MiB array": ("return np.zeros(100 * 2**20, np.uint8)", Foreign("array of 100 MiB")),
+    "terabytes of one number": (
+        "return np.broadcast_to(1.0, (10**6, 10**6))",
+        Foreign("array of 7629394 MiB"),
+    ),
+    "17 dimensions": ("return np.ones((1,) * 17)", Foreign("array of 17 dimensions")),
+    "long list": ("return [0] * 10**6", Foreign("list of 1000000")),
+    "long tuple": ("return (0,) * 10**6", Foreign("tuple of 1000000")),
+    "long dict": ("return dict.fromkeys(range(10**5))", Foreign("dict of 100000")),
+    "long text": ("return 'x' * 10**7", "x" * 2000),
+    "long key": ("return {'k' * 10**7: 1}", {"k" * 2000: 1}),
+    "huge integer": ("return 10**100_000", Foreign("huge integer")),
+    "65 bits": ("return 2**64", Foreign("huge integer")),
+    "long name": ("return type('n' * 10**6, (), {})()", Foreign("n" * 80)),
+}
+
+
+@pytest.mark.parametrize(("body", "value"), BOTTOMLESS.values(), ids=BOTTOMLESS.keys())
+def test_result_beyond_bounds_is_named_or_cut(call, body, value):
+    assert call(function(body)).value == value
+
+
+NESTED = {
+    "hundred lists": "x = []\nfor _ in range(100): x = [x]\nreturn x",
+    "list in itself": "x = []\nx.append(x)\nreturn x",
+    "dict in itself": "x = {}\nx['x'] = x\nreturn x",
+    "dict in a tuple in itself": "x = {}\nx['x'] = (x,)\nreturn x",
+}
+
+
+@pytest.mark.parametrize("body", NESTED.values(), ids=NESTED.keys())
+def test_deep_result_ends_in_a_name(call, body):
+    value, depth = call(function(body)).value, 0
+    while not isinstance(value, Foreign):
+        value, depth = value["x"] if isinstance(value, dict) else value[0], depth + 1
+    assert value.description in ("list", "dict", "tuple")
+    assert depth == 12
+
+
+WIDE = {
+    "three times itself": "x = []\nx += [x, x, x]\nreturn x",
+    "many small lists": "return [[0] * 100] * 1000",
+    "two large arrays": "return [np.zeros(5 * 2**20), np.zeros(5 * 2**20)]",
+    "thousands of large arrays": "return [np.zeros(5 * 2**20)] * 9999",
+}
+
+
+@usual_host
+@pytest.mark.parametrize("body", WIDE.values(), ids=WIDE.keys())
+def test_reply_too_large_is_no_answer(load, host, body):
+    with pytest.raises((Died, Raised)) as caught:
+        load(function(body)).call("f", [], {})
+    assert isinstance(caught.value, Died) or "MemoryError" in caught.value.kinds
+
+
+# Objects that lie about what they are cross as what they are, or not at all.
+
+LIES = """
+import numpy as np
+
+def lie(*args, **kwargs):
+    raise SystemExit("asked")
+
+class Array(np.ndarray):
+    shape = property(lambda self: (9, 9))
+    dtype = property(lambda self: np.dtype("f4"))
+    nbytes = ndim = size = property(lie)
+    __array__ = __array_wrap__ = __eq__ = __getitem__ = tobytes = copy = astype = view = lie
+
+class Claims:
+    def __init__(self, kind): self.kind = kind
+    __class__ = property(lambda self: self.kind)
+
+class HasArray:
+    __array__ = __array_interface__ = property(lie)
+
+class Int(int):
+    __int__ = __index__ = __str__ = __repr__ = __abs__ = __lt__ = __eq__ = lie
+
+class Float(float):
+    __float__ = __str__ = __repr__ = __eq__ = lie
+
+class Str(str):
+    __str__ = __getitem__ = encode = __len__ = __eq__ = __hash__ = lie
+
+class List(list):
+    __iter__ = __len__ = __getitem__ = lie
+
+class Tuple(tuple):
+    __iter__ = __len__ = __getitem__ = lie
+
+class Dict(dict):
+    items = keys = __iter__ = __len__ = __getitem__ = lie
+
+class Scalar(np.float64):
+    __float__ = __array__ = lie
+"""
+LYING = {
+    "array": ("np.arange(3.0).view(Array)", np.arange(3.0)),
+    "number of NumPy's": ("Scalar(2.5)", np.array(2.5)),
+    "int": ("Int(7)", 7),
+    "float": ("Float(2.5)", 2.5),
+    "str": ("Str('text')", "text"),
+    "list": ("List([1, 2])", [1, 2]),
+    "tuple": ("Tuple([1, 2])", (1, 2)),
+    "dict": ("Dict(a=1)", {"a": 1}),
+    "claims to be an array": ("Claims(np.ndarray)", Foreign("Claims")),
+    "claims to be a float": ("Claims(float)", Foreign("Claims")),
+    "claims to be an int": ("Claims(int)", Foreign("Claims")),
+    "claims to be a list": ("Claims(list)", Foreign("Claims")),
+    "claims to be a dict": ("Claims(dict)", Foreign("Claims")),
+    "has __array__": ("HasArray()", Foreign("HasArray")),
+    "objects": ("np.array([None, 1], object)", Foreign("array of object")),
+    "a record": ("np.zeros(2, 'f8,i4')[0]", Foreign("array of [('f0', '<f8'), ('f1', '<i4')]")),
+    "records": ("np.zeros(2, 'i4,i4')", Foreign("array of [('f0', '<i4'), ('f1', '<i4')]")),
+    "complex": ("np.ones(2, complex)", Foreign("array of complex128")),
+    "a complex number": ("1j", Foreign("complex")),
+    "dates": ("np.zeros(2, 'M8[s]')", Foreign("array of datetime64[s]")),
+    "durations": ("np.zeros(2, 'm8[s]')", Foreign("array of timedelta64[s]")),
+    "texts": ("np.array(['a'])", Foreign("array of <U1")),
+    "bytes": ("np.array([b'a'])", Foreign("array of |S1")),
+    "raw bytes": ("np.zeros(2, 'V3')", Foreign("array of |V3")),
+    "long double": ("np.ones(2, np.longdouble) * 1.5", np.array([1.5, 1.5])),
+    "masked array": ("np.ma.masked_array([1.0], [True])", Foreign("masked array")),
+    "matrix": ("np.asmatrix([[1, 2]])", Foreign("matrix")),
+    "a number of NumPy's": ("np.float32(1.5)", np.array(1.5, np.float32)),
+    "a truth of NumPy's": ("np.True_", np.array(True)),
+    "set": ("{1}", Foreign("set")),
+    "iterator": ("iter([1])", Foreign("list_iterator")),
+    "function": ("lie", Foreign("function")),
+    "class": ("Int", Foreign("type")),
+    "module": ("np", Foreign("module")),
+    "range": ("range(3)", Foreign("range")),
+    "byte string": ("b'12345678'", Foreign("bytes")),
+    "byte array": ("bytearray(8)", Foreign("bytearray")),
+    "memory view": ("memoryview(bytes(8))", Foreign("memoryview")),
+    "fraction": ("__import__('fractions').Fraction(1, 2)", Foreign("Fraction")),
+    "named tuple": (
+        "__import__('collections').namedtuple('P', 'a b')(1, np.ones(1))",
+        (1, np.ones(1)),
+    ),
+    "enumeration": ("__import__('enum').IntEnum('E', 'a b').b", 2),
+    "infinite and not a number": ("[np.inf, -np.inf, -0.0]", [math.inf, -math.inf, -0.0]),
+}
+
+
+@pytest.fixture(scope="module")
+def liar(quiet_host):
+    """One worker that evaluates expressions."""
+    worker = Worker(quiet_host, math.inf)
+    worker.load(program(LIES + "\ndef f(text):\n    return eval(text)\n"))
+    yield worker
+    worker.close()
+
+
+@pytest.mark.parametrize(("expression", "value"), LYING.values(), ids=LYING.keys())
+@pytest.mark.filterwarnings("ignore:.*matrix subclass")
+def test_result_crosses_as_what_it_is(liar, expression, value):
+    assert alike(liar.call("f", [expression], {}).value, value)
+
+
+@pytest.mark.parametrize(("expression", "value"), LYING.values(), ids=LYING.keys())
+def test_result_crosses_the_same_inside_others(liar, expression, value):
+    got = liar.call("f", [f"[{expression}, {{'x': {expression}}}]"], {}).value
+    assert alike(got, [value, {"x": value}])
+
+
+def test_result_that_a_thread_goes_on_changing_is_whole(load):
+    worker = load("""
+        import threading
+        import numpy as np
+
+        array, items, names = np.zeros(50_000), [], {}
+
+        def change():
+            while True:
+                array[...] = array[0] + 1
+                items.append(1)
+                names[str(len(items))] = 1
+                if len(items) > 50:
+                    items.clear()
+                    names.clear()
+
+        threading.Thread(target=change, daemon=True).start()
+
+        def f():
+            return array, items, names
+        """)
+    for _ in range(10):
+        array, items, names = worker.call("f", [], {}).value
+        assert array.shape == (50_000,)
+        assert len(items) <= 51
+        assert set(names.values()) <= {1}
+
+
+# Output and input.
+
+PRINTED = {
+    "text": ("print('a', 1); print('b')", "a 1\nb\n"),
+    "to standard error": ("print('a', file=sys.stderr)", "a\n"),
+    "many lines": ("for n in range(10**5): print('x' * 99)", ("x" * 99 + "\n") * 40),
+    "one long line": ("print('x' * 10**8)", "x" * 4000),
+    "surrogates": ("print('a\\ud800b')", "a?b\n"),
+    "control characters": ("print('\\x1b[2J\\0')", "\x1b[2J\0\n"),
+    "past Python": ("os.write(1, b'x'); os.write(2, b'x')", ""),
+    "to the first stream": ("print('x', file=sys.__stdout__)", ""),
+    "after closing": ("sys.stdout.close(); print('x')", "x\n"),
+    "after replacing": ("import io; sys.stdout = io.StringIO(); print('x')", ""),
+    "without a stream": ("sys.stdout = None; print('x')", ""),
+    "a warning": ("import warnings; warnings.warn('careful')", "careful"),
+    "flushed": ("print('x', flush=True); sys.stdout.flush()", "x\n"),
+    "deleted": ("del sys.stdout", ""),
+}
+
+
+@pytest.mark.parametrize(("body", "printed"), PRINTED.values(), ids=PRINTED.keys())
+def test_output_is_taken_cut_and_no_answer(call, body, printed):
+    answer = call(function(body + "\nreturn 5"))
+    assert answer.value == 5
+    assert printed in answer.printed if printed else answer.printed == ""
+    assert len(answer.printed) <= 4000
+
+
+def test_output_is_taken_with_all_streams_closed(load):
+    answer = load(function("os.closerange(0, 3); print('x')\nreturn 5")).call("f", [], {})
+    assert (answer.value, answer.printed) == (5, "x\n")
+
+
+INPUTS = {
+    "input": ("return input('your name? ')", "EOFError"),
+    "stdin": ("return sys.stdin.read()", ""),
+    "descriptor 0": ("return os.read(0, 10).decode()", ""),
+    "terminal": ("return open('/dev/tty').read()", "OSError"),
+}
+
+
+@pytest.mark.parametrize(("body", "outcome"), INPUTS.values(), ids=INPUTS.keys())
+def test_input_is_empty(call, body, outcome):
+    if outcome:
+        with pytest.raises(Raised) as caught:
+            call(function(body))
+        assert outcome in caught.value.kinds
+    else:
+        assert call(function(body)).value == ""
+
+
+# What is to be found there.
+
+
+def test_environment_is_clean(load):
+    everything = "open('/proc/self/environ', errors='replace').read()" if processes.LINUX else "''"
+    worker = load(function(f"return list(os.environ), {everything}"))
+    names, everything = worker.call("f", [], {}).value
+    allowed = {"HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "SYSTEMROOT", "LC_CTYPE"}
+    others = [name for name in names if not name.endswith(("_NUM_THREADS", "_LIBRARY_PATH"))]
+    assert set(others) <= allowed
+    assert CANARY in os.environ
+    assert CANARY not in everything
+
+
+def test_working_directory_is_empty_and_its_own(load, host):
+    body = """
+        before = os.listdir(".")
+        open("left behind", "w").close()
+        return before, os.getcwd(), os.environ["HOME"], os.environ["TMPDIR"]
+        """
+    first, second = (load(function(body)).call("f", [], {}).value for _ in range(2))
+    assert first[0] == second[0] == []
+    assert first[1] != second[1]
+    for _, *folders in (first, second):
+        assert len(set(folders)) == 1
+        assert os.path.realpath(folders[0]).startswith(os.path.realpath(host.folder))
+
+
+def test_command_line_tells_nothing(call):
+    assert call(function("return sys.argv")).value == ["exercises"]
+
+
+@linux
+def test_no_descriptor_is_inherited(load):
+    worker = load(
+        function("""
+            found = {}
+            for name in os.listdir("/proc/self/fd"):
+                try: found[name] = os.readlink("/proc/self/fd/" + name)
+                except OSError: pass
+            return found
+            """)
+    )
+    links = worker.call("f", [], {}).value
+    assert [links.pop(number) for number in "012"] == ["/dev/null"] * 3
+    (channel,) = links.values()
+    assert channel.startswith("socket:")
+
+
+def test_hashes_are_the_same_every_time(kind):
+    found = set()
+    for _ in range(2):
+        with kind(Process(), LIMITS) as host:
+            worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+            worker.load(program(function("return hash('attention')")))
+            found.add(worker.call("f", [], {}).value)
+            worker.close()
+    assert len(found) == 1
+
+
+def test_nothing_but_numpy_comes_from_the_packages(call):
+    packages = ("torch", "pytest", "hypothesis", "click", "pip", "setuptools", "pluggy")
+    own = ("grader", "solutions", "tests", "worker", "protocol", "reference", "conftest")
+    body = f"""
+        found = []
+        for name in {packages + own}:
+            try: __import__(name)
+            except ModuleNotFoundError as error: assert name in str(error)
+            else: found.append(name)
+        return found, sys.path
+        """
+    found, path = call(function(body)).value
+    assert found == []
+    assert not [entry for entry in path if "site-packages" in entry or "dist-packages" in entry]
+    assert str(PROGRAM.parent) not in path
+
+
+@usual_host
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import math, itertools, functools, collections, typing, json, random, statistics",
+        "from dataclasses import dataclass",
+        "from __future__ import annotations",
+        "import numpy.linalg, numpy.fft, numpy.random, numpy.polynomial, numpy.ma, numpy.typing",
+        "import numpy.testing, numpy.lib.stride_tricks",
+        "from numpy import *",
+        "import unittest, doctest, inspect, logging, tempfile, subprocess, threading",
+        "import asyncio, concurrent.futures, multiprocessing, decimal, fractions, ctypes",
+    ],
+)
+def test_numpy_and_the_standard_library_are_there(load, line):
+    worker = load(f"{line}\nimport numpy\n\ndef f():\n    return numpy.linalg.norm([3.0, 4.0])\n")
+    assert worker.call("f", [], {}).value == 5.0
+
+
+def test_function_after_a_star_import_is_named(host):
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    names = worker.load(
+        program("from numpy import *\nfrom math import *\ndef mine(): pass\n_no = 1")
+    )
+    worker.close()
+    assert "mine" in names
+    assert "_no" not in names
+
+
+# Modules.
+
+
+def test_module_knows_its_names(load):
+    source = function("return __name__, __file__, __package__, __spec__.name, f.__module__")
+    got = load(source).call("f", [], {}).value
+    full = f"exercises.{STEP}"
+    assert got == (full, f"exercises/{STEP}.py", "exercises", full, full)
+
+
+def test_main_block_is_not_run(load):
+    worker = load("x = 1\nif __name__ == '__main__':\n    x = 2\ndef f():\n    return x")
+    assert worker.call("f", [], {}).value == 1
+
+
+STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
+STEP9 = "later = 9\n"
+IMPORTS = {
+    "from the module": "from exercises.step02_scores import attention_scores as g",
+    "from the package": "from exercises import step02_scores\ng = step02_scores.attention_scores",
+    "by its full name": (
+        "import exercises.step02_scores\ng = exercises.step02_scores.attention_scores"
+    ),
+    "relatively": "from .step02_scores import attention_scores as g",
+    "relatively as a module": "from . import step02_scores\ng = step02_scores.attention_scores",
+    "by name at run time": (
+        "import importlib\ng = importlib.import_module('exercises.step02_scores').attention_scores"
+    ),
+    "with a star": "from exercises.step02_scores import *\ng = attention_scores",
+    "twice, after a reload": (
+        "import importlib, exercises.step02_scores as m\ng = importlib.reload(m).attention_scores"
+    ),
+}
+
+
+@usual_host
+@pytest.mark.parametrize("lines", IMPORTS.values(), ids=IMPORTS.keys())
+def test_earlier_step_can_be_imported(load, lines):
+    source = f"{lines}\nimport numpy as np\ndef f(q):\n    return g(q, np.eye(2))\n"
+    worker = load(source, step02_scores=STEP2)
+    assert alike(worker.call("f", [2 * np.eye(2)], {}).value, 2 * np.eye(2))
+
+
+def test_circular_import_works_as_in_python(load):
+    mine = "def f():\n    return g()\nfrom exercises.step02_scores import g\n"
+    theirs = "from exercises.step05_output import f\ndef g():\n    return f.__name__\n"
+    assert load(mine, step02_scores=theirs).call("f", [], {}).value == "f"
+
+
+def test_submission_of_two_million_characters_is_loaded(load):
+    comment = "# " + "x" * 10**6 + "\n"
+    worker = load(comment + "def f():\n    return 1\n", step02_scores=comment)
+    assert worker.call("f", [], {}).value == 1
+
+
+NOT_LOADED = {
+    "a missing step": ("from exercises.step09_x import y", "no step file step09_x.py to import"),
+    "a missing step, relatively": ("from .step09_x import y", "no step file step09_x.py"),
+    "a missing step from the package": ("from exercises import step09_x", "step09_x"),
+    "a step by its bare name": (
+        "import step02_scores",
+        "`exercises.step02_scores` is its name here",
+    ),
+    "torch": ("import torch", "a step may import NumPy and the standard library, not 'torch'"),
+    "part of torch": ("import torch.nn.functional as F", "not 'torch'"),
+    "beyond the package": ("from .. import grader", "beyond top-level package"),
+    "a name that is not there": ("from exercises.step02_scores import x", "cannot import name 'x'"),
+    "a circle": ("from exercises.step03_mask import y", "partially initialized"),
+    "an exception": ("1 / 0", "division by zero"),
+    "an exit": ("raise SystemExit(4)", "4"),
+    "an exit below": ("def g(): exit()\ng()", "exit"),
+    "an interrupt": ("raise KeyboardInterrupt", ""),
+    "input": ("input()", "EOF"),
+    "no Python": ("def f(:", "invalid syntax"),
+    "no Python before": ("import exercises.step04_softmax", "exercises/step04_softmax.py, line 2"),
+    "an open bracket": ("x = (1,", "was never closed"),
+    "bad indentation": ("def f():\nreturn 1", "expected an indented block"),
+    "a thousand brackets": ("(" * 1000 + ")" * 1000, "too many nested parentheses"),
+    "return outside": ("return 1", "outside function"),
+    "itself replaced": (
+        f"import sys\nsys.modules['exercises.{STEP}'] = 3",
+        "must have __dict__ attribute",
+    ),
+    "names that are none": ("globals()[3] = print", "not subscriptable"),
+    "too much memory": ("x = [0] * 10**12", ""),
+}
+
+
+@usual_host
+@pytest.mark.parametrize(("source", "words"), NOT_LOADED.values(), ids=NOT_LOADED.keys())
+def test_module_that_cannot_be_loaded_says_why(load, host, source, words):
+    circle = "from exercises.step05_output import never\ny = 1\n"
+    others = {"step02_scores": STEP2, "step03_mask": circle, "step04_softmax": "x = 1\ndef f(:\n"}
+    with pytest.raises(Raised) as caught:
+        load(source, **others)
+    assert words in caught.value.text
+
+
+UNLOADABLE = {
+    "loops": ("while True: pass", TimedOut),
+    "sleeps": ("import time; time.sleep(60)", TimedOut),
+    "prints for ever": ("while True: print('x')", TimedOut),
+    "exits at once": ("import os; os._exit(0)", Died),
+    "crashes": ("import ctypes; ctypes.string_at(0)", Died),
+    "answers itself": (FORGING + "send(frame(b'N'))", Died),
+}
+
+
+@pytest.mark.parametrize(("source", "outcome"), UNLOADABLE.values(), ids=UNLOADABLE.keys())
+def test_module_that_does_not_come_to_an_end(host, hasty, source, outcome):
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    with hasty() if outcome is TimedOut else contextlib.nullcontext(), pytest.raises(outcome):
+        worker.load(program(source))
+    assert not worker.alive
+
+
+def test_module_that_prints_is_loaded(load):
+    assert load("print('x' * 10**6)\ndef f():\n    return 1").call("f", [], {}).value == 1
+
+
+# One worker and the next.
+
+PATCHES = {
+    "numpy": "np.matmul = np.ndarray.__module__ = np.exp = print",
+    "builtins": "import builtins; builtins.len = builtins.isinstance = lambda *a: 1",
+    "modules": "sys.modules['math'] = sys.modules['struct'] = None",
+    "the finders": "sys.meta_path.clear(); sys.path_hooks.clear(); sys.path.clear()",
+    "the worker": "import __main__; __main__.Session.answer = __main__._write = lambda *a: b''",
+    "errors": "np.seterr(all='raise'); import warnings; warnings.simplefilter('error')",
+    "recursion": "sys.setrecursionlimit(60)",
+    "environment": "os.environ.clear()",
+    "limits": "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+    "tracing": "sys.settrace(lambda *a: 1 / 0); sys.setprofile(lambda *a: 1 / 0)",
+    "printing options": "np.set_printoptions(precision=0)",
+    "collection": "import gc; gc.disable(); gc.callbacks.append(lambda *a: 1 / 0)",
+    "codecs": "import codecs; codecs.register(lambda name: 1 / 0)",
+    "folder": "os.chdir('/'); os.umask(0o777)",
+    "exit functions": "import atexit; atexit.register(time.sleep, 60)",
+}
+SANE = """
+import math, struct, sys, warnings
+import numpy as np
+
+def f():
+    with np.errstate(all=None) as _, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        quotient = np.float64(1) / np.zeros(1)
+    return [
+        len([1, 2]), isinstance(1, str), (np.eye(2) @ np.ones(2)).tolist(), float(np.exp(0.0)),
+        math.floor(1.5), sys.getrecursionlimit(), quotient.tolist(), len(caught),
+    ]
+"""
+
+
+@pytest.fixture(scope="module")
+def untouched(host):
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker.load(program(SANE))
+    value = worker.call("f", [], {}).value
+    worker.close()
+    return value
+
+
+@usual_host
+@pytest.mark.parametrize("body", PATCHES.values(), ids=PATCHES.keys())
+def test_patch_is_not_seen_by_the_next_worker(load, host, untouched, body):
+    worker = load(function(body))
+    with contextlib.suppress(Died, Raised):
+        worker.call("f", [], {})
+    worker.close()
+    value = load(SANE).call("f", [], {}).value
+    assert value == untouched
+
+
+def test_two_workers_at_once_know_nothing_of_each_other(load):
+    source = "n = []\ndef f(x):\n    n.append(x)\n    return n"
+    one, two = load(source), load(source)
+    assert one.call("f", [1], {}).value == [1]
+    assert two.call("f", [2], {}).value == [2]
+    assert one.call("f", [3], {}).value == [1, 3]
+    one.close()
+    assert two.call("f", [4], {}).value == [2, 4]
+
+
+# Processes that a worker starts.
+
+DAEMON = """
+import os, sys, time
+
+def orphan():
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(write, str(os.getpid()).encode())
+            os.closerange(0, 64)
+            time.sleep(60)
+            os._exit(0)
+        os._exit(0)
+    return int(os.read(read, 20))
+
+def child():
+    pid = os.fork()
+    if not pid:
+        time.sleep(60)
+        os._exit(0)
+    return pid
+"""
+SURVIVORS = {
+    "child": "return [child()]",
+    "orphan": "return [orphan()]",
+    "several": "return [child(), orphan(), orphan(), child()]",
+    "another program": (
+        "import subprocess\n"
+        "sleep = [sys.executable, '-S', '-c', 'import time; time.sleep(60)']\n"
+        "return [subprocess.Popen(sleep, start_new_session=True, env={}).pid]"
+    ),
+    "that ignores signals": (
+        "import signal\n"
+        "for number in (1, 2, 3, 15): signal.signal(number, signal.SIG_IGN)\n"
+        "return [orphan(), child()]"
+    ),
+    "that is stopped": (
+        "import signal\npid = orphan()\nos.kill(pid, signal.SIGSTOP)\nreturn [pid]"
+    ),
+    "started by a thread": (
+        "import threading\n"
+        "found = []\n"
+        "thread = threading.Thread(target=lambda: found.append(orphan()))\n"
+        "thread.start()\n"
+        "thread.join()\n"
+        "return found"
+    ),
+}
+
+
+@linux
+@pytest.mark.parametrize("body", SURVIVORS.values(), ids=SURVIVORS.keys())
+def test_process_that_outlives_the_call_ends_with_the_worker(load, host, body):
+    worker = load(function(body, DAEMON))
+    pids = worker.call("f", [], {}).value
+    assert all(map(processes.running, pids))
+    worker.close()
+    assert all(map(processes.gone, pids))
+
+
+@linux
+def test_process_started_before_a_crash_ends_with_the_worker(load, host):
+    worker = load(function("if not args: return orphan()\nos._exit(0)", DAEMON))
+    pid = worker.call("f", [], {}).value
+    with pytest.raises(Died):
+        worker.call("f", [1], {})
+    assert processes.gone(pid)
+
+
+@linux
+def test_processes_of_another_worker_live_on(load, host):
+    one, two = (load(function("return child()", DAEMON)) for _ in range(2))
+    mine, theirs = (worker.call("f", [], {}).value for worker in (one, two))
+    one.close()
+    assert processes.gone(mine)
+    assert processes.running(theirs)
+    two.close()
+    assert processes.gone(theirs)
+
+
+@linux
+def test_child_that_keeps_the_channel_open_is_not_waited_for(load, host, hasty):
+    worker = load(function("child()\nos._exit(0)", DAEMON))
+    with hasty(), pytest.raises((Died, TimedOut)):
+        worker.call("f", [], {})
+
+
+@linux
+def test_child_that_returns_as_well_spoils_nothing(load, host):
+    worker = load(function("os.fork()\nreturn 1"))
+    try:
+        for _ in range(3):
+            assert worker.call("f", [], {}).value == 1
+    except Died:
+        pass
+    worker.close()
+
+
+# At most 50 processes each.
+BOMBS = {
+    "doubling": """
+        me = os.getpid()
+        for _ in range(5):
+            os.fork()
+        if os.getpid() != me:
+            time.sleep(60)
+            os._exit(0)
+        return 1
+        """,
+    "chain of parents that wait": """
+        me = os.getpid()
+        for _ in range(30):
+            if os.fork():
+                break
+        if os.getpid() != me:
+            time.sleep(60)
+            os._exit(0)
+        return 1
+        """,
+    "chain of orphans": """
+        me = os.getpid()
+        for _ in range(40):
+            if os.fork():
+                break
+            time.sleep(0.01)
+        if os.getpid() != me:
+            os._exit(0)
+        return 1
+        """,
+    "chain of sessions": """
+        me = os.getpid()
+        for _ in range(40):
+            if os.fork():
+                break
+            os.setsid()
+            time.sleep(0.005)
+        if os.getpid() != me:
+            os._exit(0)
+        return 1
+        """,
+}
+
+
+@linux
+@pytest.mark.parametrize("body", BOMBS.values(), ids=BOMBS.keys())
+def test_bomb_is_cleaned_up(load, host, body):
+    worker = load(function(body))
+    assert worker.call("f", [], {}).value == 1
+    worker.close()
+    assert len(processes.belonging(host.folder)) == standing(host)
+
+
+AGAINST_PARENT = {
+    "killed": "os.kill(os.getppid(), 9)",
+    "ended": "os.kill(os.getppid(), 15)",
+    "interrupted": "os.kill(os.getppid(), 2)",
+    "killed by an orphan": (
+        "parent = os.getppid()\n"
+        "if not os.fork():\n"
+        "    time.sleep(0.05)\n"
+        "    os.kill(parent, 9)\n"
+        "    os._exit(0)"
+    ),
+    "stopped": "import signal\nos.kill(os.getppid(), signal.SIGSTOP)",
+}
+
+
+@linux
+@pytest.mark.parametrize("body", AGAINST_PARENT.values(), ids=AGAINST_PARENT.keys())
+def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, host, body, monkeypatch):
+    monkeypatch.setattr(hosts, "END_SECONDS", 1.0)
+    worker = load(function(f"{body}\nreturn os.getpid()"))
+    pid = worker.number
+    with contextlib.suppress(Died):
+        pid = worker.call("f", [], {}).value
+    worker.close()
+    assert processes.gone(pid)
+
+
+@linux
+@usual_host
+def test_orphan_of_a_worker_whose_parent_was_killed_is_found(load, host):
+    worker = load(function("return orphan()", DAEMON))
+    pid = worker.call("f", [], {}).value
+    os.kill(processes.children(host.process.pid)[0], 9)
+    assert processes.gone(pid)
+    worker.close()
+
+
+# A class: honest submissions before and after one that is not.
+
+ATTACKS = {
+    "exits": "os._exit(0)",
+    "loops": "while True: pass",
+    "kills its parent": "os.kill(os.getppid(), 9)",
+    "leaves an orphan": "orphan()",
+    "starts a crowd": "for _ in range(30): child()",
+    "answers itself": "send(frame(answer())); os._exit(0)",
+    "answers twice": "send(frame(answer()))",
+    "claims to have been right": "send(frame(mapping(passed=b'T', printed=text(b'S', b''))))",
+    "patches": "import builtins; np.matmul = builtins.len = builtins.print = lambda *a: 0",
+    "raises what a check may raise": (
+        "class Broken(AssertionError): pass\n"
+        "class Skipped(BaseException): pass\n"
+        "Skipped.__module__ = Broken.__module__ = 'builtins'\n"
+        "raise Skipped('skipped') from Broken('passed')"
+    ),
+    "returns a lie": (
+        "class Equal(np.ndarray):\n"
+        "    __eq__ = __le__ = __lt__ = lambda self, other: np.True_\n"
+        "    __array_ufunc__ = lambda self, *args, **kwargs: np.True_\n"
+        "return np.zeros((*q.shape[:-1], k.shape[-2])).view(Equal)"
+    ),
+    "returns nothing but NaN": "return np.full((*q.shape[:-1], k.shape[-2]), np.nan)",
+    "eats memory": "return [q] * 10**10",
+}
+
+
+@usual_host
+@pytest.mark.parametrize("body", ATTACKS.values(), ids=ATTACKS.keys())
+def test_attack_earns_nothing_and_costs_nobody_else(grade, hasty, steps, body):
+    (step,) = chosen = (steps.find("2"),)
+    right = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    source = function(body, "import numpy as np\n" + FORGING + DAEMON)
+    attack = source.replace("f(*args, **kwargs)", "attention_scores(q, k)")
+    points = []
+    for text in (right, attack, right):
+        with hasty() if "while" in body else contextlib.nullcontext():
+            report = grade(Submission("someone", {step.id: text}), "hidden", chosen)
+        points.append(report.score)
+    assert points == [step.max_points, 0, step.max_points]
+
+
+# Hosts.
+
+
+@linux
+def test_judge_keeps_no_descriptor_of_workers_that_are_gone(load, host, hasty):
+    honest_worker_works(host)
+    before = processes.descriptors()
+    for body in ("return 1", "os._exit(0)", "send(bytes(99))", "os.kill(os.getppid(), 9)"):
+        worker = load(function(body, FORGING))
+        with contextlib.suppress(Died):
+            worker.call("f", [], {})
+        worker.close()
+    honest_worker_works(host)
+    assert processes.descriptors() == before
+
+
+@pytest.fixture
+def own_host(kind):
+    host = kind(Process(), LIMITS)
+    yield host
+    host.close()
+
+
+def run(host, body, prelude="import os, sys, time"):
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker.load(program(function(body, prelude)))
+    return worker, worker.call("f", [], {}).value
+
+
+LITTER = {
+    "files": "for n in range(100): open(str(n), 'w').close()",
+    "a tree": "os.makedirs('a/b/c'); open('a/b/c/d', 'w').close()",
+    "a deep tree": "for _ in range(1200):\n    os.mkdir('d')\n    os.chdir('d')",
+    "locked folders": "os.makedirs('a/b'); os.chmod('a/b', 0); os.chmod('a', 0); os.chmod('.', 0)",
+    "odd names": "for name in (b'\\n', b'\\xff\\xfe', b'-rf', b'$(x)', b'x' * 255): os.mkdir(name)",
+    "a pipe": "os.mkfifo('pipe')",
+    "a link to itself": "os.symlink('.', 'here'); os.symlink('there', 'there')",
+    "in the folder above": "open('../above', 'w').close(); os.mkdir('../beside')",
+    "its own folder gone": "os.rmdir(os.getcwd())",
+}
+
+
+@linux
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "left open"])
+def test_closed_host_leaves_nothing(own_host, closed):
+    workers = [run(own_host, body)[0] for body in LITTER.values()]
+    for worker in workers:
+        if closed:
+            worker.close()
+    assert own_host.folder.exists()
+    own_host.close()
+    assert not own_host.folder.exists()
+    assert processes.belonging(own_host.folder) == set()
+    for worker in workers:
+        worker.close()
+    assert processes.belonging(own_host.folder) == set()
+
+
+def test_closing_follows_no_link(own_host, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    worker, _ = run(own_host, f"os.symlink({str(tmp_path)!r}, 'link')")
+    worker.close()
+    own_host.close()
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_host_can_be_closed_twice(own_host):
+    own_host.close()
+    own_host.close()
+    assert not own_host.folder.exists()
+
+
+@linux
+def test_host_that_was_never_used_leaves_nothing(own_host):
+    own_host.close()
+    assert processes.belonging(own_host.folder) == set()
+
+
+@linux
+def test_host_closed_amid_a_loop_leaves_nothing(own_host):
+    worker = Worker(own_host, time.monotonic() + LIMITS.step_seconds)
+    worker.load(program(function("while True: pass")))
+    worker.channel.settimeout(0)
+    own_host.limits = replace(LIMITS, call_seconds=0.1)
+    with pytest.raises(TimedOut):
+        worker.call("f", [], {})
+    own_host.close()
+    assert processes.belonging(own_host.folder) == set()
+
+
+class Broken(Process):
+    """A sandbox whose program does not start."""
+
+    def __init__(self, command):
+        self.words = command
+
+    def command(self, program):
+        return self.words
+
+
+@pytest.mark.skipif(not shutil.which("false"), reason="no such program")
+def test_program_that_does_not_start_is_an_error_of_the_kit(kind):
+    with (
+        kind(Broken(["false"]), LIMITS) as host,
+        pytest.raises(SandboxError, match="worker program did not start: is NumPy installed"),
+    ):
+        host.start()
+    assert not host.folder.exists()
+
+
+@pytest.mark.skipif(not shutil.which("sleep"), reason="no such program")
+def test_program_that_says_nothing_is_an_error_of_the_kit(kind, monkeypatch):
+    monkeypatch.setattr(hosts, "START_SECONDS", 0.1)
+    with (
+        kind(Broken(["sleep", "60"]), LIMITS) as host,
+        pytest.raises(SandboxError, match="did not start"),
+    ):
+        host.start()
+    if processes.LINUX:
+        assert processes.belonging(host.folder) == set()
+
+
+@linux
+def test_judge_that_is_killed_takes_its_workers_along(tmp_path):
+    script = tmp_path / "judge.py"
+    script.write_text(
+        textwrap.dedent(f"""
+            import os, sys, time
+            from grader.isolation.client import Program, Worker
+            from grader.steps.registry import Limits
+            from grader.isolation import ForkingHost, Process
+
+            host = ForkingHost(Process(), Limits(20.0, 60.0, 512))
+            worker = Worker(host, time.monotonic() + 60)
+            source = {function("return orphan()", DAEMON)!r}
+            worker.load(Program("s", {{"s": (source, "s.py")}}))
+            print(worker.call("f", [], {{}}).value, host.folder, flush=True)
+            os.kill(os.getpid(), 9)
+            """)
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PROGRAM.parent.parent)}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False
+    )
+    pid, folder = done.stdout.split()
+    assert processes.gone(int(pid))
+    for number in processes.belonging(folder):
+        assert processes.gone(number)
+    shutil.rmtree(folder)

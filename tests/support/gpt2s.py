@@ -1,0 +1,40 @@
+"""Tiny GPT-2s for the tests of `gpt2`, and the decoders that run them."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from grader.demos.gpt2 import names, own, running, tiny, weights
+from grader.engine import grading
+from grader.intake.submission import Submission
+from grader.steps import registry
+
+REGISTRY = registry.load()
+RIGHT = grading.solutions(REGISTRY)
+
+
+def make(folder: Path, size: tiny.Size = tiny.TINY) -> weights.Model:
+    """A tiny model, written and read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tiny.make(folder, size)
+    return weights.read(folder / weights.WEIGHTS)
+
+
+def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:
+    """The right steps with one piece of text in some of them replaced."""
+    sources = dict(RIGHT)
+    for name, (old, new) in changes.items():
+        assert sources[name].count(old) == 1, (name, old)
+        sources[name] = sources[name].replace(old, new)
+    return sources
+
+
+@contextlib.contextmanager
+def decoder(host, model, sources=RIGHT, dtype=np.float32):
+    """A decoder of these steps with the model's params."""
+    code = own.gathered(host, REGISTRY, Submission("me", sources), {})
+    params = names.to_params(model.tensors, model.config, dtype)
+    running_decoder = running.Decoder(host, code.program(REGISTRY), params, model.config.n_heads)
+    with contextlib.closing(running_decoder):
+        yield running_decoder

@@ -1,0 +1,374 @@
+"""The laws on small functions: right ones keep them, wrong ones are told what and where."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.checks import laws
+from grader.checks.compare import SINGLE, Broken, call_text, described, shown_inputs
+from grader.checks.laws import Case
+from grader.isolation.wire import Foreign
+from grader.steps.inputs import Draw, digest, mapped, resized
+
+T, D = 5, 3
+
+
+def running_mean(x):
+    """Right: position t is the mean of x[: t + 1]."""
+    return np.cumsum(x, axis=-2) / np.arange(1, x.shape[-2] + 1)[:, None]
+
+
+def mean(x):
+    """Leaks everything everywhere."""
+    return np.broadcast_to(x.mean(axis=-2, keepdims=True), x.shape).copy()
+
+
+def peeks_one(x):
+    """Position t reads position t + 1."""
+    return x + np.concatenate([x[..., 1:, :], x[..., :1, :] * 0], axis=-2)
+
+
+def counts_from_the_end(x):
+    """Leaks no value, only how much is still to come."""
+    return running_mean(x) * x.shape[-2]
+
+
+def unstable(x):
+    """Does not leak, but breaks under large values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        wild = np.exp(x) - np.exp(x)
+    return running_mean(x) + wild.sum(axis=-2, keepdims=True)
+
+
+def case(batch=(), function=running_mean, **sizes):
+    x = Draw("laws", batch).normal(*batch, T, D)
+    x.flags.writeable = False
+    return Case({"x": x}, {"batch": batch, **sizes}, lambda name, arguments: function(**arguments))
+
+
+def future(function):
+    laws.future_does_not_matter(function, [case()], along={"x": -2})
+
+
+def prefix(function):
+    laws.prefix_gives_the_same(function, [case()], along={"x": -2})
+
+
+def rows(function):
+    laws.rows_are_independent(function, [case((3,))], batched=["x"])
+
+
+def test_right_code_keeps_the_laws_of_time():
+    future(running_mean)
+    prefix(running_mean)
+    rows(running_mean)
+    laws.agrees(running_mean, [case()])
+    laws.agrees_in_float32(running_mean, [case()])
+
+
+@pytest.mark.parametrize(
+    ("law", "function", "words"),
+    [
+        (future, mean, r"Position 0 .* only positions 1\.\.4 of x changed; .* position 0 only"),
+        (future, peeks_one, r"Position 0 .* only positions 1\.\.4 of x"),
+        (prefix, mean, "Position 0 .* first position: it depends on what comes after"),
+        (prefix, counts_from_the_end, "how much comes after"),
+        (rows, lambda x: x - x.mean(axis=0), "sequence 0 changed when only the other sequences"),
+        (rows, lambda x: x.sum(), "one result for each sequence"),
+        (future, lambda x: x[:2], r"axis -2 should be time, 5 long"),
+        (future, lambda x: None, r"returned None"),
+    ],
+)
+def test_wrong_code_breaks_the_laws_of_time(law, function, words):
+    with pytest.raises(Broken, match=words):
+        law(function)
+
+
+def test_code_that_depends_on_length_alone_is_seen_by_the_prefix_law_only():
+    future(counts_from_the_end)
+    with pytest.raises(Broken):
+        prefix(counts_from_the_end)
+
+
+def masked_mean(x, mask):
+    """Position t is the mean of what row t of the mask allows."""
+    return mask / mask.sum(axis=-1, keepdims=True) @ x
+
+
+def masked_mean_of_the_rest(x, mask):
+    """The same, of the mask's last row for every position."""
+    return masked_mean(x, mask[..., -1:, :].repeat(x.shape[-2], axis=-2))
+
+
+def test_prefix_law_cuts_both_axes_of_a_mask():
+    masked = case().changed(mask=np.tri(T, dtype=bool))
+    laws.prefix_gives_the_same(masked_mean, [masked], along={"x": -2}, masks=["mask"])
+    with pytest.raises(Broken, match=r"Position 0 .* first position"):
+        laws.prefix_gives_the_same(
+            masked_mean_of_the_rest, [masked], along={"x": -2}, masks=["mask"]
+        )
+
+
+def test_prefix_law_asks_no_more_than_the_case_allows():
+    def rounds(x):
+        return running_mean(x) + 1e-8 * x.shape[-2]
+
+    with pytest.raises(Broken, match="how much comes after"):
+        prefix(rounds)
+    laws.prefix_gives_the_same(rounds, [replace(case(), precision=SINGLE)], along={"x": -2})
+
+
+def test_unstable_code_is_not_called_a_leak():
+    future(unstable)
+
+
+def test_first_leak_is_told_without_numbers_and_shown_with_them():
+    with pytest.raises(Broken) as found:
+        future(mean)
+    assert "The change is" not in found.value.told
+    assert "The change is" in found.value.shown
+    (got,) = found.value.evidence.got
+    assert set(got.wrong) == set(range(D))
+
+
+def test_last_cut_is_tried_too():
+    def peeks_at_the_end_only(x):
+        out = running_mean(x)
+        out[..., -2, :] += x[..., -1, :]
+        return out
+
+    with pytest.raises(Broken, match=r"Position 3 .* only positions 1\.\.4|Position 3"):
+        future(peeks_at_the_end_only)
+
+
+def test_float32_law_forgives_rounding_and_nothing_else():
+    laws.agrees_in_float32(lambda x: running_mean(x) * (1 + 3e-5), [case()])
+    with pytest.raises(Broken, match="With float32 inputs: "):
+        laws.agrees_in_float32(lambda x: running_mean(x) * (1 + 1e-3), [case()])
+
+
+def test_agreement_is_tight():
+    laws.agrees(lambda x: running_mean(x) * (1 + 1e-11), [case()], like="f")
+    with pytest.raises(Broken, match="values are wrong"):
+        laws.agrees(lambda x: running_mean(x) * (1 + 1e-7), [case()], like="f")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.ones((T, D + 1)), r"shape is \(5, 4\); expected \(5, 3\)"),
+        (np.ones((1, T, D)), r"shape is \(1, 5, 3\)"),
+        (np.ones((T, D), bool), "booleans; expected floats"),
+        (np.full((T, D), np.nan), "All 15 values are wrong. Some are NaN"),
+        (np.full((T, D), np.inf), "Some are infinite"),
+        ([[1.0] * D] * T, "a list of 5; expected an array"),
+        (Foreign("Tensor"), "an object of a class of its own"),
+        (Foreign("range"), "an object of type 'range'"),
+        (Foreign("tuple of 3"), "a tuple of 3"),
+        (Foreign("matrix"), "returned an np.matrix, which always has two axes; expected a plain"),
+        (Foreign("masked array"), "a masked array: its mask is lost when it is read as numbers"),
+        (3.0, r"shape is \(\)"),
+        ("x", "a str"),
+        ({}, "a dict"),
+    ],
+    ids=str,
+)
+def test_what_is_not_right_is_told(value, words):
+    with pytest.raises(Broken, match=words):
+        laws.agrees(lambda x: value, [case()], like="f")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ({"t_k": 4, "d_v": 3}, r" \(its last axis is as long as T_k, not d_v\)\."),
+        ({"t_k": 4, "d_k": 4, "d_v": 3}, r"\."),
+        ({"t_k": 5, "d_v": 3}, r"\."),
+    ],
+)
+def test_wrong_length_is_named_where_it_is_one_size_for_certain(sizes, why):
+    with pytest.raises(Broken, match=r"is \(5, 4\); expected \(5, 3\)" + why):
+        laws.agrees(lambda x: np.ones((T, D + 1)), [case(**sizes)], like="f")
+
+
+def test_scalars_may_be_of_any_kind():
+    one = Case({"x": np.ones(3)}, {}, lambda name, arguments: 3.0)
+    for value in (3.0, 3, np.asarray(3.0), np.asarray(3)):
+        laws.agrees(lambda x: value, [one], like="f")  # noqa: B023
+    with pytest.raises(Broken, match=r"shape is \(1,\)"):
+        laws.agrees(lambda x: np.asarray([3.0]), [one], like="f")
+
+
+def test_several_results_are_told_apart():
+    two = Case({"x": np.ones(3)}, {}, lambda name, arguments: (np.ones(2), np.zeros(2)))
+    laws.agrees(lambda x: [np.ones(2), np.zeros(2)], [two], like="f")
+    for value in (np.ones((3, 2)), (np.ones(2),), None):
+        with pytest.raises(Broken, match="expected 2 results"):
+            laws.agrees(lambda x: value, [two], like="f")  # noqa: B023
+
+
+def test_draw_is_frozen():
+    assert Draw("a", decimals=2).normal(4).tolist() == Draw("a", decimals=2).normal(4).tolist()
+    assert Draw("nopeek", decimals=2).normal(3).tolist() == FROZEN_NORMAL
+    assert Draw("nopeek").tokens(7, 5).tolist() == FROZEN_TOKENS
+
+
+FROZEN_NORMAL = [-0.36, 0.07, -0.51]
+FROZEN_TOKENS = [5, 4, 1, 4, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_resized_keeps_how_sizes_relate(seed):
+    sizes = {"batch": (2, 1), "t": 5, "d": 5, "e": 3, "flag": True, "word": "x"}
+    new = resized(sizes, seed)
+    assert new["t"] == new["d"] > new["e"] > new["batch"][0] > new["batch"][1] == 1
+    assert new["t"] >= 5
+    assert new["flag"] is True
+    assert new["word"] == "x"
+
+
+def test_digest_tells_values_shapes_and_types_apart():
+    values = [
+        np.zeros(2),
+        np.zeros((2, 1)),
+        np.zeros(2, np.float32),
+        np.asarray([0.0, 1.0]),
+        (np.zeros(2), None),
+        {"a": np.zeros(2)},
+    ]
+    assert len({digest(value) for value in values}) == len(values)
+
+
+def test_mapped_reaches_every_array():
+    doubled = mapped({"a": [np.ones(1), 2], "b": (np.ones(1), "c")}, lambda array: array * 2)
+    assert doubled["a"][0] == 2
+    assert doubled["a"][1] == 2
+    assert doubled["b"][0] == 2
+
+
+def test_calls_and_values_are_put_in_words():
+    assert call_text("f", {"x": np.ones(2), "k": 3, "mask": None}) == "f(x, k=3, mask=None)"
+    assert described(None) == "None (is a `return` missing?)"
+    assert described(np.ones((2, 3))) == "floats of shape (2, 3)"
+
+
+def overflows_in_the_whole(x):
+    """The first row is NaN as soon as more rows come."""
+    y = running_mean(x)
+    return np.where(np.arange(x.shape[-2])[:, None] < x.shape[-2] - 1, np.nan, y)
+
+
+def nan_always(x):
+    return np.full(x.shape, np.nan)
+
+
+@pytest.mark.parametrize("function", [overflows_in_the_whole, nan_always])
+def test_nan_is_not_called_a_leak_by_the_prefix_law(function):
+    with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared") as broken:
+        prefix(function)
+    assert "depends on" not in broken.value.shown
+
+
+def test_nan_is_not_called_a_leak_by_the_future_law():
+    future(nan_always)
+
+
+def test_leak_beside_a_nan_is_still_seen():
+    def leaks_and_overflows(x):
+        y = mean(x)
+        y[..., 0, :] = np.nan
+        return y
+
+    with pytest.raises(Broken, match=r"Position \d of the output is another"):
+        prefix(leaks_and_overflows)
+    with pytest.raises(Broken, match=r"changed when only position"):
+        future(leaks_and_overflows)
+
+
+def test_nan_is_not_called_a_dependence_on_other_sequences():
+    with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared"):
+        rows(nan_always)
+
+
+def test_nan_losses_are_not_said_to_have_seen_their_answers():
+    def loss(tokens):
+        return float("nan")
+
+    tokens = np.array([0, 1, 2])
+    text = Case({"tokens": tokens}, {"vocabulary": 3}, lambda name, arguments: 0.0)
+    with pytest.raises(Broken, match=r"are NaN or infinite, so they cannot be compared"):
+        laws.probabilities_add_up(loss, [text])
+
+
+def stack(leaky=(), at_the_end=running_mean):
+    """A tower of running means; the blocks of these numbers mix all positions instead."""
+
+    def tower(x, params):
+        for number, block in enumerate(params["blocks"]):
+            if block["attends"]:
+                x = x + (mean if number in leaky else running_mean)(x)
+        return at_the_end(x)
+
+    return tower
+
+
+def attending(params, numbers):
+    return {"blocks": [{"attends": i in numbers} for i in range(len(params["blocks"]))]}
+
+
+def in_blocks(function, n_layers=3):
+    one = case().changed(params={"blocks": [{"attends": True}] * n_layers})
+    laws.no_block_sees_the_future(function, [one], along={"x": -2}, alone=attending)
+
+
+def test_right_stack_keeps_the_law_of_blocks():
+    in_blocks(stack())
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (stack([0]), r"only\. It comes in through blocks\[0\], also when that block alone"),
+        (stack([2]), r"It comes in through blocks\[2\], also"),
+        (stack([0, 2]), r"through blocks\[0\] and blocks\[2\], also"),
+        (stack([0, 1, 2]), "It comes in through every block, also"),
+        (stack([], mean), "It comes in outside the attention"),
+        (stack([1], mean), "It comes in outside the attention"),
+    ],
+    ids=["first", "last", "two", "all", "none", "also after it"],
+)
+def test_leak_in_a_stack_is_told_with_its_block(function, words):
+    with pytest.raises(Broken, match=words) as found:
+        in_blocks(function)
+    assert found.value.told.startswith("Position 0 of the output changed")
+    assert found.value.shown.startswith(found.value.told.partition(" It comes in")[0])
+
+
+def test_leak_of_an_only_block_is_told_with_its_number():
+    with pytest.raises(Broken, match=r"It comes in through blocks\[0\], also"):
+        in_blocks(stack([0]), n_layers=1)
+
+
+def test_what_is_no_leak_is_not_said_to_come_in_anywhere():
+    with pytest.raises(Broken, match=r"should be time, 5 long\.$"):
+        in_blocks(lambda x, params: x[..., -1:, :])
+
+
+def test_leak_of_no_block_alone_is_told_without_one():
+    def both(x, params):
+        attends = all(block["attends"] for block in params["blocks"])
+        return mean(x) if attends else running_mean(x)
+
+    with pytest.raises(Broken, match=r"may depend on position 0 only\.$"):
+        in_blocks(both)
+
+
+def test_argument_is_named_by_the_way_to_it():
+    nest = {"blocks": [{"ln_1": {"gain": np.ones(2)}}, {"ln_1": {"gain": np.ones(2)}}]}
+    assert [one.name for one in shown_inputs({"x": np.ones(2), "params": nest})] == [
+        "x",
+        "params.blocks[0].ln_1.gain",
+        "params.blocks[1].ln_1.gain",
+    ]
+    assert [one.name for one in shown_inputs({"params": {"w_q": np.ones(2)}})] == ["w_q"]

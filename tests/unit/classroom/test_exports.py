@@ -1,0 +1,453 @@
+"""The exports, each against the rules of the program that reads it."""
+
+import csv
+import io
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from grader.classroom.exports import FORMATS, Each, Into, One, Options
+from grader.classroom.exports.options import ExportError
+from grader.classroom.exports.spreadsheet import cell
+from grader.report.names import safe_name
+from grader.report.records import Graded, Status
+from grader.report.sanitize import one_line, visible
+from tests.support.classes import (
+    COLUMNS,
+    HOSTILE,
+    check,
+    not_gradable,
+    report,
+    right,
+    step,
+    unscaled,
+    wrong,
+)
+
+CLASS = (right(), wrong(), not_gradable())
+OPTIONS = Options(COLUMNS, graded_at="2026-11-20T12:00:00+00:00")
+hostile = pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+
+
+def whole(name, class_=CLASS, options=OPTIONS):
+    return "".join(FORMATS[name].write(class_, options))
+
+
+def table(text):
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def each(name, graded, options=OPTIONS):
+    text = FORMATS[name].write(graded, options)
+    return None if text is None else json.loads(text)
+
+
+# names
+
+
+@hostile
+def test_file_name_is_safe(name):
+    assert re.fullmatch(r"[a-z0-9_][a-z0-9._@+~-]{0,119}", safe_name(name))
+
+
+def test_file_names_differ_even_where_case_does_not_count():
+    names = ["alice", "Alice", "ALICE", "alice.", "a/lice", "a\\lice", "con", "aux.txt"]
+    assert len({safe_name(name).lower() for name in names}) == len(names)
+
+
+def test_no_student_can_be_called_as_another_ones_file():
+    taken = safe_name("Alice")
+    assert safe_name(taken) != taken
+
+
+@pytest.mark.parametrize("name", ["alice", "s123_4", "ada@example.org", "a.b-c+d"])
+def test_plain_names_are_file_names(name):
+    assert safe_name(name) == name
+
+
+@hostile
+def test_text_can_be_encoded_and_hides_nothing(name):
+    text = one_line(name)
+    text.encode("utf-8")
+    assert text.isprintable()
+
+
+def test_text_is_cut():
+    assert visible("x" * 5000, 100) == "x" * 100 + " … (4,900 more characters)"
+
+
+# CSV
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\ta", "  =1", "\t=1"])
+def test_cell_that_starts_a_formula_gets_a_quote(text):
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["alice", "a=b", "", " a", "1-2"])
+def test_other_cells_stay(text):
+    assert cell(text) == text
+
+
+def test_grades_file():
+    assert whole("csv") == (
+        "student_id,score,max_score,step02_scores,step03_mask,note\n"
+        "alice,10,10,5,5,\n"
+        "bob,5,10,0,5,\n"
+        "carol,,,,,the zip holds more than 200 files\n"
+    )
+
+
+def test_grades_of_a_step_that_was_not_graded_are_empty():
+    one = Graded("dan", report(step(check(points=0.1), check("b", points=0.2))))
+    assert table(whole("csv", [one]))[1] == ["dan", "0.3", "0.3", "0.3", "", ""]
+
+
+@pytest.mark.parametrize("format_", ["csv", "nbgrader"])
+@hostile
+def test_csv_keeps_one_row_per_student_and_no_formula(format_, name):
+    class_ = [right("first"), wrong(name), not_gradable(name, reason=name), right("last")]
+    text = whole(format_, class_)
+    text.encode("utf-8")
+    rows = table(text)
+    assert [len(row) for row in rows] == [len(rows[0])] * 5
+    for found in rows[1:]:
+        for text in found:
+            assert not text.startswith(("=", "+", "-", "@", "\t"))
+            assert text.replace("\t", "").isprintable()
+
+
+def test_nbgrader_columns():
+    rows = table(whole("nbgrader"))
+    assert ",".join(rows[0]) == (
+        "assignment,duedate,timestamp,student_id,last_name,first_name,email,"
+        "raw_score,late_submission_penalty,score,max_score"
+    )
+    assert rows[2] == ["nopeek", "", "", "bob", "", "", "", "5", "0", "5", "10"]
+    assert rows[3] == ["nopeek", "", "", "carol", "", "", "", "", "", "", ""]
+
+
+# per student
+
+
+def test_gradescope_results():
+    data = each("gradescope", wrong(warnings=("cell 3 was passed over",)))
+    assert data["score"] == 5.0
+    assert data["execution_time"] == 2
+    assert data["visibility"] == "visible"
+    assert data["stdout_visibility"] == "hidden"
+    assert "cell 3 was passed over" in data["output"]
+    first, second = data["tests"]
+    assert (first["number"], first["status"], first["score"], first["max_score"]) == (
+        *("2.1", "failed"),
+        *(0.0, 5.0),
+    )
+    assert first["output"].endswith("Hint: Look at the length.")
+    assert (second["number"], second["status"]) == ("3.1", "passed")
+    assert {test["visibility"] for test in data["tests"]} == {"visible"}
+
+
+def test_gradescope_shows_nothing_that_was_printed():
+    shown = Graded("a", report(step(check(status=Status.FAILED, printed="canary"))))
+    assert "canary" not in FORMATS["gradescope"].write(shown, OPTIONS)
+
+
+@pytest.mark.parametrize("format_", ["gradescope", "classroom50"])
+def test_no_file_says_0_for_a_student_without_a_score(format_):
+    assert each(format_, not_gradable()) is None
+
+
+def test_prairielearn_results():
+    data = each("prairielearn", wrong())
+    assert (data["gradable"], data["score"]) == (True, 0.5)
+    assert data["tests"][0]["points"] == 0.0
+    assert data["tests"][0]["max_points"] == 5.0
+    assert "All 4 values are wrong." in data["tests"][0]["message"]
+
+
+def test_prairielearn_not_gradable():
+    data = each("prairielearn", not_gradable())
+    assert data["gradable"] is False
+    assert data["message"] == "the zip holds more than 200 files"
+
+
+def test_prairielearn_score_without_points_is_0():
+    assert each("prairielearn", Graded("a", report()))["score"] == 0.0
+
+
+def test_classroom50_result():
+    environment = {"CLASSROOM": "nlp", "ASSIGNMENT": "attention", "COMMIT_URL": "c"}
+    data = each("classroom50", wrong(), Options(environment=environment, graded_at="then"))
+    assert data["schema"] == "classroom50/result/v1"
+    assert (data["classroom"], data["assignment"], data["commit"]) == ("nlp", "attention", "c")
+    assert (data["owner"], data["graded_at"]) == ("bob", "then")
+    assert (data["score"], data["max-score"]) == (5, 10)
+    assert data["tests"][0] == {
+        "test-name": "step02_scores.scores_agree",
+        "passed": False,
+        "score": 0,
+        "max-score": 5,
+    }
+
+
+def test_classroom50_points_are_whole_numbers_that_keep_the_share():
+    halves = Graded("a", report(step(check(points=0.5), check("b", Status.FAILED, points=1.0))))
+    data = each("classroom50", halves)
+    assert (data["score"], data["max-score"]) == (1, 3)
+    assert [type(test["score"]) for test in data["tests"]] == [int, int]
+
+
+@pytest.mark.parametrize("format_", ["gradescope", "prairielearn", "classroom50"])
+@hostile
+def test_json_holds_any_name_and_message(format_, name):
+    bad = check(status=Status.FAILED, message=name)
+    text = FORMATS[format_].write(Graded(name, report(step(bad)), warnings=(name,)), OPTIONS)
+    text.encode("ascii")
+    json.loads(text)
+
+
+# JUnit
+
+
+def test_junit_suites_and_cases():
+    root = ElementTree.fromstring(whole("junit"))
+    assert [suite.get("name") for suite in root] == ["alice", "bob", "carol"]
+    bob = root[1]
+    assert (bob.get("tests"), bob.get("failures"), bob.get("errors")) == ("2", "1", "0")
+    properties = {p.get("name"): p.get("value") for p in bob.find("properties")}
+    assert properties["score"] == "5"
+    assert properties["points.step03_mask"] == "5"
+    first = bob.find("testcase")
+    assert (first.get("classname"), first.get("name")) == ("step02_scores", "scores_agree")
+    assert "All 4 values are wrong." in first.find("failure").text
+
+
+@pytest.mark.parametrize(
+    ("status", "tag"),
+    [
+        (Status.FAILED, "failure"),
+        (Status.NOT_ATTEMPTED, "failure"),
+        (Status.ERROR, "error"),
+        (Status.TIMEOUT, "error"),
+        (Status.MEMORY, "error"),
+        (Status.SKIPPED, "skipped"),
+    ],
+)
+def test_junit_wrong_answers_fail_and_crashes_are_errors(status, tag):
+    root = ElementTree.fromstring(whole("junit", [Graded("a", report(step(check(status=status))))]))
+    assert [child.tag for child in root[0].find("testcase")] == [tag]
+
+
+def test_junit_not_gradable_is_an_error():
+    root = ElementTree.fromstring(whole("junit", [not_gradable()]))
+    assert root[0].get("errors") == "1"
+    assert root[0].find("testcase/error").get("message") == "the zip holds more than 200 files"
+
+
+@hostile
+def test_junit_is_xml_for_any_name_and_message(name):
+    bad = check(status=Status.FAILED, message=name)
+    class_ = [Graded(name, report(step(bad), student=name)), not_gradable(name, reason=name)]
+    text = whole("junit", class_)
+    assert len(ElementTree.fromstring(text.encode("utf-8"))) == 2
+
+
+# the instructor's own files: Canvas
+
+COLUMN = "Attention (4711)"
+CANVAS = (
+    "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Other (1),Attention (4711),Final Score\r\n"
+    "    Points Possible,,,,,10,10,(read only)\r\n"
+    '"Liddell, Alice",101,u1,alice,"A ""1""",3,,70.0\r\n'
+    "Bob,102,u2,bob,A,4,2,80.0\r\n"
+    '"Dan",103,u3,dan,A,5,"9",\r\n'
+    "Student, \r\n"
+).replace("Student, \r\n", "")
+
+
+def canvas(text=CANVAS, class_=CLASS, column=COLUMN):
+    return FORMATS["canvas"].write(text, class_, Options(column=column))
+
+
+def test_canvas_touches_one_column_and_no_other_byte():
+    merged = canvas()
+    assert merged.text == CANVAS.replace("3,,70.0", "3,10,70.0").replace("4,2,80.0", "4,5,80.0")
+    assert (merged.written, merged.not_graded, merged.notes) == (2, ("carol",), ())
+
+
+def test_canvas_keeps_the_quotes_of_a_cell_it_fills():
+    assert '5,"10",\r\n' in canvas(class_=[right("dan")]).text
+
+
+@pytest.mark.parametrize("name", ["102", "u2", "bob", "Bob"], ids=["ID", "SIS", "login", "name"])
+def test_canvas_finds_a_student_by(name):
+    assert "A,4,5,80.0" in canvas(class_=[wrong(name)]).text
+
+
+@pytest.mark.parametrize("name", ["BOB", " bob", "bo", *HOSTILE.values()])
+def test_canvas_adds_nobody_and_reports_who_is_not_there(name):
+    merged = canvas(class_=[wrong(name)])
+    assert merged.text == CANVAS
+    assert merged.unmatched == (name,)
+
+
+def test_canvas_leaves_a_student_alone_who_could_be_two():
+    text = CANVAS.replace("u3,dan", "102,dan")
+    merged = canvas(text, [wrong("102")])
+    assert (merged.text, merged.ambiguous) == (text, ("102",))
+
+
+def test_canvas_leaves_a_row_alone_that_two_claim():
+    merged = canvas(class_=[right("bob"), wrong("102")])
+    assert (merged.text, set(merged.ambiguous)) == (CANVAS, {"bob", "102"})
+
+
+def test_canvas_never_writes_a_score_into_the_row_of_points():
+    assert canvas(class_=[wrong("    Points Possible")]).written == 0
+
+
+def test_canvas_scales_to_the_points_possible():
+    merged = canvas(CANVAS.replace(",10,10,(", ",10,100,("))
+    assert "4,50,80.0" in merged.text
+    assert merged.notes == ("Scores are out of 10 here and out of 100 there: they were scaled.",)
+
+
+def test_canvas_without_points_possible_says_so():
+    merged = canvas(CANVAS.replace(",10,10,(", ",10,,("))
+    assert "4,5,80.0" in merged.text
+    assert "does not say what the assignment is worth" in merged.notes[0]
+
+
+def test_canvas_with_semicolons_and_decimal_commas():
+    text = CANVAS.replace('"Liddell, Alice"', "Alice").replace(",", ";").replace("10;10", "10;3,0")
+    merged = canvas(text)
+    assert merged.text == text.replace("3;;70.0", '3;"3";70.0'.replace('"', "")).replace(
+        "4;2;80.0", '4;"1,5";80.0'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "why"),
+    [
+        ("a,b\n1,2\n", COLUMN, "not a gradebook that Canvas exported"),
+        ("", COLUMN, "not a gradebook that Canvas exported"),
+        ("%PDF-1.4\0\x01", COLUMN, "not a"),
+        (CANVAS, "", "name the assignment's column .* 'Other \\(1\\)', 'Attention \\(4711\\)'"),
+        (CANVAS, "Attention", "name the assignment's column"),
+        (CANVAS.replace("Other (1)", COLUMN), COLUMN, "it has 2 columns"),
+        (CANVAS.replace("    Points Possible", "x"), COLUMN, "no row `Points Possible`"),
+        (CANVAS.replace("4,2,80.0", "4,2"), COLUMN, "row 4 has 7 cells and its header 8"),
+        (CANVAS.replace(',"9"', ',"9'), COLUMN, "a quote in it"),
+        (CANVAS.replace("10,10", "10,(read only)"), COLUMN, "Canvas computes the column"),
+    ],
+    ids=[
+        *("another table", "empty", "binary", "no column", "no such column", "twice"),
+        *("no points", "short row", "open quote", "read only"),
+    ],
+)
+def test_canvas_refuses(text, column, why):
+    with pytest.raises(ExportError, match=why) as found:
+        canvas(text, column=column)
+    assert "\n" not in str(found.value)
+
+
+# Moodle
+
+MOODLE = (
+    "Identifier,Full name,Email address,Status,Grade,Maximum Grade,"
+    "Last modified (grade),Feedback comments\n"
+    'Participant 11,"Liddell, Alice",alice@x.org,Submitted,,100.00,"Friday, 1 May",\n'
+    "Participant 12,Bob,bob@x.org,Submitted,3.00,100.00,-,old\n"
+)
+GERMAN = (
+    "ID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung,Zuletzt geändert\n"
+    'Teilnehmer/in11,Alice,alice@x.org,Abgegeben,,"100,00",-\n'
+    'Teilnehmer/in12,Bob,bob@x.org,Abgegeben,"3,00","100,00",-\n'
+)
+
+
+BOB = (wrong("bob@x.org"),)
+
+
+def moodle(text=MOODLE, class_=BOB, **options):
+    return FORMATS["moodle"].write(text, class_, Options(**options))
+
+
+def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
+    merged = moodle()
+    said = "Points: 5 of 10. Scaled scores 0 of 5; Masks 5 of 5. First to work on: Scaled scores."
+    assert merged.text == MOODLE.replace("3.00,", "50,").replace("old", f'"{said}"')
+    assert merged.notes == ("Scores are out of 10 here and out of 100 there: they were scaled.",)
+
+
+@pytest.mark.parametrize(
+    "name", ["Participant 12", "12", "Bob", "bob@x.org", "Bob_12_assignsubmission_file"]
+)
+def test_moodle_finds_a_student_by(name):
+    assert moodle(class_=[wrong(name)]).written == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["Alice_12_assignsubmission_file", "participant 12", *HOSTILE.values()]
+)
+def test_moodle_adds_nobody_and_reports_who_is_not_there(name):
+    merged = moodle(class_=[wrong(name)])
+    assert (merged.text, merged.unmatched) == (MOODLE, (name,))
+
+
+def test_moodle_leaves_alone_what_says_the_same_of_two():
+    assert moodle(class_=[wrong("Submitted")]).ambiguous == ("Submitted",)
+
+
+def test_moodle_in_another_language_is_read_by_its_contents():
+    merged = moodle(GERMAN, [right("alice@x.org"), Graded("12", half())])
+    assert merged.text == GERMAN.replace(',,"100', ',100,"100').replace('"3,00"', '"33,33"')
+    assert "No column `Feedback comments`" in merged.notes[1]
+
+
+def half():
+    return report(step(check(points=5.0), check("b", Status.FAILED, points=10.0)))
+
+
+def test_moodle_columns_can_be_named():
+    text = GERMAN.replace("Zuletzt geändert", "Feedback als Kommentar")
+    merged = moodle(text, column="Bewertung", feedback_column="Feedback als Kommentar")
+    assert merged.notes == ("Scores are out of 10 here and out of 100 there: they were scaled.",)
+    assert "First to work on" in merged.text
+
+
+def test_moodle_feedback_is_escaped_for_the_page_it_is_shown_on():
+    one = step(unscaled(), title="<b>&")
+    assert "&lt;b&gt;&amp;" in moodle(class_=[Graded("12", report(one))]).text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not a grading worksheet"),
+        (CANVAS, "not a grading worksheet"),
+        ("ID,Name,Note\nTeilnehmer/in1,A,5\n", "name the column of the grade"),
+        (MOODLE.replace("Maximum Grade", "Grade"), "it has 2 columns 'Grade'"),
+        (MOODLE + "Participant 13,x\n", "row 4 has 2 cells and its header 8"),
+    ],
+    ids=["empty", "canvas", "no grade", "two grades", "short row"],
+)
+def test_moodle_refuses(text, why):
+    with pytest.raises(ExportError, match=why):
+        moodle(text)
+
+
+def test_merge_keeps_what_csv_allows():
+    """Bare carriage returns, empty lines, cells over several lines, no end of the last line."""
+    for end in ("\n", "\r\n", "\r"):
+        text = CANVAS.replace("\r\n", end).replace('"A ""1"""', f'"A{end}1"') + end * 2
+        assert canvas(text).text == text.replace("3,,70.0", "3,10,70.0").replace("4,2,", "4,5,")
+    assert canvas(CANVAS.removesuffix("\r\n")).written == 2
+
+
+def test_every_format_is_of_one_kind():
+    assert all(isinstance(kind, (Each, One, Into)) for kind in FORMATS.values())
+    wanted = {"gradescope", "canvas", "moodle", "nbgrader", "classroom50", "junit", "prairielearn"}
+    assert wanted <= set(FORMATS)

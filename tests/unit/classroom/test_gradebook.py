@@ -1,0 +1,207 @@
+"""The gradebook: nothing lost, nothing twice, every error a sentence that says what to do."""
+
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from grader.classroom.gradebook import LOCK, NAME, Gradebook, GradebookError, Mark, key_of
+from grader.classroom.judge import Exam, Outcome
+from grader.intake.submission import Submission
+from grader.report.records import CheckVerdict, Report, Status, StepVerdict
+
+EXAM = Exam("hidden", 7, "process", ("step02_scores",), "kit one")
+LATER = replace(EXAM, kit="kit two")
+
+
+def submission(student, text="def f(): pass\n"):
+    return Submission(student, {"step02_scores": text})
+
+
+def report(student="alice", points=1.0):
+    status = Status.PASSED if points else Status.FAILED
+    check = CheckVerdict("scores_agree", "attention_scores", "…", status, points, 1.0)
+    step = StepVerdict("step02_scores", "Scores", status, points, 1.0, (check,))
+    return Report(student, "hash", "hidden", 7, "process", (step,), {"network": True})
+
+
+def graded_class(book, exam, points):
+    """A finished run in which every student has these points; None is not gradable."""
+    run = book.begin(exam)
+    for student, score in points.items():
+        if score is None:
+            book.mark(run, Mark(student, reason="a broken zip"))
+            continue
+        one = submission(student, f"# {student} {score}\n" if score != 0.5 else "# the same\n")
+        book.keep(one)
+        book.record(key_of(exam, one), Outcome(report(student, score), "", 0.25))
+        book.mark(run, Mark(student, one.sha256, key_of(exam, one), "", ("a warning",), 2))
+    book.finish(run, list(points))
+    return run
+
+
+@pytest.fixture
+def book(tmp_path):
+    with Gradebook(tmp_path, write=True) as opened:
+        yield opened
+
+
+NAMES = ["alice", "Ünï", "a\nb", "\udcff\udc80", "../../x", "=cmd()", "x" * 300, "‮evil"]
+
+
+def test_students_come_back_as_they_were_whatever_their_names(book, tmp_path):
+    graded_class(book, EXAM, dict.fromkeys(NAMES, 1.0) | {"bob": None})
+    with Gradebook(tmp_path) as reader:
+        found = {graded.student: graded for graded in reader.graded()}
+    assert set(found) == {*NAMES, "bob"}
+    assert found["bob"].report is None
+    assert found["bob"].reason == "a broken zip"
+    for name in NAMES:
+        assert found[name].report == report(name)
+        assert (found[name].warnings, found[name].attempts) == (("a warning",), 2)
+
+
+def test_sources_come_back(book):
+    run = graded_class(book, EXAM, {"alice": 1.0})
+    assert book.sources("alice", run) == {"step02_scores": "# alice 1.0\n"}
+    assert book.sources("nobody", run) == {}
+
+
+def test_unfinished_run_goes_on_and_a_finished_one_does_not(book):
+    first = book.begin(EXAM)
+    assert book.begin(EXAM) == first
+    book.finish(first, [])
+    assert book.begin(EXAM) != first
+
+
+def test_unfinished_run_of_another_exam_does_not_go_on(book):
+    assert book.begin(EXAM) != book.begin(LATER)
+
+
+def test_student_who_is_gone_is_in_the_next_run_no_more(book):
+    run = graded_class(book, EXAM, {"alice": 1.0, "bob": 1.0})
+    again = book.begin(LATER)
+    book.mark(again, Mark("alice"))
+    book.mark(again, Mark("bob"))
+    book.finish(again, ["alice"])
+    assert [graded.student for graded in book.graded()] == ["alice"]
+    assert [graded.student for graded in book.graded(run)] == ["alice", "bob"]
+
+
+@pytest.mark.parametrize("change", ["suite", "seed", "isolation", "steps", "kit"])
+def test_key_depends_on_all_of_the_exam(change):
+    other = {"suite": "visible", "seed": 8, "isolation": "bubblewrap", "steps": (), "kit": "x"}
+    one = submission("alice")
+    assert key_of(EXAM, one) != key_of(replace(EXAM, **{change: other[change]}), one)
+
+
+def test_key_depends_on_the_content_and_not_on_the_student():
+    assert key_of(EXAM, submission("alice")) == key_of(EXAM, submission("bob"))
+    assert key_of(EXAM, submission("alice")) != key_of(EXAM, submission("alice", "other"))
+    refused = replace(submission("alice"), refused={"step03_mask": "it is too long"})
+    assert key_of(EXAM, submission("alice")) != key_of(EXAM, refused)
+
+
+def test_changes_tell_who_and_why(book):
+    graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 0.0, "dan": 1.0})
+    run = graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 1.0, "dan": None})
+    found = {c.student: (c.because, c.before.report is None, c.after.report is None)
+             for c in book.changes(run)}  # fmt: skip
+    assert found == {
+        "carol": ("handed in again", False, False),
+        "dan": ("handed in again", False, True),
+    }
+
+
+def test_change_of_the_kit_is_the_reason_when_the_work_is_the_same(book):
+    one = submission("alice")
+    for exam, points in ((EXAM, 0.0), (LATER, 1.0)):
+        run = book.begin(exam)
+        book.record(key_of(exam, one), Outcome(report("alice", points), "", 0.1))
+        book.mark(run, Mark("alice", one.sha256, key_of(exam, one)))
+        book.finish(run, ["alice"])
+    (change,) = book.changes(run)
+    assert change.because == "the kit changed"
+    assert (change.before.report.score, change.after.report.score) == (0.0, 1.0)
+
+
+def test_seed_of_the_last_run_is_remembered(book):
+    assert book.seed("hidden") is None
+    book.begin(replace(EXAM, seed=2**63 - 1))
+    assert book.seed("hidden") == 2**63 - 1
+    assert book.seed("visible") is None
+
+
+def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
+    with pytest.raises(GradebookError, match=r"another `grade` is at work in .*: wait for it"):
+        Gradebook(tmp_path, write=True)
+    book.close()
+    Gradebook(tmp_path, write=True).close()
+
+
+def test_reader_needs_no_lock(book, tmp_path):
+    graded_class(book, EXAM, {"alice": 1.0})
+    with Gradebook(tmp_path) as reader:
+        assert len(list(reader.graded())) == 1
+
+
+def test_reading_where_nothing_was_graded_says_so(tmp_path):
+    with pytest.raises(GradebookError, match=r"there is no gradebook in .*: grade into it first"):
+        Gradebook(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unfinished_gradebook_is_not_exported(book, tmp_path):
+    book.begin(EXAM)
+    with Gradebook(tmp_path) as reader, pytest.raises(GradebookError, match="to the end"):
+        list(reader.graded())
+
+
+DAMAGES = {
+    "not a database": lambda data: b"hello" * 1000,
+    "cut short": lambda data: data[: len(data) // 2],
+    "overwritten in the middle": lambda data: data[:4096] + b"\xff" * 4096 + data[8192:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_gradebook_is_left_alone(tmp_path, damage):
+    with Gradebook(tmp_path, write=True) as book:
+        graded_class(book, EXAM, {f"student {i}": 1.0 for i in range(50)})
+    path = tmp_path / NAME
+    path.write_bytes(damaged := damage(path.read_bytes()))
+    with pytest.raises(GradebookError, match=r"is damaged .*: move it away"):
+        Gradebook(tmp_path, write=True)
+    assert path.read_bytes() == damaged
+
+
+def test_gradebook_of_a_later_kit_is_left_alone(tmp_path):
+    Gradebook(tmp_path, write=True).close()
+    db = sqlite3.connect(tmp_path / NAME)
+    db.execute("pragma user_version = 99")
+    db.close()
+    with pytest.raises(GradebookError, match="of another version of the kit"):
+        Gradebook(tmp_path, write=True)
+
+
+def test_full_disk_is_told_and_what_was_kept_stays(book, tmp_path):
+    graded_class(book, EXAM, {"alice": 1.0})
+    book._db.execute("pragma max_page_count = 20")
+    with pytest.raises(GradebookError, match=r"there is no room left .* is kept; make room"):
+        graded_class(book, LATER, {f"student {i}": 1.0 for i in range(500)})
+    assert [graded.student for graded in book.graded()] == ["alice"]
+
+
+def test_folder_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / LOCK).mkdir()  # holds for root too, who may write into read-only folders
+    with pytest.raises(GradebookError, match="cannot be written: choose another --out"):
+        Gradebook(tmp_path, write=True)
+
+
+def test_nothing_is_written_by_opening_a_closed_gradebook_for_reading(tmp_path):
+    with Gradebook(tmp_path, write=True) as book:
+        graded_class(book, EXAM, {"alice": 1.0})
+    before = (tmp_path / NAME).read_bytes()
+    with Gradebook(tmp_path) as reader:
+        list(reader.graded())
+    assert (tmp_path / NAME).read_bytes() == before

@@ -1,0 +1,165 @@
+"""What is listed for a human to look at: shared by few, explained by nothing, and never guessed."""
+
+import pytest
+
+from grader.classroom import likeness
+from grader.classroom.likeness import few, near_sources, same_answers, written
+from grader.report.records import Diagnosis, Graded, Status
+from tests.conftest import ROOT
+from tests.support.classes import check, report, step
+
+KNOWN = Diagnosis("score_no_scale", "Look.", "Not divided.")
+
+
+def answering(student, fingerprint, name="scores_agree", **more):
+    found = check(name, Status.FAILED, fingerprint=fingerprint, **more)
+    return Graded(student, report(step(found)))
+
+
+def crowd(size):
+    return [Graded(f"s{i}", report(step(check()))) for i in range(size)]
+
+
+# answers
+
+
+def test_same_wrong_answers_are_listed():
+    found = same_answers([answering("ann", "f1"), answering("ben", "f1"), answering("cy", "f2")])
+    assert [(alike.students, alike.step) for alike in found] == [(("ann", "ben"), "Scaled scores")]
+    assert found[0].why == ("The same wrong answers to the last bit: The rule of scores_agree.")
+
+
+def test_students_who_share_several_answers_are_one_group():
+    def both(student):
+        names = ("scores_agree", "scores_rows")
+        return [check(name, Status.FAILED, fingerprint=f"f{name}") for name in names]
+
+    class_ = [Graded(name, report(step(*both(name)))) for name in ("ann", "ben")]
+    (alike,) = same_answers(class_)
+    assert alike.why.endswith("(and 1 more)")
+
+
+def test_answers_of_a_known_mistake_are_nobodys_sign():
+    explained = [answering(name, "f1", diagnosis=KNOWN) for name in ("ann", "ben")]
+    assert same_answers(explained) == []
+    assert same_answers([*explained, answering("cy", "f1"), answering("di", "f1")]) == []
+
+
+def test_what_can_be_said_of_an_answer_explains_nothing():
+    said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
+    (alike,) = same_answers([answering(name, "f1", diagnosis=said) for name in ("ann", "ben")])
+    assert alike.students == ("ann", "ben")
+
+
+def test_answers_that_many_share_are_nobodys_sign():
+    many = [answering(f"a{i}", "f1") for i in range(likeness.FEW + 1)]
+    assert same_answers(many) == []
+    assert len(same_answers([*many, *crowd(300)])) == 1
+
+
+def test_answers_without_a_fingerprint_are_not_compared():
+    assert same_answers([answering("ann", ""), answering("ben", "")]) == []
+    assert same_answers([Graded("x", None, "no zip"), Graded("y", None, "no zip")]) == []
+
+
+@pytest.mark.parametrize(("students", "most"), [(2, 5), (250, 5), (300, 6), (10_000, 200)])
+def test_few_grows_with_the_class(students, most):
+    assert few(students) == most
+
+
+# sources
+
+STUB = (ROOT / "exercises" / "step06_loss.py").read_text(encoding="utf-8")
+MINE = """
+    total = 0.0
+    count = 0
+    for row, target in zip(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)):
+        if ignore is not None and target == ignore:
+            continue
+        largest = row.max()
+        shifted = [entry - largest for entry in row]
+        total -= shifted[target] - np.log(sum(np.exp(entry) for entry in shifted))
+        count += 1
+    if count == 0:
+        return 0.0
+    return total / count
+"""
+OTHER = """
+    wide = np.asarray(logits, dtype=float)
+    level = wide - np.max(wide, axis=-1, keepdims=True)
+    spread = np.log(np.exp(level).sum(axis=-1))
+    picked = np.take_along_axis(level, np.asarray(targets)[..., None], axis=-1)[..., 0]
+    losses = spread - picked
+    keep = np.ones(losses.shape, dtype=bool)
+    return float(losses[keep].mean()) if keep.any() else 0.0
+"""
+
+
+def renamed(source):
+    swaps = {"total": "acc", "largest": "m", "shifted": "z", "count": "n", "entry": "e"}
+    for old, new in swaps.items():
+        source = source.replace(old, new)
+    return source.replace("        largest", "        # the largest first\n        largest")
+
+
+def test_written_is_what_the_stub_has_not():
+    assert written(STUB, STUB) == ""
+    assert written(STUB + "  \n\n", STUB) == ""
+    assert written(f"{STUB}    return 1 \r\n", STUB) == "    return 1"
+
+
+def test_written_is_bounded():
+    assert len(written("x = 1\n" * 1_000_000, STUB)) == likeness.MAX_WRITTEN
+
+
+@pytest.fixture
+def near():
+    pytest.importorskip("copydetect", reason="the extra `grade` is not installed")
+    return lambda sources, **more: near_sources("Loss", STUB, sources, **more)
+
+
+def test_renamed_copy_is_listed(near):
+    found = near([("ann", STUB + MINE), ("ben", STUB + renamed(MINE)), ("cy", STUB + OTHER)])
+    (alike,) = found.alike
+    assert (alike.students, alike.step, alike.share) == (("ann", "ben"), "Loss", 1.0)
+
+
+def test_copy_with_something_added_is_listed_after_a_whole_one(near):
+    more = STUB + renamed(MINE) + "\n\ndef own(a, b):\n    return {key: a[key] for key in b}\n"
+    class_ = [("ann", STUB + MINE), ("ben", more), ("cy", STUB + OTHER), ("di", STUB + OTHER)]
+    whole, near_ = near(class_).alike
+    assert (whole.students, near_.students) == (("cy", "di"), ("ann", "ben"))
+    assert near_.why == "Nearly the same code."
+
+
+def test_stubs_are_like_nobody(near):
+    assert near([("ann", STUB), ("ben", STUB)]).alike == ()
+
+
+def test_what_many_write_is_like_nobody(near):
+    many = [(f"s{i}", f"{STUB}{MINE}# {i}\n") for i in range(likeness.FEW + 1)]
+    assert near(many).alike == ()
+
+
+def test_short_code_is_like_nobody(near):
+    short = STUB + "\n    return x @ weight + bias\n"
+    assert near([("ann", short), ("ben", short)]).alike == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(" * 900_000, "\ud800\x01" * 1000, "'''" * 10, "", "\n" * 900_000, "\\" * 9000, "é" * 9000],
+    ids=["deep", "binary", "open string", "empty", "lines", "backslashes", "letters"],
+)
+def test_hostile_source_stops_nobody(near, source):
+    class_ = [("ann", STUB + MINE), ("eve", source), ("ben", STUB + renamed(MINE))]
+    assert [alike.students for alike in near(class_).alike] == [("ann", "ben")]
+
+
+def test_source_that_hangs_the_lexer_is_passed_over(near, monkeypatch):
+    monkeypatch.setattr(likeness, "MAX_WRITTEN", 200_000)
+    endless = STUB + '\nx = "%' + "0" * 100_000
+    class_ = [("ann", STUB + MINE), ("eve", endless), ("ben", STUB + renamed(MINE))]
+    found = near(class_, seconds=0.5)
+    assert found.passed_over == ("eve",)
+    assert [alike.students for alike in found.alike] == [("ann", "ben")]

@@ -1,0 +1,214 @@
+"""The instructor's page and what a student of a class is given: whole, harmless, complete."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from urllib.parse import unquote
+
+import pytest
+
+from grader.classroom.overview import FOLDED, LISTED, NAMED, bars, class_page
+from grader.classroom.summary import Spread, Summary
+from grader.report.html.page import feedback
+from grader.report.names import safe_name
+from grader.report.records import Alike, Diagnosis, Graded, Status
+from tests.support.classes import (
+    HOSTILE,
+    SAYS,
+    check,
+    not_gradable,
+    report,
+    right,
+    step,
+    unscaled,
+    wrong,
+)
+from tests.unit.report.test_page import Tree
+
+CLASS = (right(), wrong(), not_gradable(), wrong("dan", seconds=9.0))
+ALIKE = (Alike(("bob", "dan"), "Masks", "Nearly the same code.", 0.875),)
+hostile = pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+
+
+def html(class_=CLASS, alike=()):
+    return "".join(class_page(Summary(class_), alike)).lstrip()
+
+
+class Page(Tree):
+    """Without the script, which is no text of the page."""
+
+    def __init__(self, text):
+        self.script = re.search(r"<script>(.*)</script>", text, re.DOTALL)[1]
+        super().__init__(text.replace(self.script, ""))
+
+    @property
+    def words(self):
+        """With a space wherever an element starts or ends, and none before a comma."""
+        return " ".join(" ".join(self.text).split()).replace(" ,", ",")
+
+
+def of(class_=CLASS, alike=()):
+    return Page(html(class_, alike))
+
+
+def part(page, name):
+    """The words between a heading and the next."""
+    headings = "Not gradable|Scores|Steps|Hardest checks|Commonest mistakes|Alike|Slowest|All"
+    return re.search(rf" {name} (.*?)(?= (?:{headings}) |$)", page.words)[1]
+
+
+def test_summary_numbers():
+    spread = Summary(CLASS).spread
+    assert spread == Spread(20 / 3, 5.0, 5.0, 10.0, 1, 0, 10.0, (0, 0, 0, 0, 0, 2, 0, 0, 0, 1))
+
+
+def test_summary_of_nobody_has_no_spread():
+    assert Summary().spread is None
+    assert Summary([not_gradable()]).spread is None
+
+
+def test_summary_counts_a_student_once_for_a_mistake():
+    twice = Graded("bob", report(step(unscaled(), unscaled(name="scores_shapes"))))
+    (mistake,) = Summary([twice]).mistakes
+    assert [row.student for row in mistake.who] == ["bob"]
+
+
+def test_summary_counts_known_mistakes_only():
+    said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
+    one = Graded("bob", report(step(check(status=Status.FAILED, diagnosis=said))))
+    assert Summary([one]).mistakes == []
+
+
+def test_hardest_checks_are_by_the_share_of_those_who_tried():
+    tried = [check("a", Status.FAILED), check("b", Status.FAILED), check("c")]
+    other = [check("a", Status.NOT_ATTEMPTED), check("b"), check("c")]
+    found = Summary([Graded("x", report(step(*tried))), Graded("y", report(step(*other)))])
+    assert [(c.check, c.failed, c.passed, c.not_tried) for c in found.hardest] == [
+        ("a", 1, 0, 1),
+        ("b", 1, 1, 0),
+    ]
+
+
+def test_summary_keeps_no_report():
+    summary = Summary(CLASS)
+    assert not any(isinstance(value, (Graded,)) for row in summary.rows for value in vars(row))
+    assert "report" not in vars(summary.rows[0])
+
+
+def test_page_has_the_goal():
+    page = of()
+    assert "students 4 not gradable 1 mean, of 10 6.7 median 5" in page.words
+    assert "carol the zip holds more than 200 files" in part(page, "Not gradable")
+    assert "Scaled scores 1 2 0" in part(page, "Steps")
+    assert "The rule of scores_agree." in part(page, "Hardest checks")
+    assert f"{SAYS} score_no_scale Scaled scores 2 bob, dan" in part(page, "Commonest mistakes")
+    assert part(page, "Slowest").startswith("Student Seconds to grade dan 9.0 bob 1.5")
+    assert "carol 1 0.0 not gradable: the zip" in page.words
+    assert len(page.all("rect")) == 10
+
+
+def test_page_links_every_student_to_an_existing_name():
+    links = {a["href"] for a in of().all("a")} - {"#not-gradable"}
+    assert links == {f"feedback/{name}.html" for name in ("alice", "bob", "carol", "dan")}
+
+
+def test_page_lists_what_is_alike_for_a_human():
+    page = of(alike=ALIKE)
+    assert "never a verdict" in page.words
+    assert "bob, dan Masks Nearly the same code. 88 %" in page.words
+    assert "verdict" not in of().words
+
+
+@pytest.mark.parametrize("class_", [[], [not_gradable()], [right()]], ids=len)
+def test_page_of_a_small_class_is_whole(class_):
+    assert f"{len(class_)} students" in of(class_).words
+
+
+def test_page_needs_no_network_and_runs_its_own_script_only():
+    text = html(alike=ALIKE)
+    page = Page(text)
+    assert not re.search(r"(https?:)?//[a-z]", text.replace(page.script, ""))
+    (policy,) = [m["content"] for m in page.all("meta") if "http-equiv" in m]
+    digest = base64.b64encode(hashlib.sha256(page.script.encode()).digest()).decode()
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert not [name for _, found in page.elements for name in found if name.startswith("on")]
+
+
+def test_page_is_complete_without_its_script():
+    page = of()
+    assert page.all("p", id="tools") == [{"id": "tools", "hidden": None}]
+    assert page.all("button") == [{"type": "button", "id": "more", "hidden": None}]
+    assert page.all("tr", hidden=None) == []
+    assert "open" in page.all("details", id="all")[0]
+
+
+@hostile
+def test_page_survives_any_name_and_reason(name):
+    class_ = [wrong(name), not_gradable(name + "!", reason=name), right("alice")]
+    text = html(class_, [Alike((name, "alice"), name, name)])
+    text.encode("utf-8")
+    page = Page(text)
+    for link in {a["href"] for a in page.all("a")} - {"#not-gradable"}:
+        folder, _, file = unquote(link).partition("/")
+        assert (folder, file) in {
+            ("feedback", f"{safe_name(one)}.html") for one in (name, name + "!", "alice")
+        }
+    assert "<script>alert" not in text
+    assert "onfocus=" not in text.replace("&#34;", "").replace(" onfocus=alert(1)", "")
+
+
+def test_page_of_a_large_class_stays_small_where_it_lists():
+    class_ = [wrong(f"s{i}") for i in range(FOLDED + 1)]
+    page = of(class_, [Alike(("s1", "s2"), "Masks", "why")] * (LISTED + 1))
+    assert f"and {FOLDED + 1 - NAMED} more" in page.words
+    assert f"… and {FOLDED + 1 - LISTED} more: look for score_no_scale" in page.words
+    assert "… and 1 more, less alike." in page.words
+    assert "open" not in page.all("details", id="all")[0]
+
+
+def test_bars_fill_the_drawing():
+    spread = Spread(0, 0, 0, 1, 0, 0, 1, (4, 2, *[0] * 8))
+    first, second, *rest = bars(spread)
+    assert first.height == 2 * second.height > 0
+    assert {bar.height for bar in rest} == {0}
+    assert first.y + first.height == second.y + second.height
+
+
+# what a student is given
+
+
+def test_feedback_is_the_report_with_what_was_noted():
+    graded = wrong(attempts=3, warnings=("Cell 3 was passed over.",))
+    graded = replace(graded, report=replace(graded.report, held={"network": True, "files": False}))
+    tree = Tree(feedback(graded))
+    assert "There were 3 attempts; this is the latest. Cell 3 was passed over." in tree.words
+    assert "bubblewrap; held: network; did not hold: files" in tree.words
+    assert "Hint. Look at the length." in tree.words
+
+
+def test_feedback_calls_a_student_as_the_class_does():
+    assert "nopeek report: bob" in Tree(feedback(replace(wrong("x"), student="bob"))).words
+
+
+def test_feedback_says_why_there_is_no_score():
+    tree = Tree(feedback(not_gradable()))
+    assert "nopeek report: carol Your submission could not be graded." in tree.words
+    assert "This is not a score of 0" in tree.words
+    assert "the zip holds more than 200 files" in tree.words
+
+
+def test_feedback_with_very_many_notes_is_cut():
+    tree = Tree(feedback(wrong(warnings=("Note.",) * 30)))
+    assert tree.words.count("Note.") == 20
+    assert "… and 10 more notes" in tree.words
+
+
+@hostile
+def test_feedback_survives_any_name_and_reason(name):
+    for graded in (wrong(name, warnings=(name,)), not_gradable(name, reason=name)):
+        text = feedback(graded)
+        text.encode("utf-8")
+        Tree(text)
+        assert "<script>" not in text

@@ -1,0 +1,286 @@
+"""Exceptions in words: the lengths that met, and nothing that is not certain."""
+
+import numpy as np
+import pytest
+
+from grader.diagnosis.exceptions import arrays_of, explained, known, lengths_met, sizes_of
+from grader.diagnosis.search import Call
+from grader.diagnosis.tokens_fed import tokens_fed
+from grader.engine.messages import printed
+from grader.isolation.client import Raised
+from grader.isolation.wire import Handle
+
+SIZES = {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4}
+SHAPES = [(2, 3, 4), (2, 5, 4), (2, 5, 6)]
+
+
+def raised(code, **names):
+    """What Python or NumPy says to this code."""
+    try:
+        exec(code, {"np": np, **names})
+    except Exception as error:
+        return Raised(type(error).__name__, (), str(error), ())
+    raise AssertionError("nothing was raised")
+
+
+def ones(*shape):
+    return np.ones(shape)
+
+
+CRASHES = {
+    "ones(3, 5) + ones(3, 4)": "(3, 5) and (3, 4) do not fit: "
+    "at axis -1, 5 (T_k is 5) met 4 (d_k is 4).",
+    "np.where(ones(3, 3) > 0, ones(3, 5), 0)": "at axis -1, 3 (T_q is 3) met 5 (T_k is 5).",
+    "ones(2, 6, 5, 5) + ones(2, 5, 5)": "at axis -3, 6 met 2 (batch is 2).",
+    "ones(3, 4) @ ones(5, 4)": "In a matrix product the columns of the left array meet the rows of "
+    "the right one: 4 (d_k is 4) met 5 (T_k is 5).",
+    "ones(3, 4).dot(ones(5, 4))": "4 (d_k is 4) met 5 (T_k is 5).",
+    "np.einsum('id,jd->ij', ones(3, 4), ones(5, 6))": "In an einsum one letter",
+    "ones(2, 1, 3) @ ones(4, 3, 1)": "In a matrix product the axes in front of the last two must "
+    "fit: of (2, 1, 3) and (4, 3, 1), 2 (batch is 2) met 4 (d_k is 4).",
+    "ones(3, 1, 4) @ ones(2, 7, 4, 5)": "of (3, 1, 4) and (2, 7, 4, 5), 3 (T_q is 3) met 7.",
+    "np.concatenate([ones(2, 4), ones(2, 5)], axis=0)": "along axis 1, 4 (d_k is 4) met "
+    "5 (T_k is 5).",
+    "np.concatenate([ones(2, 4), ones(2, 2, 4)])": "one has 2, another 3.",
+    "np.stack([ones(2, 4), ones(2, 5)])": "stacked must all have the same shape.",
+    "ones(3, 4)[:2] = ones(3, 4)": "shape (3, 4) was to be written into a place of shape (2, 4).",
+    "a = ones(6, 6)\na += ones(5, 6, 6)": "`+=`, `&=` and the like, and out=, write into the array "
+    "on the left, whose shape stays (6, 6); the result has (5, 6, 6).",
+    "ones(3, 4).reshape(5, 2)": "must keep the number of elements",
+    "ones(3, 4).transpose(0, 2, 1)": "must name every axis",
+    "ones(3, 4).sum(axis=2)": "The array has 2 axes, and another one was named.",
+    "ones(3, 4)[:, 4]": "Axis 1 is 4 (d_k is 4) long, and a place beyond its end was asked for.",
+    "ones(3)[:, 0]": "An array of 1 axis was indexed as if it had 2.",
+    "ones(3).shape[1]": "of a shape, the array has fewer axes.",
+    "np.float64(1)[0]": "There is a single number",
+    "ones(3)[1.5]": "What is used as an index is no integer.",
+    "ones(3, 4).reshape(ones(2) > 0, 2)": "is used as a length, or as an index, is no integer.",
+    "[1, 2][ones(2)]": "What is used as a length, or as an index, is no integer.",
+    "ones(3) ^ 3": "A power is written **; ^ compares the bits of integers.",
+    "import math\nmath.tanh(ones(3))": "int(), float() and the functions of math take one number, "
+    "and got a whole array; NumPy's own functions take arrays.",
+    "int(ones(3))": "take one number, and got a whole array",
+    "ones(4).reshape(4 / 2, 2)": "a float is none, not even 2.0: / gives floats, // integers.",
+    "if ones(3) > 0: pass": "need a single True or False",
+    "np.array([[1, 2], [3]], dtype=float)": "Lists of different lengths",
+    "a, b, c = ones(3, 4).shape": "more names on the left than values",
+    "a, b = ones(3, 4, 5).shape": "more values than names on the left",
+    "None @ ones(3)": "got a single number or None",
+    "None + ones(3)": "Something is None there",
+    "x = None\nx[0]": "Something is None there",
+    "q, k = None": "Something is None there",
+    "None.shape": "Something is None there",
+    "(ones(3), ones(3)).shape": "There is a tuple",
+    "np.softmaks(1)": "NumPy has nothing of that name.",
+    "(lambda q, k: q)(1)": "with more, fewer or other arguments",
+    "(lambda q: q)(1, axis=2)": "with more, fewer or other arguments",
+    "def f():\n    scores = scores + 1\nf()": "read there before it has a value",
+    "skores": "that nothing was given.",
+    "np_.float64(1)": "that nothing was given.",
+    "def f():\n    return f()\nf()": "calls itself without end",
+    "1 / 0": "divided by 0",
+    "raise EOFError('EOF when reading a line')": "Nobody can type anything there",
+    "import bdb\nraise bdb.BdbQuit": "no debugger there",
+}
+
+
+@pytest.mark.parametrize("code", CRASHES)
+def test_crash_is_put_in_words(code):
+    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=True))
+    assert CRASHES[code] in told
+    assert told.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("np", "import numpy as np"),
+        ("softmax", "from exercises.step04_softmax import softmax"),
+    ],
+)
+def test_import_that_is_missing_is_told(name, line):
+    earlier = {"softmax": "step04_softmax"}
+    failure = Raised("NameError", (), f"name '{name}' is not defined", ())
+    told = explained(failure, known(SIZES, SHAPES, visible=True, earlier=earlier))
+    assert told.endswith(f"`{line}` is missing above it.")
+
+
+def test_length_of_several_sizes_gets_no_name():
+    told = explained(
+        raised("ones(3, 5) + ones(3, 4)", ones=ones),
+        known({"t_k": 5, "d_v": 5, "d_k": 4}, SHAPES, visible=True),
+    )
+    assert "5 met 4 (d_k is 4)." in told
+
+
+@pytest.mark.parametrize(
+    ("size", "code"),
+    [
+        ("d_model", "ones(6, 3) + ones(4, 3)"),
+        ("n_new", "ones(6, 3) + ones(4, 3)"),
+        ("vocabulary", "ones(6, 3) + ones(4, 3)"),
+        ("batch", "ones(3, 6) + ones(3, 4)"),
+    ],
+)
+def test_length_gets_no_name_where_that_size_cannot_stand(size, code):
+    value = (6,) if size == "batch" else 6
+    told = explained(raised(code, ones=ones), known({size: value}, [], visible=True))
+    assert "6 met 4." in told
+
+
+@pytest.mark.parametrize(
+    ("sizes", "alike"),
+    [
+        ({"n_layers": 6}, 6),
+        ({"chunks": (6, 1)}, 6),
+        ({"chunks": (2, 3, 1)}, 5),
+        ({"n_heads": 2, "d_head": 3}, 6),
+        ({"t": 4, "n_new": 3}, 6),
+    ],
+)
+def test_length_gets_no_name_if_something_else_is_as_long(sizes, alike):
+    """What has no name in the lessons, sums over chunks and heads, and a text that grows."""
+    code = f"ones({alike}, 4) + ones(9, 4)"
+    for more, name in (({}, f" (T_k is {alike})"), (sizes, "")):
+        told = explained(raised(code, ones=ones), known({"t_k": alike, **more}, [], visible=True))
+        assert f"{alike}{name} met 9." in told
+
+
+def test_length_that_alike_cases_differ_in_takes_the_name_from_others():
+    made = [({"q": (2, 7)}, {"d_k": 7, "chunks": (3, 1)}), ({"q": (2, 7)}, {"chunks": (7, 1)})]
+    found = sizes_of(made, {"q": (2, 7)})
+    assert known(found, [], visible=True).label(7) == "7"
+
+
+def test_lengths_of_a_call_with_a_cache_are_told_as_tokens_or_not_at_all():
+    """Keys of two layers in one place look like anything."""
+    sizes = {"n_heads": 2, "d_head": 3, "d_ff": 5, "t_max": 9}
+    lengths = known(sizes, [], visible=True, fed={"T_new": 4, "the tokens so far": 7})
+    told = [lengths.label(n) for n in (4, 7, 2, 3, 5, 6, 9)]
+    assert told == ["4 (T_new is 4)", "7 (the tokens so far are 7)", *"23569"]
+    assert known({"d_ff": 4}, [], visible=True, fed={"T_new": 4}).label(4) == "4"
+    assert lengths_met("at axis -1, 7 (the tokens so far are 7) met 3.").startswith("7 (the")
+
+
+def test_tokens_so_far_are_counted_along_the_caches():
+    def step(length, came, *cache):
+        outcome = [np.ones((length, 3)), Handle(came)]
+        return Call("decoder_step", [np.arange(length), *cache], {}, False, outcome)
+
+    empty = Call("new_decoder_cache", [2], {}, True, Handle(1))
+    calls = [empty, step(3, 2, Handle(1)), step(1, 3, Handle(2)), step(5, 4, Handle(2))]
+    assert tokens_fed(calls) == {"T_new": 5, "the tokens so far": 8}
+    assert tokens_fed(calls[:3]) == {"T_new": 1, "the tokens so far": 4}
+    assert tokens_fed(calls[1:]) == {"T_new": 5}
+    assert tokens_fed([step(3, 1, None), step(2, 2, Handle(1))])["the tokens so far"] == 5
+    assert tokens_fed(calls[:1]) == tokens_fed([]) == {}
+
+
+def test_missing_key_is_told_with_the_keys_that_there_are():
+    failure = raised("{}['ln1']")
+    keys = ["ln_1", "attention"]
+    told = explained(failure, known({}, [], visible=False, keys=keys))
+    assert told == "The dict that was asked has no such key; params has ln_1, attention."
+    assert explained(raised("{}['ln_1']"), known({}, [], visible=True, keys=keys)) == ""
+    assert explained(failure, known({}, [], visible=True)) == ""
+
+
+def test_warning_from_inside_a_library_has_no_place():
+    own = "exercises/step.py:3: RuntimeWarning: Mean of empty slice\n  x.mean()"
+    inside = "/a/lib/site-packages/numpy/_core/m.py:142: RuntimeWarning: invalid value\n  ret = r"
+    text = f"{own}\n{inside}\nx /site-packages/y: Warning: \n"
+    assert printed(text) == (
+        f"{own}\nin numpy: RuntimeWarning: invalid value\nx /site-packages/y: Warning: \n"
+    )
+
+
+def test_axis_that_several_arguments_have_gets_no_name():
+    """The table of positions is as long as the text: it is not T that was exceeded."""
+    position, tokens = ones(5, 4), np.array([0, 5, 1, 2, 3])
+    failure = raised("position[tokens]", position=position, tokens=tokens)
+    told = explained(failure, known({"length": 5}, [(5,), (5, 4)], visible=True))
+    assert "Axis 0 is 5 long" in told
+
+
+def test_number_of_positions_has_a_name_of_its_own():
+    made = [({"tokens": (2, 5)}, {"length": 5})]
+    found = sizes_of(made, {"tokens": (2, 5), "position": (5, 4)})
+    assert found == {"length": 5, "t_max": 5}
+    assert known(found, [], visible=True).label(5) == "5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my own words",
+        "operands could not be broadcast together",
+        "operands could not be broadcast together with shapes (3,4) (3,4)",
+        "shapes of q and k",
+    ],
+)
+def test_nothing_is_said_of_what_is_not_certain(text):
+    assert explained(Raised("ValueError", (), text, ()), known(SIZES, SHAPES, visible=True)) == ""
+
+
+def test_words_of_another_exception_are_not_taken_for_numpys():
+    text = "operands could not be broadcast together with shapes (3,5) (3,4)"
+    assert explained(Raised("MyError", (), text, ()), known(SIZES, SHAPES, visible=True)) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "operands could not be broadcast together with shapes (31,4) (5926,4)",
+        "operands could not be broadcast together with remapped shapes "
+        "[original->remapped]: (31)->(31) (5926)->(5926)",
+        "matmul: in its core dimension 0, (size 31 is different from 5926)",
+        "shapes (1,31) and (5926,2) not aligned: 31 (dim 1) != 5926 (dim 0)",
+        "all the input array dimensions except for the concatenation axis must match exactly, but "
+        "along dimension 1, the array at index 0 has size 31 and the array at index 1 has size "
+        "5926",
+        "could not broadcast input array from shape (31,) into shape (5926,)",
+        "non-broadcastable output operand with shape (31,) doesn't match the broadcast shape "
+        "(5926,31)",
+    ],
+)
+def test_hidden_suite_repeats_no_lengths_that_the_arguments_do_not_have(text):
+    failure = Raised("ValueError", (), text, ())
+    assert "31" in explained(failure, known(SIZES, SHAPES, visible=True))
+    assert explained(failure, known(SIZES, SHAPES, visible=False)) == ""
+
+
+@pytest.mark.parametrize("code", CRASHES)
+def test_hidden_suite_repeats_no_words(code):
+    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=False))
+    for name in ("skores", "softmaks", "lambda", "shape(", "original"):
+        assert name not in told
+
+
+@pytest.mark.parametrize(
+    ("code", "met"),
+    [
+        ("ones(3, 5) + ones(3, 4)", "5 (T_k is 5) met 4 (d_k is 4)"),
+        ("ones(3, 7) @ ones(5, 4)", "7 met 5 (T_k is 5)"),
+        ("1 / 0", ""),
+    ],
+)
+def test_lengths_that_met_are_told_by_themselves(code, met):
+    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=True))
+    assert lengths_met(told) == met
+
+
+def test_sizes_are_those_of_the_case_with_these_shapes():
+    made = [({"q": (3, 4)}, {"t_q": 3, "d_k": 4}), ({"q": (2, 7)}, {"t_q": 2, "d_k": 7})]
+    assert sizes_of(made, {"q": (2, 7), "k": (5, 7)}) == {"t_q": 2, "d_k": 7}
+    assert sizes_of(made, {"q": (9, 9)}) == {}
+    assert sizes_of([*made, ({"q": (2, 7)}, {"t_q": 2, "d_k": 8})], {"q": (2, 7)}) == {
+        "t_q": 2,
+        "any d_k": (7, 8),
+    }
+
+
+def test_arrays_are_found_in_dicts_of_arguments():
+    assert arrays_of({"tokens": ones(3), "params": {"w_q": ones(2, 4)}, "n_new": 3}) == {
+        "tokens": (3,),
+        "w_q": (2, 4),
+    }

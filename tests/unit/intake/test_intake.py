@@ -1,0 +1,404 @@
+"""A class folder: whose each entry is, which attempt counts, and what cannot be graded and why."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from grader.intake import entries as intake
+from grader.intake.folders import Folder, SubmissionError
+from tests.support.handed_in import FILE, STRANGE, notebook, packed, posix, write
+from tests.support.processes import descriptors
+
+
+@pytest.fixture
+def listed(steps, tmp_path):
+    """listed(): the entries of the class folder, as {student: [names of attempts]}."""
+
+    def listed():
+        return {
+            entry.student: [attempt.name for attempt in entry.attempts]
+            for entry in intake.entries(tmp_path, steps)
+        }
+
+    return listed
+
+
+@pytest.fixture
+def read(steps, tmp_path):
+    """read(student): what counts of a student of the class folder."""
+
+    def read(student):
+        entries = {entry.student: entry for entry in intake.entries(tmp_path, steps)}
+        return intake.read(entries[student], steps)
+
+    return read
+
+
+# Who is who.
+
+# What lies in the class folder -> the attempts of each student.
+LAYOUTS = {
+    "folder, zip, notebook": (
+        ["alice", "bob.zip", "carol.ipynb"],
+        {"alice": ["alice"], "bob": ["bob.zip"], "carol": ["carol.ipynb"]},
+    ),
+    "capital ending": (["bob.ZIP", "b.IPYNB"], {"b": ["b.IPYNB"], "bob": ["bob.ZIP"]}),
+    "dots in ids": (["j.doe.zip", "j.roe"], {"j.doe": ["j.doe.zip"], "j.roe": ["j.roe"]}),
+    "ids that end in numbers": (
+        ["anna.zip", "anna_2.zip", "anna-2.zip", "anna2.zip"],
+        {
+            "anna": ["anna.zip"],
+            "anna-2": ["anna-2.zip"],
+            "anna2": ["anna2.zip"],
+            "anna_2": ["anna_2.zip"],
+        },
+    ),
+    "ids that are numbers": (["1001", "1002", "3"], {n: [n] for n in ("1001", "1002", "3")}),
+    "attempts by word": (
+        ["alice_attempt_2.zip", "alice-attempt-10.zip", "alice Attempt 1"],
+        {"alice": ["alice Attempt 1", "alice_attempt_2.zip", "alice-attempt-10.zip"]},
+    ),
+    "attempt with a plain name beside it": (
+        ["alice", "alice_attempt_2.zip"],
+        {"alice": ["alice", "alice_attempt_2.zip"]},
+    ),
+    "downloaded twice": (
+        ["alice.zip", "alice (1).zip", "alice(2).zip"],
+        {"alice": ["alice.zip", "alice (1).zip", "alice(2).zip"]},
+    ),
+    "a number in brackets and nothing beside it": (
+        ["anna (1).zip", "anna (2).zip", "anna.ipynb"],
+        {"anna": ["anna.ipynb"], "anna (1)": ["anna (1).zip"], "anna (2)": ["anna (2).zip"]},
+    ),
+    "case": (["Anna.zip", "anna.zip"], {"Anna": ["Anna.zip"], "anna": ["anna.zip"]}),
+    "folders by number": (
+        ["alice/1", "alice/2", "alice/10"],
+        {"alice": ["alice/1", "alice/2", "alice/10"]},
+    ),
+    "zips by number and word": (
+        ["alice/v2.zip", "alice/attempt_3.zip", "alice/1.zip"],
+        {"alice": ["alice/1.zip", "alice/v2.zip", "alice/attempt_3.zip"]},
+    ),
+    "folders by date": (
+        ["alice/2026-03-01", "alice/2025-12-24T23-59-59"],
+        {"alice": ["alice/2025-12-24T23-59-59", "alice/2026-03-01"]},
+    ),
+    "zips by time stamp": (
+        ["alice/20260301-101500.zip", "alice/20260228-235959.zip"],
+        {"alice": ["alice/20260228-235959.zip", "alice/20260301-101500.zip"]},
+    ),
+    "zip downloaded twice into the student's folder": (
+        ["alice/work.zip", "alice/work (1).zip"],
+        {"alice": ["alice/work.zip", "alice/work (1).zip"]},
+    ),
+    "folders of other names are no attempts": (["alice/1", "alice/final"], {"alice": ["alice"]}),
+    "longer numbers may be students": (["hw/1001", "hw/1002"], {"hw": ["hw"]}),
+    "Gradescope's names may be students": (
+        ["export/submission_1", "export/submission_2"],
+        {"export": ["export"]},
+    ),
+    "Moodle folders": (
+        ["Ann Lee_12_assignsubmission_file_", "Ann Lee_13_assignsubmission_file_"],
+        {
+            "Ann Lee_12": ["Ann Lee_12_assignsubmission_file_"],
+            "Ann Lee_13": ["Ann Lee_13_assignsubmission_file_"],
+        },
+    ),
+    "Moodle folder and text": (
+        ["Ann_12_assignsubmission_file_", "Ann_12_assignsubmission_onlinetext_/onlinetext.py"],
+        {"Ann_12": ["Ann_12_assignsubmission_file_"]},
+    ),
+    "Canvas": (
+        ["doejohn_12345_678901_work.zip", "roejane_LATE_12346_678902_work.zip"],
+        {
+            "doejohn_12345": ["doejohn_12345_678901_work.zip"],
+            "roejane_12346": ["roejane_LATE_12346_678902_work.zip"],
+        },
+    ),
+    "dates are not Canvas": (
+        ["team_2026_03_a.zip", "team_2026_04_b.zip"],
+        {
+            "team_2026_03_a": ["team_2026_03_a.zip"],
+            "team_2026_04_b": ["team_2026_04_b.zip"],
+        },
+    ),
+    "one name like Canvas among others is not Canvas": (
+        ["alice", "bob", "a_12345_678901_x.zip"],
+        {
+            "a_12345_678901_x": ["a_12345_678901_x.zip"],
+            "alice": ["alice"],
+            "bob": ["bob"],
+        },
+    ),
+    "nbgrader": (["alice/ps1/step02_scores.ipynb"], {"alice": ["alice"]}),
+    "litter": (["alice", ".git", "__MACOSX", ".DS_Store.py"], {"alice": ["alice"]}),
+}
+
+
+@pytest.mark.parametrize(("paths", "students"), LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_entries_are_told_apart(listed, tmp_path, paths, students):
+    for path in paths:
+        write(tmp_path / path)
+    if len(list(tmp_path.iterdir())) < len({path.split("/")[0] for path in paths}):
+        pytest.skip("names differ by more than case here")
+    assert listed() == students
+
+
+def test_every_layout_can_be_read(steps, tmp_path):
+    ambiguous = {"hw", "export"}
+    for number, (paths, _) in enumerate(LAYOUTS.values()):
+        for path in paths:
+            write(tmp_path / str(number) / path)
+        for entry in intake.entries(tmp_path / str(number), steps):
+            if entry.student in ambiguous or "alice/final" in paths:
+                with pytest.raises(SubmissionError, match="several folders hold step files"):
+                    intake.read(entry, steps)
+            else:
+                assert list(intake.read(entry, steps).sources) == ["step02_scores"]
+
+
+def test_entries_come_in_one_order(steps, tmp_path):
+    for name in ("b", "a.zip", "C", "a"):
+        write(tmp_path / name)
+    assert [entry.student for entry in intake.entries(tmp_path, steps)] == ["C", "a", "b"]
+
+
+def test_other_files_are_listed_as_ignored(steps, tmp_path):
+    write(tmp_path / "alice")
+    for name in ("README.txt", "submission_metadata.yml", FILE, "Thumbs.db", ".hidden"):
+        (tmp_path / name).write_text("x")
+    listing = intake.survey(tmp_path, steps)
+    assert [entry.student for entry in listing.entries] == ["alice"]
+    assert dict(listing.ignored) == {
+        "README.txt": "it is neither a folder nor a zip nor a notebook",
+        "submission_metadata.yml": "it is neither a folder nor a zip nor a notebook",
+        FILE: "a step file must lie in a folder that has the student's name",
+    }
+
+
+def test_missing_class_folder_is_an_error(steps, tmp_path):
+    with pytest.raises(SubmissionError, match=r"there is no folder .*nowhere"):
+        intake.entries(tmp_path / "nowhere", steps)
+
+
+def test_empty_class_folder_has_nobody(steps, tmp_path):
+    assert intake.entries(tmp_path, steps) == []
+
+
+# Which attempt counts.
+
+
+@pytest.mark.parametrize(
+    ("paths", "latest"),
+    [
+        (["alice/9", "alice/10"], "10"),
+        (["alice_attempt_9.zip", "alice_attempt_10.zip"], "10"),
+        (["alice.zip", "alice (2).zip", "alice (10).zip"], "(10)"),
+        (["alice/2026-03-01", "alice/2026-02-27"], "2026-03-01"),
+    ],
+)
+def test_highest_number_counts(read, tmp_path, paths, latest):
+    for path in paths:
+        write(tmp_path / path, mark=repr(path))
+    submission = read("alice")
+    assert latest in submission.sources["step02_scores"]
+    assert f"There are {len(paths)} attempts; " in submission.warnings[0]
+    assert latest in submission.warnings[0]
+
+
+@pytest.mark.parametrize("newer", ["folder", "zip"])
+def test_newest_file_counts_where_names_say_nothing(read, tmp_path, newer):
+    write(tmp_path / "alice", "'folder'")
+    years = {"folder": 2020, "zip": 2021} if newer == "zip" else {"folder": 2021, "zip": 2020}
+    write(tmp_path / "alice.zip", "'zip'", (years["zip"], 1, 1, 0, 0, 0))
+    seconds = (years["folder"] - 1970) * 365.25 * 86_400 + 100 * 86_400
+    os.utime(tmp_path / "alice" / FILE, (seconds, seconds))
+    assert newer in read("alice").sources["step02_scores"]
+
+
+def test_earlier_attempt_never_stands_in_for_a_broken_latest(read, tmp_path):
+    write(tmp_path / "alice_attempt_1.zip")
+    (tmp_path / "alice_attempt_2.zip").write_bytes(b"PK\3\4 broken")
+    message = "of 2 attempts the latest, alice_attempt_2.zip, counts: .* damaged one"
+    with pytest.raises(SubmissionError, match=message):
+        read("alice")
+
+
+def test_one_attempt_has_no_warning(read, tmp_path):
+    write(tmp_path / "alice" / "1")
+    assert read("alice").warnings == ()
+
+
+# What cannot be graded.
+
+
+def fill(tmp_path, *names):
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+
+
+NOTHING = "it holds no notebook and none of the files step01_projections.py"
+UNGRADABLE = {
+    "empty folder": (lambda top: (top / "alice").mkdir(), NOTHING),
+    "only other files": (lambda top: fill(top, "alice/report.pdf", "alice/x.py"), NOTHING),
+    "only litter": (lambda top: fill(top, "alice/.DS_Store", "alice/__MACOSX/x.py"), NOTHING),
+    "empty zip": (lambda top: packed(top / "alice.zip", {}), NOTHING),
+    "too deep": (lambda top: write(top / "alice" / "a/b/c/d/e"), NOTHING),
+    "no zip": (lambda top: fill(top, "alice.zip"), "it is no zip archive, or a damaged one"),
+    "empty file": (lambda top: (top / "alice.zip").touch(), "no zip archive"),
+    "another archive": (lambda top: fill(top, "alice.tar.gz"), "only zip archives are read"),
+    "another archive inside": (
+        lambda top: fill(top, "alice/work.7z"),
+        "only zip archives are read",
+    ),
+    "two archives": (lambda top: fill(top, "alice/a.zip", "alice/b.zip"), "it holds 2 archives"),
+    "zip in a zip": (
+        lambda top: packed(top / "alice.zip", {"inner.zip": "PK"}),
+        "inner.zip cannot be read: it is an archive in an archive",
+    ),
+    "two folders": (
+        lambda top: (write(top / "alice/ps1"), write(top / "alice/ps2")),
+        r"several folders hold step files \(ps1, ps2\)",
+    ),
+    "no notebook": (lambda top: fill(top, "alice.ipynb"), "its JSON is broken in line 1"),
+    "notebook of something else": (
+        lambda top: (top / "alice.ipynb").write_text(notebook().replace("attention", "other")),
+        "alice.ipynb is ignored: it has no function of any step",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "reason"), UNGRADABLE.values(), ids=UNGRADABLE.keys())
+def test_ungradable_submission_has_a_reason(read, tmp_path, make, reason):
+    make(tmp_path)
+    with pytest.raises(SubmissionError, match=reason):
+        read("alice")
+
+
+def link_to_folder(path):
+    write(path.parent.parent / "outside")
+    path.symlink_to(path.parent.parent / "outside", target_is_directory=True)
+
+
+def link_to_zip(path):
+    write(path.parent.parent / "outside.zip")
+    path.with_suffix(".zip").symlink_to(path.parent.parent / "outside.zip")
+
+
+def pipe(path):
+    os.mkfifo(path.with_suffix(".zip"))
+
+
+def crowded(path):
+    path.mkdir()
+    for number in range(10_001):
+        (path / str(number)).touch()
+
+
+IRREGULAR = {
+    "link to a folder": (link_to_folder, "it is a link, which is not followed"),
+    "dangling link": (lambda path: path.symlink_to("x"), "it is a link, which is not followed"),
+    "link to a zip": (link_to_zip, "it is a link, which is not followed"),
+    "pipe": (pipe, "it is not a regular file"),
+    "10,001 files": (crowded, "it holds more than 10,000 files"),
+}
+
+
+@posix
+@pytest.mark.parametrize(("make", "reason"), IRREGULAR.values(), ids=IRREGULAR.keys())
+def test_irregular_entry_is_listed_and_refused(steps, tmp_path, make, reason):
+    top = tmp_path / "class"
+    top.mkdir()
+    make(top / "alice")
+    write(top / "bob")
+    before = descriptors()
+    alice, bob = intake.entries(top, steps)
+    with pytest.raises(SubmissionError, match=reason):
+        intake.read(alice, steps)
+    assert (alice.student, list(intake.read(bob, steps).sources)) == ("alice", ["step02_scores"])
+    assert descriptors() == before
+
+
+@posix
+def test_link_inside_a_folder_is_not_followed(read, tmp_path):
+    write(tmp_path / "outside" / "deep")
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / "exercises").symlink_to(tmp_path / "outside" / "deep")
+    with pytest.raises(SubmissionError, match=NOTHING):
+        read("alice")
+
+
+@posix
+def test_locked_folder_is_not_gradable(steps):
+    me = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        write(top / "alice")
+        write(top / "bob")
+        top.chmod(0o755)
+        (top / "alice").chmod(0)
+        if me == 0:  # root may open everything
+            os.seteuid(65534)
+        try:
+            alice, bob = intake.entries(top, steps)
+            with pytest.raises(SubmissionError, match="it cannot be opened: Permission denied"):
+                intake.read(alice, steps)
+            assert list(intake.read(bob, steps).sources) == ["step02_scores"]
+        finally:
+            os.seteuid(me)
+            (top / "alice").chmod(0o755)
+
+
+@posix
+def test_reading_a_class_keeps_no_descriptor(steps, tmp_path):
+    for paths, _ in LAYOUTS.values():
+        for path in paths:
+            write(tmp_path / path)
+    before = descriptors()
+    for entry in intake.entries(tmp_path, steps):
+        try:
+            intake.read(entry, steps)
+        except SubmissionError:
+            continue
+    assert descriptors() == before
+
+
+@posix
+def test_folder_behind_a_link_is_not_opened(tmp_path):
+    write(tmp_path / "outside")
+    (tmp_path / "alice").symlink_to("outside")
+    with (
+        Folder.open(tmp_path) as folder,
+        pytest.raises(SubmissionError, match="it is a link, or no folder at all"),
+    ):
+        folder.into("alice")
+
+
+@posix
+def test_comparing_attempts_keeps_no_descriptor(steps, tmp_path, monkeypatch):
+    """A class has more students than a process may have files open."""
+    for number in range(5):
+        write(tmp_path / f"s{number}")
+        write(tmp_path / f"s{number}.zip")
+    counts = []
+    newest = intake._newest
+    monkeypatch.setattr(
+        intake, "_newest", lambda *args: (newest(*args), counts.append(descriptors()))[0]
+    )
+    intake.entries(tmp_path, steps)
+    assert len(counts) == 10
+    assert len(set(counts)) == 1
+
+
+# Names.
+
+
+@posix
+@pytest.mark.parametrize("name", [name for name in STRANGE if not name.startswith(".")])
+def test_strange_id_is_kept_as_it_is(read, tmp_path, name):
+    write(tmp_path / name)
+    submission = read(name)
+    assert (submission.id, list(submission.sources)) == (name, ["step02_scores"])

@@ -1,0 +1,456 @@
+"""Notebooks: which cells make a step, what is left out, and that a message finds the cell."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.intake import cells, handins, ipynb, notebooks
+from grader.intake.folders import SubmissionError
+from grader.intake.submission import Submission, place
+from tests.conftest import ROOT, STEPS
+
+SCORES = "def attention_scores(q, k):\n    return {}\n"
+STUB = "def attention_scores(q, k):\n    raise NotImplementedError()\n"
+STEP = "step02_scores"
+
+
+def code(source, grade_id=None, **nbgrader):
+    metadata = {"nbgrader": {"grade_id": grade_id, **nbgrader}} if grade_id else {}
+    return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": []}
+
+
+def text(source="# A title"):
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def written(*cells):
+    return json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+@pytest.fixture
+def read(steps):
+    """read(cell, ...): the notebook of these cells; a string is a code cell."""
+
+    def read(*cells):
+        made = [code(cell) if isinstance(cell, str) else cell for cell in cells]
+        return notebooks.read(written(*made), "work.ipynb", steps)
+
+    return read
+
+
+def run(source):
+    """The module that a step's source makes."""
+    names = {}
+    exec(compile(source, "step", "exec"), names)
+    return names
+
+
+def answer(notebook, step=STEP):
+    return run(notebook.sources[step])["attention_scores"](1, 2)
+
+
+# Which cell counts.
+
+CHOSEN = {
+    "by grade_id, wherever it stands": (
+        [code(SCORES.format("'right'"), "attention_scores"), SCORES.format("'trial'")],
+        "right",
+        "cell 1: this attention_scores counts; it is also in cell 2",
+    ),
+    "by the step's grade_id": (
+        [code(SCORES.format("'right'"), STEP), SCORES.format("'trial'")],
+        "right",
+        "cell 1: this attention_scores counts",
+    ),
+    "the last of two with the grade_id": (
+        [
+            code(SCORES.format("'old'"), "attention_scores"),
+            code(SCORES.format("'right'"), "attention_scores"),
+        ],
+        "right",
+        "cell 2: this attention_scores counts; it is also in cell 1",
+    ),
+    "the last by name where nothing has a grade_id": (
+        [SCORES.format("'old'"), SCORES.format("'right'")],
+        "right",
+        "cell 2: this attention_scores counts; it is also in cell 1",
+    ),
+    "by name where the grade_id is gone": (
+        [code("def linear(): pass\n", "linear"), SCORES.format("'right'")],
+        "right",
+        "cell 2: taken for attention_scores by its name; it has no such grade_id",
+    ),
+    "not the stub, though it has the grade_id": (
+        [code(STUB, "attention_scores"), SCORES.format("'right'")],
+        "right",
+        "cell 2: this attention_scores counts; it is also in cell 1",
+    ),
+    "not a stub that comes later": (
+        [SCORES.format("'right'"), STUB],
+        "right",
+        "cell 1: this attention_scores counts",
+    ),
+    "of a cell that was made a text": (
+        [{**code(SCORES.format("'right'"), "attention_scores"), "cell_type": "raw"}],
+        "right",
+        None,
+    ),
+    "grade_id on a cell without the function": (
+        [code("x = 1\n", "attention_scores"), SCORES.format("'right'")],
+        "right",
+        "cell 2: taken for attention_scores by its name",
+    ),
+    "the last in one cell": ([SCORES.format(1) + SCORES.format("'right'")], "right", None),
+    "an assignment": (["def f(q, k): return 'right'\nattention_scores = f\n"], "right", None),
+}
+
+
+@pytest.mark.parametrize(("made", "value", "warning"), CHOSEN.values(), ids=CHOSEN.keys())
+def test_function_is_taken(read, made, value, warning):
+    notebook = read(*made)
+    assert answer(notebook) == value
+    if warning:
+        assert any(warning in line for line in notebook.warnings)
+    else:
+        assert notebook.warnings == ()
+
+
+def test_stub_alone_is_taken_as_it_is(read):
+    notebook = read(code(STUB, "attention_scores"))
+    with pytest.raises(NotImplementedError, match=r"^$"):
+        answer(notebook)
+    assert notebook.written == {STEP: 0}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        code("assert False\n" + SCORES.format(0), "scores_1", grade=True, solution=False),
+        code(SCORES.format(0), "check_attention_scores"),
+    ],
+)
+def test_test_cells_are_left_out(read, made):
+    assert read(made, "x = 1").sources == {}
+
+
+def test_manually_graded_solution_counts(read):
+    made = code(SCORES.format(7), "attention_scores", grade=True, solution=True)
+    assert answer(read(made)) == 7
+
+
+def test_notebook_without_functions_has_no_step(read):
+    assert read("import numpy\n", text()).sources == {}
+
+
+# What a step is made of.
+
+RIGHT = SCORES.format("'right'")
+LEFT_OUT = "statements that are neither imports, definitions nor constants are left out"
+
+MIXTURES = {
+    "calls": ("1 / 0\nprint(attention_scores(nothing, nothing))\n", LEFT_OUT),
+    "calls below": (RIGHT + "\nattention_scores(nothing, nothing)\n", LEFT_OUT),
+    "assignment of a call": ("weights = train(1000)\nx = weights.sum()\n", LEFT_OUT),
+    "call of an own step": (
+        "from exercises.step01_projections import linear\nx = linear(1, 2)\n",
+        LEFT_OUT,
+    ),
+    "loop": ("while True:\n    pass\n", LEFT_OUT),
+    "block with else": ("if broken:\n    x\nelse:\n    1 / 0\n", LEFT_OUT),
+    "try": ("try:\n    a\nexcept ValueError:\n    b\nfinally:\n    c\n", LEFT_OUT),
+    "text that stands alone": ('"""\ndef attention_scores(q, k):\n    return 1\n"""\n', None),
+    "comment": ("# def attention_scores(q, k): return 1\n", None),
+    "failing constant": ("x = undefined * 2\n", None),
+    "magic": ("%matplotlib inline\n%load_ext autoreload\n", "was taken out (%load_ext"),
+    "shell": ("!pip install numpy 'x\n", "was taken out (!pip)"),
+    "help": ("print?\n?print\nnp.dot??\n", "was taken out"),
+    "assigned magic": ("files = !ls\nt = %timeit -o f(\n", "was taken out"),
+    "timed cell": ("%%time\nx = 1\n", "was taken out (%%time)"),
+    "shell cell": ("%%bash\nrm -rf / '\n", "%%bash makes it no Python; it is left out"),
+    "torch": ("import torch\nimport torch.nn as nn\n", "the import of 'torch' is left out"),
+    "from a library": ("from matplotlib import (\n    pyplot as plt,\n)\n", "'matplotlib'"),
+    "own module": ("from . import tools\n", "is left out"),
+    "open bracket": ("x = (1,\n", "a bracket or a quote is never closed"),
+    "open quote": ('x = """1\n', "a bracket or a quote is never closed"),
+    "empty": ("", None),
+    "blank": (" \n\t\n", None),
+    "old line ends": ("x = 1\r\ny = 2\rz = 3", None),
+}
+
+
+@pytest.mark.parametrize(("extra", "warning"), MIXTURES.values(), ids=MIXTURES.keys())
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_other_cells_do_no_harm(read, extra, warning, after):
+    notebook = read(*([RIGHT, extra] if after else [extra, RIGHT]))
+    assert answer(notebook) == "right"
+    relevant = [line for line in notebook.warnings if "this attention_scores counts" not in line]
+    if warning is None:
+        assert relevant == []
+    else:
+        assert any(warning in line for line in relevant)
+        assert all(f"work.ipynb, cell {1 + after}: " in line for line in relevant)
+
+
+USES = "def attention_scores(q, k):\n    return {}\n"
+HELPERS = {
+    "function": ("def half(x):\n    return x / 2\n", "half(q)", 0.5),
+    "class": ("class Scale:\n    by = 3\n", "Scale.by", 3),
+    "decorated": (
+        "import functools\n\n@functools.lru_cache\n# twice\ndef one():\n    return 1\n",
+        "one()",
+        1,
+    ),
+    "constant": ("EPS = 1e-9\n", "EPS", 1e-9),
+    "typed constant": ("EPS: float = 1e-9\n", "EPS", 1e-9),
+    "constant of NumPy": ("import numpy as np\nINF = np.float64(np.inf)\n", "INF", float("inf")),
+    "import in brackets": (
+        "from math import (\n    sqrt,\n    pi as PI,\n)\nx = sqrt(4)\n",
+        "x",
+        2,
+    ),
+    "two imports": ("import math, os.path\n", "math.sqrt(4) + len(os.path.sep)", 3),
+    "lambda": ("half = lambda x: undefined(x) if x > 9 else x / 2\n", "half(q)", 0.5),
+    "long constant": ("TABLE = [\n    1,\n\n  2,\n] + [\n3]\n", "TABLE[2]", 3),
+    "constant over lines": ("TABLE = 1 + \\\n  1\n", "TABLE", 2),
+    "two at once": ("A, B = 1, 2\n", "A + B", 3),
+    "an entry": ("D = {}\nD['a'] = 1\nD['b'] = 2\n", "len(D)", 2),
+    "added": ("N = 1\nN += 2\n", "N", 3),
+    "text with quotes": ("T = 'it\\'s'\nU = \"#\" '''\n'''\n", "T + U", "it's#\n"),
+    "modulo at a line's start": ("N = (17\n% 5)\n", "N", 2),
+    "magic in a function": ("def f():\n    %time x = 1\n    return 5\n", "f()", 5),
+    "future": ("from __future__ import annotations\ndef f(x: int | None): return 4\n", "f(1)", 4),
+    "helper in another step's cell": (
+        "def softmax(scores): return 1 / 0\ndef helper(): return 6\n",
+        "helper()",
+        6,
+    ),
+}
+
+
+@pytest.mark.parametrize(("helper", "use", "value"), HELPERS.values(), ids=HELPERS.keys())
+def test_helper_in_another_cell_is_at_hand(read, helper, use, value):
+    assert answer(read("import os\n", helper, USES.format(use))) == value
+
+
+def test_later_helper_counts_as_in_a_kernel(read):
+    assert answer(read("N = 1\n", USES.format("N"), "N = 2\n")) == 2
+
+
+def test_other_steps_functions_stay_out(read):
+    notebook = read(RIGHT + "def softmax(scores): return scores\n", "def linear(): pass\n")
+    assert list(notebook.sources) == ["step01_projections", STEP, "step04_softmax"]
+    scores, softmax = (run(notebook.sources[step]) for step in (STEP, "step04_softmax"))
+    assert "softmax" not in scores
+    assert "attention_scores" not in softmax
+
+
+def test_earlier_steps_are_imported_where_they_are_used(read):
+    notebook = read(RIGHT, "def attention(q, k, v):\n    return attention_scores(q, k)\n")
+    line = "from exercises.step02_scores import attention_scores"
+    assert line in notebook.sources["step05_output"].splitlines()
+    assert "exercises" not in notebook.sources[STEP]
+
+
+def test_earlier_steps_are_not_imported_twice(read):
+    imports = "from exercises.step02_scores import attention_scores\n"
+    notebook = read(imports, "def attention(q, k, v):\n    return attention_scores(q, k)\n")
+    assert notebook.sources["step05_output"].count("import attention_scores") == 1
+
+
+def test_unclosed_solution_costs_only_what_follows(read):
+    notebook = read("def softmax(x):\n    return (x\n", RIGHT)
+    assert answer(notebook) == "right"
+
+
+def test_function_without_its_end_is_left_out(read):
+    """What was written of it would be another function."""
+    notebook = read("def softmax(x):\n    y = x\n    return (y\n", RIGHT)
+    assert "def softmax" not in notebook.sources["step04_softmax"]
+    assert notebook.written == {STEP: 1, "step04_softmax": 0}
+
+
+def test_function_without_its_end_is_said_to_be_left_open(grade, steps, read):
+    """Also where it is all that the notebook has."""
+    notebook = read(text(), "x = 1\n\ndef attention_scores(q, k):\n    return (q @ k\n")
+    (verdict,) = grade(Submission("alice", notebook.sources), only=(steps.find(STEP),)).steps
+    assert {check.status.value for check in verdict.checks} == {"error"}
+    assert {check.message for check in verdict.checks} == {
+        "attention_scores is left out (work.ipynb, cell 2, line 3): "
+        "a bracket or a quote is never closed there, or above it in its cell."
+    }
+
+
+def test_function_below_what_is_left_open_is_left_out_too(read):
+    notebook = read("x = (\n\n" + SCORES.format("1"))
+    assert "def attention_scores" not in notebook.sources[STEP]
+
+
+def test_function_that_is_left_open_gives_way_to_another(read):
+    assert answer(read(RIGHT, "def attention_scores(q, k):\n    return (q\n")) == "right"
+
+
+def test_function_above_an_open_bracket_stays(read):
+    assert answer(read(RIGHT + "print((1)\n")) == "right"
+    assert answer(read(RIGHT + "x = (1\n")) == "right"
+
+
+# Where a line stood.
+
+
+def test_line_is_found_in_its_cell(read):
+    notebook = read(text(), "import numpy as np\n", "\nprint(1)\n" + SCORES.format("q / 0"))
+    lines = notebook.sources[STEP].split("\n")
+    number = next(i for i, line in enumerate(lines, 1) if "q / 0" in line)
+    assert place(notebook.sources[STEP], number, "x.py") == (
+        "work.ipynb, cell 3, line 4",
+        "return q / 0",
+    )
+
+
+def test_message_names_the_cell(grade, steps, read):
+    notebook = read(text(), code("x = 1\n\n" + SCORES.format("1 / 0"), "attention_scores"))
+    submission = Submission("alice", notebook.sources)
+    (verdict,) = grade(submission, only=(steps.find(STEP),)).steps
+    assert "(work.ipynb, cell 2, line 4: `return 1 / 0`)" in verdict.checks[0].message
+
+
+def test_message_of_a_syntax_error_names_the_cell(grade, steps, read):
+    notebook = read(text(), SCORES.format("1 +* 2"))
+    (verdict,) = grade(Submission("alice", notebook.sources), only=(steps.find(STEP),)).steps
+    told = "What stands in the notebook is not valid Python"
+    assert verdict.message.startswith(told)
+    assert "(work.ipynb, cell 2, line 2: `return 1 +* 2`)" in verdict.message
+
+
+def test_solutions_in_one_notebook_pass(grade, steps):
+    chosen = steps.steps[1:5]
+    made = [
+        code(f"# %%{cell}")
+        for step in chosen
+        for cell in (ROOT / "solutions" / step.filename).read_text("utf-8").split("# %%")[1:]
+    ]
+    made = [cell for cell in made if "exercises" not in cell["source"]]
+    notebook = notebooks.read(written(*made), "all.ipynb", steps)
+    report = grade(Submission("alice", notebook.sources), only=chosen)
+    assert [step.status.value for step in report.steps] == ["passed"] * 4
+
+
+# Files.
+
+OLD = {
+    "worksheets": [{"cells": [{"cell_type": "code", "input": [SCORES.format(3)], "metadata": {}}]}],
+    "nbformat": 3,
+}
+TAKEN = {
+    "format 3": OLD,
+    "format 3, one text": {"worksheets": [{"cells": [{"cell_type": "code", "input": RIGHT}]}]},
+    "lines": {"cells": [code(SCORES.format(3).splitlines(keepends=True))]},
+    "no metadata": {"cells": [{"cell_type": "code", "source": RIGHT}]},
+    "strange metadata": {"cells": [{"cell_type": "code", "source": RIGHT, "metadata": [1]}]},
+    "strange nbgrader": {"cells": [{**code(RIGHT), "metadata": {"nbgrader": "yes"}}]},
+    "strange grade_id": {"cells": [code(RIGHT, grade_id=["attention_scores"])]},
+    "strange cells beside": {"cells": [None, 3, "x", [], {}, {"cell_type": 5}, code(RIGHT)]},
+    "huge outputs": {"cells": [{**code(RIGHT), "outputs": [{"data": "x,[{" * 2_000_000}]}]},
+    "no format": {"cells": [code(RIGHT)]},
+}
+
+
+@pytest.mark.parametrize("data", TAKEN.values(), ids=TAKEN.keys())
+def test_notebook_is_read_as_far_as_it_goes(steps, data):
+    notebook = notebooks.read(json.dumps(data).encode(), "work.ipynb", steps)
+    assert answer(notebook) in (3, "right")
+
+
+def test_whole_number_of_a_million_digits_is_passed_over(steps):
+    data = b'{"nbformat": ' + b"9" * 1_000_000 + b", " + written(code(RIGHT))[1:]
+    assert answer(notebooks.read(data, "work.ipynb", steps)) == "right"
+
+
+@pytest.mark.parametrize("source", [5, None, ["a", 1], {"a": 1}, "x = '\0'", "x = '\ud800'"])
+def test_cell_that_is_no_text_is_left_out(read, source):
+    notebook = read(code(source), RIGHT)
+    assert answer(notebook) == "right"
+    warning = "work.ipynb, cell 1: it holds what is no text, and is left out."
+    assert notebook.warnings == (warning,)
+
+
+def deep(levels):
+    return b'{"cells": ' + b"[" * levels + b"]" * levels + b"}"
+
+
+REFUSED = {
+    "nothing": (b" \n", "it is empty"),
+    "half of it": (b'{"cells": [\n\n{"cell_type":', "its JSON is broken in line 3"),
+    "no JSON": (b"def f(): pass", "its JSON is broken"),
+    "a list": (b"[]", "it is JSON, but no notebook"),
+    "no cells": (b"{}", "it has no cells"),
+    "cells that are none": (b'{"cells": 5, "worksheets": [3, {"cells": {}}]}', "it has no cells"),
+    "Latin-1": (b'{"cells": "caf\xe9"}', "it is not UTF-8 text"),
+    "UTF-16": ("{}".encode("utf-16"), "it is not UTF-8 text"),
+    "deep": (deep(100), "it is nested too deeply"),
+    "very deep": (deep(400_000), "it is nested too deeply"),
+    "deep and open": (b"[" * 900_000, "it is nested too deeply"),
+    "many values": (b'{"cells": [' + b"{}," * 400_000 + b"{}]}", "more than 1,000,000 values"),
+    "many strings": (b'{"cells": [' + b'"",' * 3_000_000 + b'""]}', "more than 1,000,000 values"),
+    "many cells": (b'{"cells": [' + b"{}," * 5_000 + b"{}]}", "more than 5,000 cells"),
+    "long": (b'{"cells": []' + b" " * 2**25 + b"}", "it is larger than 32 MiB"),
+    "long code": (written(code("#" * 600_000), code("#" * 400_001)), "its code is longer than"),
+    "many statements": (written(code("x = 1\n" * 10_001)), "more than 10,000 statements"),
+}
+
+
+@pytest.mark.parametrize(("data", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_notebook_is_refused(steps, data, reason):
+    with pytest.raises(SubmissionError, match=reason):
+        notebooks.read(data, "work.ipynb", steps)
+
+
+def test_name_of_the_notebook_stays_in_its_comment(steps):
+    name = "a\n1 / 0\r2 / 0\x0c\u2028.ipynb"
+    assert answer(notebooks.read(written(code(RIGHT)), name, steps)) == "right"
+
+
+def test_grade_id_stays_in_its_comment(read):
+    assert answer(read(code(RIGHT, "x)\n1 / 0\n#"))) == "right"
+
+
+def test_functions_of_the_steps_have_names_of_their_own(steps):
+    """Cells are told apart by them."""
+    names = [function.name for step in steps.steps for function in step.functions]
+    assert len(set(names)) == len(names)
+    assert not set(names) & {step.id for step in steps.steps}
+
+
+@pytest.mark.parametrize("module", [cells, ipynb, notebooks, handins], ids=lambda m: m.__name__)
+def test_reading_parses_no_source(module):
+    """A parser's own stack is what hostile source is written for."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert not names & {"ast", "tokenize", "compile", "exec", "eval", "codeop", "symtable"}
+
+
+def test_whole_step_files_in_the_cells_of_one_notebook_are_every_step(read):
+    """As when the files are pasted in, imports of the earlier steps included."""
+    texts = [(ROOT / "solutions" / step.filename).read_text(encoding="utf-8") for step in STEPS]
+    notebook = read(*texts)
+    assert set(notebook.sources) == {step.id for step in STEPS}
+    for step in STEPS:
+        source = notebook.sources[step.id]
+        later = [other.id for other in STEPS if other.number >= step.number]
+        assert [name for name in later if f"from exercises.{name}" in source] == []
+    assert not [text for text in notebook.warnings if "counts" in text]
+
+
+def test_import_of_the_kit_is_left_out_without_a_word(read):
+    notebook = read("from grader.notebook import check", SCORES.format("'right'"))
+    assert "grader" not in notebook.sources[STEP]
+    assert notebook.warnings == ()
+    assert answer(notebook) == "right"
+
+
+def test_what_is_left_out_is_told_once(read):
+    notebook = read("print(1)", SCORES.format("'right'"), "print(2)")
+    assert notebook.warnings == (notebook.left_out,)
+    assert "cell 1, 3: statements" in notebook.left_out

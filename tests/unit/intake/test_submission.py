@@ -1,0 +1,306 @@
+"""Reading what is handed in: regular files of known names; all else is refused or ignored."""
+
+import os
+import socket
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from grader.intake.submission import MAX_SOURCE, SubmissionError, decoded, read_folder
+from tests.conftest import ROOT
+from tests.support.processes import descriptors
+
+STEP = "step02_scores"
+FILE = f"{STEP}.py"
+SOURCE = "def attention_scores(q, k):\n    return q @ k.T\n"
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no such files on Windows")
+
+
+@pytest.fixture
+def read(steps, tmp_path):
+    """Reads the folder that the test has filled."""
+    return lambda: read_folder(tmp_path, steps)
+
+
+# What is refused: how the file comes to be -> the reason.
+
+
+def elsewhere(path, text=SOURCE):
+    """A file outside of the submission."""
+    outside = path.parent.parent / f"outside-{path.parent.name}.py"
+    outside.write_text(text)
+    return outside
+
+
+def link(path):
+    path.symlink_to(elsewhere(path))
+
+
+def dangling_link(path):
+    path.symlink_to(path.with_name("nowhere"))
+
+
+def link_to_itself(path):
+    path.symlink_to(path)
+
+
+def link_inside(path):
+    path.with_name("mine.py").write_text(SOURCE)
+    path.symlink_to("mine.py")
+
+
+def link_to_solution(path):
+    path.symlink_to(ROOT / "solutions" / FILE)
+
+
+def link_to_folder(path):
+    path.symlink_to(path.parent, target_is_directory=True)
+
+
+def link_to_endless_device(path):
+    path.symlink_to("/dev/zero")
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def listening_socket(path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+def device(path):
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("making a device takes more rights")
+
+
+def folder(path):
+    path.mkdir()
+    (path / FILE).write_text(SOURCE)
+
+
+def huge(path):
+    with path.open("wb") as file:
+        file.truncate(10 * 2**30)  # a hole: it takes no room on the disk
+
+
+def one_byte_too_long(path):
+    path.write_bytes(b"#" * (MAX_SOURCE + 1))
+
+
+def writes(data):
+    return lambda path: path.write_bytes(data)
+
+
+IRREGULAR = "it is not a regular file"
+REFUSED = {
+    "link": (link, IRREGULAR),
+    "dangling link": (dangling_link, IRREGULAR),
+    "link to itself": (link_to_itself, IRREGULAR),
+    "link inside": (link_inside, IRREGULAR),
+    "link to the solution": (link_to_solution, IRREGULAR),
+    "link to a folder": (link_to_folder, IRREGULAR),
+    "link to an endless device": (link_to_endless_device, IRREGULAR),
+    "pipe that nobody writes to": (fifo, IRREGULAR),
+    "socket": (listening_socket, IRREGULAR),
+    "device": (device, IRREGULAR),
+    "folder": (folder, IRREGULAR),
+    "10 GiB": (huge, "it is longer than 1,000,000 bytes"),
+    "one byte too long": (one_byte_too_long, "it is longer than 1,000,000 bytes"),
+    "Latin-1": (writes(b"# caf\xe9\n"), "it is not UTF-8 text"),
+    "UTF-16": (writes("x = 1\n".encode("utf-16")), "it is not UTF-8 text"),
+    "surrogates": (writes(b"# \xed\xa0\x80\n"), "it is not UTF-8 text"),
+    "overlong encoding": (writes(b"# \xc0\xaf\n"), "it is not UTF-8 text"),
+    "an archive": (writes(b"PK\x03\x04\x14\x00\x00\x00\xff\xfe"), "it is not UTF-8 text"),
+    "null byte": (writes(b"x = 1\0\n"), "it contains a null byte"),
+    "only null bytes": (writes(bytes(100)), "it contains a null byte"),
+}
+
+
+@posix
+@pytest.mark.parametrize(("make", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_file_is_refused_with_a_sentence(read, tmp_path, make, reason):
+    make(tmp_path / FILE)
+    (tmp_path / "step03_mask.py").write_text("x = 1\n")
+    submission = read()
+    assert dict(submission.refused) == {STEP: f"{FILE} cannot be read: {reason}."}
+    assert dict(submission.sources) == {"step03_mask": "x = 1\n"}
+
+
+@posix
+@pytest.mark.parametrize("make", [make for make, _ in REFUSED.values()], ids=REFUSED.keys())
+def test_refusing_keeps_no_descriptor(read, tmp_path, make):
+    make(tmp_path / FILE)
+    before = descriptors()
+    read()
+    assert descriptors() == before
+
+
+@posix
+def test_refused_file_costs_its_step_only(grade, steps, tmp_path):
+    fifo(tmp_path / FILE)
+    right = (ROOT / "solutions" / "step01_projections.py").read_bytes()
+    (tmp_path / "step01_projections.py").write_bytes(right)
+    verdicts = grade(tmp_path, only=steps.steps[1:2]).steps
+    assert [verdict.points for verdict in verdicts] == [0]
+    assert verdicts[0].message == f"{FILE} cannot be read: {IRREGULAR}."
+    assert {check.status.value for check in verdicts[0].checks} == {"error"}
+
+
+# What is taken, and as what.
+
+TAKEN = {
+    "plain": (SOURCE.encode(), SOURCE),
+    "empty": (b"", ""),
+    "byte order mark": (b"\xef\xbb\xbf" + SOURCE.encode(), SOURCE),
+    "Windows line ends": (SOURCE.replace("\n", "\r\n").encode(), SOURCE),
+    "no line end": (b"x = 1", "x = 1"),
+    "other scripts": ("# щ 漢 🎉\n".encode(), "# щ 漢 🎉\n"),
+    "as long as may be": (b"#" * MAX_SOURCE, "#" * MAX_SOURCE),
+    "says it is Latin-1": ("# coding: latin-1\n# é".encode(), "# coding: latin-1\n# é"),
+}
+
+
+@pytest.mark.parametrize(("data", "text"), TAKEN.values(), ids=TAKEN.keys())
+def test_file_is_taken_as_text(read, tmp_path, data, text):
+    (tmp_path / FILE).write_bytes(data)
+    submission = read()
+    assert dict(submission.sources) == {STEP: text}
+    assert dict(submission.refused) == {}
+
+
+@pytest.mark.parametrize(("data", "text"), TAKEN.values(), ids=TAKEN.keys())
+def test_bytes_are_decoded_as_the_file_is(data, text):
+    assert decoded(data) == text
+
+
+@posix
+def test_hard_link_is_a_regular_file(read, tmp_path):
+    os.link(elsewhere(tmp_path / FILE), tmp_path / FILE)
+    assert dict(read().sources) == {STEP: SOURCE}
+
+
+# What is ignored.
+
+OTHERS = [
+    "STEP02_SCORES.PY",
+    "Step02_scores.py",
+    "step02_scores.PY",
+    "step02_scores.py ",
+    " step02_scores.py",
+    "step02_scores.py.py",
+    "step02_scores",
+    "step2_scores.py",
+    "step99_extra.py",
+    "ｓtep02_scores.py",
+    "conftest.py",
+    "sitecustomize.py",
+    "numpy.py",
+    "evil.pth",
+    "__init__.py",
+    "pytest.ini",
+    "-rf",
+    "new\nline.py",
+]
+
+
+@posix
+@pytest.mark.parametrize("name", OTHERS)
+def test_file_of_another_name_is_ignored(read, tmp_path, name):
+    (tmp_path / name).write_text(SOURCE)
+    if (tmp_path / FILE).exists():
+        pytest.skip("names differ by more than case here")
+    submission = read()
+    assert (dict(submission.sources), dict(submission.refused)) == ({}, {})
+
+
+@posix
+def test_name_that_is_no_text_is_ignored(read, tmp_path):
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.py")).write_text(SOURCE)
+    assert dict(read().sources) == {}
+
+
+def test_file_in_a_folder_below_is_ignored(read, tmp_path):
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / FILE).write_text(SOURCE)
+    assert dict(read().sources) == {}
+
+
+# Folders.
+
+
+def test_missing_folder_is_an_error(steps, tmp_path):
+    with pytest.raises(SubmissionError, match=r"there is no folder .*nobody"):
+        read_folder(tmp_path / "nobody", steps)
+
+
+def test_file_in_place_of_the_folder_is_an_error(steps, tmp_path):
+    (tmp_path / FILE).write_text(SOURCE)
+    with pytest.raises(SubmissionError, match=r"there is no folder .*step02_scores.py"):
+        read_folder(tmp_path / FILE, steps)
+
+
+@posix
+def test_pipe_in_place_of_the_folder_is_an_error(steps, tmp_path):
+    fifo(tmp_path / "alice")
+    with pytest.raises(SubmissionError, match=r"there is no folder .*alice"):
+        read_folder(tmp_path / "alice", steps)
+
+
+def test_folder_with_a_null_byte_is_an_error(steps, tmp_path):
+    with pytest.raises(SubmissionError, match="there is no folder"):
+        read_folder(tmp_path / "a\0b", steps)
+
+
+@pytest.fixture
+def ordinary_user():
+    """Root may open everything, so it becomes somebody else for the test."""
+    me = os.geteuid()
+    if me == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(me)
+
+
+@posix
+def test_locked_folder_is_an_error(steps, ordinary_user):
+    with tempfile.TemporaryDirectory() as folder:
+        locked = Path(folder, "locked")
+        locked.mkdir(mode=0)
+        with pytest.raises(SubmissionError, match="cannot be opened"):
+            read_folder(locked, steps)
+
+
+def test_empty_folder_is_an_empty_submission(read, tmp_path):
+    submission = read()
+    assert (submission.id, dict(submission.sources)) == (tmp_path.name, {})
+
+
+# The hash.
+
+
+def test_hash_is_that_of_the_sources_wherever_they_lie(steps, tmp_path):
+    hashes = set()
+    for name in ("alice", "bob"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / FILE).write_text(SOURCE)
+        (tmp_path / name / f"notes-of-{name}.txt").write_text(name)
+        hashes.add(read_folder(tmp_path / name, steps).sha256)
+    assert len(hashes) == 1
+
+
+def test_hash_changes_when_text_moves_to_another_file(steps, tmp_path):
+    hashes = set()
+    for number, (one, two) in enumerate([("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc")]):
+        inside = tmp_path / str(number)
+        inside.mkdir()
+        (inside / FILE).write_text(one)
+        (inside / "step03_mask.py").write_text(two)
+        hashes.add(read_folder(inside, steps).sha256)
+    assert len(hashes) == 4

@@ -1,0 +1,206 @@
+"""Whatever a worker sends, it is an answer or it is not: the judge's reading of random bytes."""
+
+import struct
+import tracemalloc
+from contextlib import suppress
+from types import SimpleNamespace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader.isolation.client import Answer, CallFailed, Worker
+from grader.isolation.wire import HEADER, NONCE, ProtocolError, decode, encode
+
+settings.register_profile(
+    "kit",
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("kit")
+
+TAGS = b"NTFIDSALUMHX"
+SIZES = st.sampled_from([0, 1, 2, 3, 255, 2**16, 2**31, 2**32 - 1])
+
+
+@st.composite
+def nearly_values(draw):
+    """Bytes in the shape of values: true tags, and lengths that may be lies."""
+    pieces = []
+    for _ in range(draw(st.integers(1, 8))):
+        pieces.append(bytes([draw(st.sampled_from(TAGS))]))
+        kind = draw(st.integers(0, 3))
+        if kind == 0:
+            pieces.append(struct.pack(">I", draw(SIZES)))
+        elif kind == 1:
+            pieces.append(struct.pack(">Q", draw(SIZES) ** 2 % 2**64))
+        elif kind == 2:
+            text = draw(st.binary(max_size=5))
+            pieces.append(struct.pack(">I", len(text)) + text)
+        else:
+            dtype = draw(st.sampled_from([b"<f8", b"|b1", b"<i4", b"|O", b"<U9"]))
+            shape = [draw(SIZES) for _ in range(draw(st.integers(0, 3)))]
+            head = bytes([len(dtype)]) + dtype + bytes([len(shape)])
+            pieces.append(head + b"".join(struct.pack(">Q", size) for size in shape) + b"\0\1")
+    return b"".join(pieces)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["ok", "raised", "printed", "value", "products", "kept", "type"])
+            | st.sampled_from(["kinds", "message", "lines", "arguments"])
+            | st.text(max_size=3),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=10,
+)
+ANSWERS = st.fixed_dictionaries(
+    {"printed": st.text(max_size=5) | VALUES},
+    optional={
+        "ok": VALUES | st.fixed_dictionaries({"value": VALUES, "products": st.integers(0, 9)}),
+        "raised": VALUES
+        | st.fixed_dictionaries(
+            {
+                "type": st.text(max_size=5) | VALUES,
+                "kinds": st.lists(st.text(max_size=5)) | VALUES,
+                "message": st.text(max_size=5) | VALUES,
+                "lines": st.lists(st.integers(-5, 5) | VALUES) | VALUES,
+            }
+        ),
+    },
+)
+
+
+@st.composite
+def changed(draw, values):
+    """The bytes of a value, a few of them changed."""
+    made = bytearray(encode(draw(values)))
+    for _ in range(draw(st.integers(0, 3))):
+        made[draw(st.integers(0, len(made) - 1))] = draw(st.integers(0, 255))
+    return bytes(made[: draw(st.none() | st.integers(0, len(made)))])
+
+
+REPLIES = st.binary(max_size=60) | nearly_values() | changed(VALUES | ANSWERS) | ANSWERS.map(encode)
+
+
+@settings(max_examples=300)
+@given(REPLIES)
+def test_any_bytes_are_a_value_or_a_protocol_error(data):
+    with suppress(ProtocolError):
+        value = decode(data)
+        with suppress(TypeError):  # a Foreign stands for what cannot cross
+            assert encode(value)
+
+
+@settings(max_examples=150)
+@given(nearly_values())
+def test_lies_about_sizes_take_no_memory(data):
+    tracemalloc.start()
+    try:
+        with suppress(ProtocolError):
+            decode(data)
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 2**20
+
+
+class Channel:
+    """A worker's end that answers every question with the same bytes, in pieces."""
+
+    def __init__(self, reply, sizes):
+        self.reply = reply
+        self.sizes = list(sizes)
+        self.nonce = b""
+        self.left = b""
+        self.closed = False
+
+    def settimeout(self, seconds):
+        assert seconds > 0
+
+    def sendall(self, data):
+        self.nonce = HEADER.unpack(data[: HEADER.size])[1]
+        self.left += self.reply(self.nonce)
+
+    def recv(self, size):
+        step = min(size, self.sizes.pop() if self.sizes else size)
+        piece, self.left = self.left[:step], self.left[step:]
+        return piece
+
+    def close(self):
+        self.closed = True
+
+
+def worker(reply, sizes=()):
+    """A worker on such a channel, and the numbers of the processes that were ended."""
+    ended = []
+    channel = Channel(reply, sizes)
+    limits = SimpleNamespace(call_seconds=60.0)
+    host = SimpleNamespace(start=lambda: (channel, 7), end=ended.append, limits=limits)
+    host.deadline = float("inf")
+    return Worker(host, float("inf")), channel, ended
+
+
+def ask(made):
+    """What a call brings; whatever comes instead of an answer must be a failed call."""
+    try:
+        return made.call("f", [1], {})
+    except CallFailed as failure:
+        return failure
+
+
+FRAMES = st.one_of(
+    REPLIES.map(lambda data: lambda nonce: HEADER.pack(len(data), nonce) + data),
+    REPLIES.map(lambda data: lambda nonce: data),
+    st.tuples(st.integers(0, 2**64 - 1), REPLIES).map(
+        lambda pair: lambda nonce: HEADER.pack(pair[0], nonce) + pair[1]
+    ),
+    REPLIES.map(lambda data: lambda nonce: HEADER.pack(len(data), bytes(NONCE)) + data),
+)
+
+
+@settings(max_examples=300)
+@given(FRAMES, st.lists(st.integers(1, 9), max_size=9))
+def test_any_frame_is_an_answer_or_a_failed_call(frame, sizes):
+    made, channel, ended = worker(frame, sizes)
+    result = ask(made)
+    assert isinstance(result, (Answer, CallFailed))
+    assert ended == ([] if made.alive else [7])
+    assert channel.closed == (not made.alive)
+
+
+@settings(max_examples=100)
+@given(REPLIES, st.binary(min_size=1, max_size=40))
+def test_frame_without_the_nonce_is_never_an_answer(data, nonce):
+    wrong = nonce.ljust(NONCE, b"\0")[:NONCE]
+    made, _, ended = worker(lambda true: HEADER.pack(len(data), wrong) + data)
+    assert isinstance(ask(made), CallFailed)
+    assert (made.alive, ended) == (False, [7])
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(1, 30), max_size=30))
+def test_answer_in_pieces_is_the_answer(sizes):
+    data = encode({"ok": {"value": [1.5, "é"], "products": 3}, "printed": "p"})
+    made, _, _ = worker(lambda nonce: HEADER.pack(len(data), nonce) + data, sizes)
+    assert ask(made) == Answer([1.5, "é"], "p", 3)
+    assert made.alive
+
+
+@settings(max_examples=100)
+@given(REPLIES)
+def test_second_answer_is_never_taken_for_the_next(extra):
+    data = encode({"ok": {"value": 1, "products": 0}, "printed": ""})
+    frames = [data, extra]
+    made, _, _ = worker(
+        lambda nonce: b"".join(HEADER.pack(len(frame), nonce) + frame for frame in frames)
+    )
+    assert ask(made) == Answer(1)
+    assert isinstance(ask(made), CallFailed)
+    assert not made.alive

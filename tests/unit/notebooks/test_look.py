@@ -1,0 +1,282 @@
+"""Things to look at: pictures of right functions, a calm sentence for all others."""
+
+import importlib
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from grader import look
+from grader.answer_key import reference
+from grader.notebooks import peeking, pictures
+from grader.notebooks.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
+from tests.conftest import ROOT, STEPS
+
+USED = {
+    "projections": ("project_qkv",),
+    "scores": ("attention_scores",),
+    "spread": ("attention_scores",),
+    "masking": ("apply_mask", "causal_mask"),
+    "weights": ("softmax",),
+    "sharpness": ("softmax",),
+    "attention_weights": ("attention", "causal_mask"),
+    "leaks": ("attention", "causal_mask"),
+    "peeking": ("attention", "log_softmax", "cross_entropy"),
+    "times": ("masked_self_attention", "attend_with_cache", "new_cache"),
+    "temperatures": ("sample_token",),
+    "cut": ("split_heads", "merge_heads"),
+    "heads": ("multi_head_attention",),
+    "translation": ("cross_attention",),
+    "norms": ("layer_norm", "decoder_block"),
+    "layers": ("decoder_block", "decoder_logits"),
+    "decoder_times": ("decoder_logits", "decoder_step", "new_decoder_cache"),
+    "hidden": ("mask_tokens",),
+    "both_sides": ("mask_tokens", "decoder_block"),
+}
+
+
+@pytest.fixture(scope="module")
+def right():
+    """The functions of all steps, on top of each other, by name."""
+    names = {}
+    for step in STEPS:
+        text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+        exec(
+            compile(re.sub(r"^from exercises\..*$", "", text, flags=re.MULTILINE), "x", "exec"),
+            names,
+        )
+    return names
+
+
+@pytest.fixture(scope="module")
+def stubs():
+    names = {}
+    for step in STEPS:
+        module = importlib.import_module(f"exercises.{step.id}")
+        names.update(vars(module))
+    return names
+
+
+def drawn(name, names):
+    return getattr(look, name)(*(names[function] for function in USED[name]))
+
+
+def pictures_in(shown):
+    return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", shown.html)]
+
+
+@pytest.mark.parametrize("name", USED)
+def test_right_functions_give_a_picture(name, right):
+    shown = drawn(name, right)
+    found = pictures_in(shown)
+    assert found
+    assert all(svg.get("aria-label") for svg in found)
+    assert len(shown.html) < 12_000 * len(found)
+    assert "nan" not in shown.html
+    assert len(repr(shown).splitlines()) > 1
+
+
+@pytest.mark.parametrize("name", USED)
+def test_stubs_give_a_calm_sentence(name, stubs):
+    shown = drawn(name, stubs)
+    assert not pictures_in(shown)
+    assert re.fullmatch(
+        r"Nothing to see yet: \w+ in exercises/\w+\.py is still to be written\.", repr(shown)
+    )
+
+
+@pytest.mark.parametrize("name", USED)
+@pytest.mark.parametrize("wrong", [lambda *a, **k: None, lambda *a, **k: np.zeros(3)])
+def test_wrong_functions_give_a_sentence(name, wrong):
+    shown = getattr(look, name)(*[wrong] * len(USED[name]))
+    assert repr(shown).startswith("There is no picture of that yet")
+    assert "\n" not in repr(shown)
+
+
+def test_function_that_raises_is_named():
+    def softmax(scores):
+        return scores["x"]
+
+    assert "softmax raised IndexError" in repr(look.weights(softmax))
+
+
+@pytest.mark.parametrize("given", [(), (3,), (len, len)], ids=["none", "a number", "too many"])
+def test_look_that_is_used_wrongly_says_how(given):
+    said = look.scores(*given)
+    assert str(said) == "This picture is made with: look.scores(attention_scores)"
+
+
+def test_every_look_of_the_lessons_is_tested():
+    texts = [(ROOT / "solutions" / s.filename).read_text(encoding="utf-8") for s in STEPS]
+    asked = {name for text in texts for name in re.findall(r"^# look\.(\w+)\(", text, re.MULTILINE)}
+    assert asked == set(USED)
+
+
+# What the pictures show.
+
+
+def test_scores_of_the_sentence_are_those_of_its_vectors():
+    found = reference.attention_scores(QUERIES, KEYS)
+    np.testing.assert_allclose(np.asarray(found), SCORES, atol=0.005)
+
+
+def test_leaks_are_marked_before_the_mask_and_gone_after_it(right):
+    before, after = pictures_in(drawn("leaks", right))
+    titles = [[t.text for t in svg.iter("title")] for svg in (before, after)]
+    assert "It moves when go changes: a leak" in titles[0]
+    assert sum("a leak" in title for title in titles[0]) == len(TOKENS) * (len(TOKENS) - 1) / 2
+    assert not any("a leak" in title for title in titles[1])
+    assert "go moves when It changes" in titles[1]
+
+
+def test_mask_that_leaks_is_seen(right):
+    shown = look.leaks(right["attention"], lambda t: np.tri(t, t, 1, dtype=bool))
+    _, after = pictures_in(shown)
+    assert sum("a leak" in t.text for t in after.iter("title")) == len(TOKENS) - 1
+
+
+def straight(x, n_heads):
+    return x.reshape(n_heads, len(x), -1)
+
+
+def test_heads_that_are_cut_right_are_told_from_straight_reshapes(right):
+    told = repr(drawn("cut", right))
+    assert "your heads: 0 leaks, 0 gaps in the past." in told
+    assert "split by a straight reshape: 5 leaks, 1 gap in the past." in told
+    assert "split and merged straight: 0 leaks, 4 gaps in the past." in told
+
+
+def test_own_heads_that_are_reshaped_straight_are_seen(right):
+    assert "your heads: 5 leaks" in repr(look.cut(straight, right["merge_heads"]))
+
+
+def test_weights_of_heads_are_those_they_were_made_for(right):
+    pictures_of = pictures_in(drawn("heads", right))
+    for svg, scores in zip(pictures_of, HEADS.values(), strict=True):
+        mask = np.tri(len(WORDS), dtype=bool)
+        weights = np.asarray(reference.softmax(np.where(mask, scores, -np.inf)))
+        for (i, j), weight in np.ndenumerate(weights):
+            told = f"{WORDS[i]} → {WORDS[j]}: {pictures.number(weight)}"
+            assert told in [title.text for title in svg.iter("title")]
+
+
+def test_translation_needs_the_last_word_of_its_source(right):
+    whole, hidden = (
+        [t.text for t in s.iter("title")] for s in pictures_in(drawn("translation", right))
+    )
+    assert "read → gelesen: 0.69" in whole
+    assert "read → gelesen: 0" in hidden
+    assert not any(title.endswith(": 0") for title in whole)
+
+
+def test_norm_over_time_leaks_under_the_mask(right):
+    told = repr(drawn("norms", right))
+    assert "your block: 0 leaks, 0 gaps in the past." in told
+    assert "your block behind a norm over time: 21 leaks" in told
+
+
+def test_layer_without_a_mask_leaks_into_those_above(right):
+    leaks = [svg_leaks(svg) for svg in pictures_in(drawn("layers", right))]
+    assert leaks == [0, 10, 10, 0, 0, 0]
+
+
+def svg_leaks(svg):
+    return sum("a leak" in title.text for title in svg.iter("title"))
+
+
+def test_decoder_that_masks_its_first_block_only_is_seen(right):
+    text = (ROOT / "solutions" / "step12_decoder.py").read_text(encoding="utf-8")
+    wrong = text.replace(
+        "n_heads, mask)  #", "n_heads, mask if block is params['blocks'][0] else None)  #"
+    )
+    assert wrong != text
+    names = dict(right)
+    exec(re.sub(r"^from exercises\..*$", "", wrong, flags=re.MULTILINE), names)
+    shown = look.layers(right["decoder_block"], names["decoder_logits"])
+    assert [svg_leaks(svg) for svg in pictures_in(shown)][3:] == [0, 10, 10]
+    assert "your decoder, 2 blocks: rows of logits moved with later tokens" in repr(shown)
+
+
+def test_words_that_are_chosen_are_shown_with_their_targets(right):
+    shown = drawn("hidden", right)
+    titles = [title.text for title in pictures_in(shown)[0].iter("title")]
+    assert [title for title in titles if ":" in title] == [
+        "[MASK]: hidden, to be found: great",
+        "[MASK]: hidden, to be found: know",
+        "teapot: another word, to be found: world",
+        "seen: kept, to be found: seen",
+    ]
+    assert "15 in 100 were chosen. Of 100 of these 80 are hidden" in repr(shown)
+
+
+def test_targets_made_by_comparing_lose_the_word_that_is_kept(right):
+    def mask_tokens(tokens, *rest):
+        corrupted, _ = right["mask_tokens"](tokens, *rest)
+        return corrupted, np.where(corrupted != tokens, tokens, -100)
+
+    told = repr(look.hidden(mask_tokens))
+    assert "kept, to be found" not in told
+    assert "0 are kept" in told
+
+
+def test_nothing_chosen_is_told():
+    told = repr(look.hidden(lambda tokens, *rest: (tokens, np.full_like(tokens, -100))))
+    assert "Of 20,000 words none was chosen." in told
+
+
+def test_gap_has_clues_on_both_sides_and_no_answer(right):
+    both, causal = pictures_in(drawn("both_sides", right))
+    titles = [title.text for title in both.iter("title")]
+    assert "It moves when go changes" in titles
+    assert "go does not move when go changes" in titles
+    assert svg_leaks(both) == svg_leaks(causal) == 0
+    assert "It does not move when go changes" in [title.text for title in causal.iter("title")]
+    assert "Clues for a gap at “It”: 6, and 0 under the mask." in repr(drawn("both_sides", right))
+
+
+def test_words_that_stay_in_their_gaps_are_seen(right):
+    shown = look.both_sides(lambda tokens, *rest: (tokens, tokens), right["decoder_block"])
+    assert [svg_leaks(svg) for svg in pictures_in(shown)] == [len(TOKENS)] * 2
+
+
+def test_id_that_is_no_token_is_told(right):
+    shown = look.both_sides(lambda tokens, *rest: (tokens - 100, tokens), right["decoder_block"])
+    assert repr(shown) == (
+        "There is no picture of that yet. mask_tokens returned an id that is no token."
+    )
+
+
+def test_model_that_peeks_is_too_good_until_it_writes(right):
+    losses = drawn("peeking", right).data["losses"]
+    trained, writing = losses["with the mask"]
+    assert peeking.FLOOR - 0.05 < writing < peeking.FLOOR + 0.1
+    assert abs(trained - writing) < 0.1
+    trained, writing = losses["without it, peeking"]
+    assert trained < peeking.FLOOR - 0.2
+    assert writing > peeking.FLOOR + 0.5
+
+
+def test_training_ends_when_functions_are_slow(right):
+    model = peeking.Model(
+        *(right[name] for name in USED["peeking"]), np.tri(peeking.LENGTH - 1, dtype=bool)
+    )
+    assert len(peeking.train(model, peeking.texts(np.random.RandomState(0)), seconds=0.0)) == 1
+
+
+def test_picture_escapes_its_labels():
+    svg = pictures.heat_map("<a>", ["<b>"], ["&"], [[1.0]])
+    assert ElementTree.fromstring(svg).get("aria-label") == "<a>"
+
+
+@pytest.mark.parametrize("values", [[[np.nan]], [[np.inf]], [[-np.inf]], [[0.0]]])
+def test_picture_of_any_number_can_be_drawn(values):
+    ElementTree.fromstring(pictures.heat_map("t", ["a"], ["b"], values))
+
+
+@pytest.mark.parametrize("most", [0.0, 1e-9, 0.7, 1.0, 16.46, 250.0, 1e7])
+def test_curves_have_few_round_ticks(most):
+    ticks = pictures._ticks(most)
+    assert 1 <= len(ticks) <= 9
+    assert ticks[0] == 0
+    assert ticks[-1] <= most + 1e-9

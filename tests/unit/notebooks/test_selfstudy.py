@@ -1,0 +1,332 @@
+"""What counts of a notebook's executions, and how it gets into a file and back."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.answer_key.variants import MISTAKES, read
+from grader.engine import grading
+from grader.intake import notebooks
+from grader.intake.submission import Submission
+from grader.notebooks import cards
+from grader.notebooks.changeover import cell_of, file_of
+from grader.notebooks.executions import Run, latest_step, raw_cells, standing
+from grader.notebooks.progress import Progress
+from grader.notebooks.standby import Judge
+from grader.report.records import CheckVerdict, Status, StepVerdict
+from grader.steps.stubs import stub
+from tests.conftest import ROOT, STEPS
+
+NAMES = [function.name for step in STEPS for function in step.functions]
+ONE, TWO = STEPS[:2]
+WRITTEN = "def linear(x, weight, bias=None):\n    return {}\n"
+QKV = "def project_qkv(x, w_q, w_k, w_v):\n    return helper(x, w_q, w_k, w_v)\n"
+
+
+def runs(*cells):
+    """Executions, numbered from 1; a text, or a cell's id and its text, or that and `broken`."""
+    made = [("", cell) if isinstance(cell, str) else cell for cell in cells]
+    return [Run(number, *cell) for number, cell in enumerate(made, 1)]
+
+
+def texts(*cells, deleted=()):
+    return [run.text for run in standing(runs(*cells), deleted, NAMES)]
+
+
+# Which executions count.
+
+STANDING = {
+    "as they are": (["import numpy", WRITTEN], ["import numpy", WRITTEN]),
+    "a cell run again counts once": ([("a", "x = 1"), ("a", "x = 2")], ["x = 2"]),
+    "the same text without an id too": (["x = 1", "y = 2", "x = 1"], ["x = 1", "y = 2"]),
+    "a text that defines the same anew": (
+        [WRITTEN.format(1), WRITTEN.format(2)],
+        [WRITTEN.format(2)],
+    ),
+    "not one that defines only a part of it": (
+        [WRITTEN.format(1) + "def helper(): pass\n", WRITTEN.format(2)],
+        [WRITTEN.format(1) + "def helper(): pass\n", WRITTEN.format(2)],
+    ),
+    "two cells with ids that define the same": (
+        [("a", WRITTEN.format(1)), ("b", WRITTEN.format(2))],
+        [WRITTEN.format(1), WRITTEN.format(2)],
+    ),
+    "a function counts where it was run last": (
+        [("a", WRITTEN.format(1)), ("b", WRITTEN.format(2)), ("a", WRITTEN.format(1))],
+        [WRITTEN.format(2), WRITTEN.format(1)],
+    ),
+    "an import run again stays above": (
+        [("a", "import numpy as np"), ("b", "low = -np.inf"), ("a", "import numpy as np")],
+        ["import numpy as np", "low = -np.inf"],
+    ),
+    "a constant that was changed goes where it was changed": (
+        [("a", "low = 0"), ("b", "import numpy as np"), ("a", "low = np.inf")],
+        ["import numpy as np", "low = np.inf"],
+    ),
+    "a text that does not compile is forgotten": ([("", "x = = 1", True), "y = 2"], ["y = 2"]),
+    "not if it stands in a cell": ([("a", "x = = 1", True)], ["x = = 1"]),
+    "nor if it is all there is of the function": (
+        [("", "def linear(x:\n    pass\n", True)],
+        ["def linear(x:\n    pass\n"],
+    ),
+    "an empty one": (["  \n"], []),
+}
+
+
+@pytest.mark.parametrize(("cells", "found"), STANDING.values(), ids=STANDING.keys())
+def test_cells_that_stand(cells, found):
+    assert texts(*cells) == found
+
+
+def test_deleted_cell_does_not_stand():
+    assert texts(("a", "x = 1"), ("b", "y = 2"), deleted={"a"}) == ["y = 2"]
+
+
+def test_step_is_that_of_the_function_that_was_defined_last():
+    scores = "def attention_scores(q, k): pass\n"
+    assert latest_step(runs(WRITTEN, scores, "x = 1"), STEPS) is TWO
+    assert latest_step(runs(scores, WRITTEN), STEPS) is ONE
+    assert latest_step(runs("x = 1"), STEPS) is None
+
+
+def test_functions_without_a_cell_are_stubs(steps):
+    cells = list(raw_cells(runs(WRITTEN), ONE))
+    book = notebooks.of_cells(cells, "notebook", steps)
+    assert book.written[ONE.id] == 1
+    assert (
+        "def project_qkv(*args, **options):\n    raise NotImplementedError"
+        in (book.sources[ONE.id])
+    )
+
+
+def test_same_cells_give_the_same_source_as_a_graded_notebook(steps):
+    import nbformat
+
+    sources = ["import numpy as np\nimport torch", "%time\nx = 3", WRITTEN, "print(x)", QKV]
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in sources])
+    graded = notebooks.read(nbformat.writes(made).encode(), "notebook", steps)
+    stood = standing(runs(*(("abcde"[i], text) for i, text in enumerate(sources))), (), NAMES)
+    here = notebooks.of_cells(raw_cells(stood, ONE), "notebook", steps)
+    assert here == graded
+
+
+# To a file and back.
+
+
+def saved(steps, *cells, file=None):
+    text = file or stub((ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8"))
+    return file_of(standing(runs(*cells), (), NAMES), ONE, steps, text)
+
+
+def test_file_keeps_the_lesson_and_gets_the_functions(steps):
+    file = saved(steps, "import numpy as np", WRITTEN.format("x @ weight"))
+    assert "# # Step 1" in file
+    assert "# # %" not in file
+    assert WRITTEN.format("x @ weight") in file
+    assert file.count("def linear") == 1
+    assert "def project_qkv" in file
+    assert file.count("raise NotImplementedError()") == 1
+    assert file.count("import numpy as np") == 1
+    compile(file, "file", "exec")
+
+
+def test_helpers_go_above_the_function_that_they_stood_above(steps):
+    helper = "import math\n\nLOW = -1\n\n\ndef helper(*all):\n    return all\n"
+    file = saved(steps, WRITTEN.format(1), helper, QKV, "print(LOW)\n%time 1\n")
+    places = [file.index(text) for text in ("def linear", "import math", "LOW", "def helper")]
+    assert places == sorted(places)
+    assert file.index("def helper") < file.index("def project_qkv")
+    assert "print" not in file
+    assert "%time" not in file
+
+
+def test_saving_again_changes_nothing(steps):
+    cells = ["def helper(*all):\n    return all\n", WRITTEN.format(1), QKV]
+    once = saved(steps, *cells)
+    assert saved(steps, *cells, file=once) == once
+
+
+def test_helper_that_was_changed_takes_the_place_of_the_old_one(steps):
+    once = saved(steps, "def helper(*all):\n    return 'old'\n", QKV)
+    again = saved(steps, "def helper(*all):\n    return 'new'\n", QKV, file=once)
+    assert again.count("def helper") == 1
+    assert "'new'" in again
+
+
+def test_functions_of_other_steps_stay_out_of_the_file(steps):
+    file = saved(steps, WRITTEN.format(1), "def attention_scores(q, k):\n    return 1\n")
+    assert "attention_scores" not in file
+
+
+def test_what_stands_below_the_last_function_comes_at_the_end(steps):
+    file = saved(steps, WRITTEN.format(1), QKV, "def helper(*all):\n    return all\n")
+    assert file.rstrip().endswith("def helper(*all):\n    return all")
+
+
+def test_file_comes_back_as_one_cell(steps):
+    helper = "def helper(*all):\n    return all\n"
+    file = saved(steps, "import numpy as np", helper, WRITTEN.format(1), QKV)
+    cell = cell_of(file)
+    assert "%%" not in cell
+    assert "#" not in cell
+    back = saved(steps, cell)
+    assert back == file
+
+
+def test_code_below_the_last_text_is_not_lost():
+    file = "# %%\nx = 1\n\n# %% [markdown]\n# The end.\n#\n# Really.\n\ny = 2\n# so\n"
+    assert cell_of(file) == "x = 1\n\n\ny = 2\n# so"
+
+
+def test_file_without_cells_is_all_code():
+    assert cell_of("# mine\nx = 1\n") == "# mine\nx = 1"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_file_of_a_solved_notebook_is_judged_right(step, steps, grade):
+    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    stood = standing(runs(cell_of(solution)), (), NAMES)
+    file = file_of(stood, step, steps, stub(solution))
+    report = grade(Submission("saved", {step.id: file}), only=(step,))
+    assert report.passed
+
+
+# What is remembered.
+
+
+def verdict(status=Status.FAILED, points=3.0):
+    return StepVerdict(ONE.id, ONE.title, status, points, ONE.max_points, ())
+
+
+def test_last_check_is_remembered_until_the_file_is_newer(tmp_path):
+    import os
+
+    progress, file = Progress(tmp_path), tmp_path / ONE.filename
+    file.write_text("", encoding="utf-8")
+    os.utime(file, (1, 1))
+    assert progress.last(ONE, file) is None
+    progress.checked(verdict())
+    assert progress.last(ONE, file) == verdict()
+    os.utime(file, (2**32, 2**32))
+    assert progress.last(ONE, file) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"step01_projections": 3}'])
+def test_memory_that_cannot_be_read_is_none(tmp_path, text):
+    progress = Progress(tmp_path)
+    progress.path.write_text(text, encoding="utf-8")
+    assert progress.last(ONE, tmp_path / "x") is None
+    assert not progress.is_ours(ONE, "x")
+    progress.saved(ONE, "x")
+    assert progress.is_ours(ONE, "x")
+
+
+# What a cell shows.
+
+
+def check(number, status, function="linear", message=""):
+    points = 1.0 if status is Status.PASSED else 0.0
+    return CheckVerdict(f"check_{number}", function, f"Law {number}.", status, points, 1.0, message)
+
+
+def step_of(*checks, status=Status.FAILED, message=""):
+    points = sum(one.points for one in checks)
+    return StepVerdict(ONE.id, ONE.title, status, points, float(len(checks)), checks, None, message)
+
+
+def test_card_shows_the_first_failure_and_folds_the_others():
+    step = step_of(
+        check(1, Status.PASSED), *(check(n, Status.FAILED, message=f"m{n}") for n in (2, 3, 4))
+    )
+    card = cards.step_card(step, "", ["Go on."], ["A note."])
+    before, after = card.html.split("2 more checks fail")
+    assert "m2" in before
+    assert "m3" not in before
+    assert "m4" in after
+    assert "1 other check passed." in card.html
+    for text in (card.html, card.text):
+        assert "Go on." in text
+        assert "A note." in text
+
+
+def test_card_of_one_function_says_nothing_of_another():
+    step = step_of(check(1, Status.PASSED), check(2, Status.FAILED, "project_qkv", "Amiss."))
+    card = cards.step_card(step, "linear", [], [])
+    assert "linear: passed, 1/1 points" in card.text
+    for text in (card.html, card.text):
+        assert "Amiss" not in text
+        assert "project_qkv" not in text
+
+
+def test_card_of_a_half_written_step_calls_nothing_wrong():
+    step = step_of(check(1, Status.PASSED), check(2, Status.NOT_ATTEMPTED, "project_qkv"))
+    card = cards.step_card(step, "", [], [])
+    for text in (card.html, card.text):
+        assert "right so far" in text
+        assert "needs work" not in text
+
+
+def test_card_says_once_why_nothing_can_be_judged():
+    checks = [check(n, Status.ERROR, message="It is broken.") for n in (1, 2)]
+    step = step_of(*checks, status=Status.ERROR, message="It is broken.")
+    for function in ("", "linear"):
+        card = cards.step_card(step, function, [], [])
+        assert card.html.count("It is broken.") == 1
+        assert card.text.count("It is broken.") == 1
+
+
+def test_card_escapes_what_a_student_wrote():
+    step = step_of(check(1, Status.FAILED, message="<script>alert(1)</script>"))
+    card = cards.step_card(step, "", ["<b>"], [])
+    assert "<script>" not in card.html
+    assert "<b></p>" not in card.html
+
+
+# One function alone.
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_function_alone_is_judged_as_among_the_others(step, grade):
+    """The same mistake is named; in whose words, its own or its caller's, may differ."""
+
+    def verdict(check):
+        return replace(check, diagnosis=check.diagnosis and check.diagnosis.misconception)
+
+    mistake = read(MISTAKES, step)[0]
+    whole = grade(mistake.submission, only=(step,)).steps[0].checks
+    for function in step.functions:
+        if function.checks:
+            alone = grade(mistake.submission, only=(step.narrowed(function.name),)).steps[0].checks
+            among = [check for check in whole if check.function == function.name]
+            assert list(map(verdict, alone)) == list(map(verdict, among))
+
+
+# One verdict everywhere.
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_path):
+    stub_text = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
+    programs = [stub_text, *(one.source for one in read(MISTAKES, step)[::9])]
+
+    def ask(grader):
+        judge = Judge(grader, tmp_path)
+        request = {"do": "check", "about": "", "lesson": step.id, "deleted": []}
+        return [judge.answer({**request, "runs": [[1, "", cell_of(p), False]]}) for p in programs]
+
+    answers = grading.with_grader(steps, host, "visible", 0, steps.steps, ask)
+    for program, answer in zip(programs, answers):
+        (expected,) = grade(Submission("file", {step.id: program}), only=(step,)).steps
+        assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
+
+
+def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
+    request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
+    request["runs"] = [[1, "", "x = 1\n" * 200_000, False]]
+    answer = grading.with_grader(
+        *(steps, host, "visible", 0, steps.steps),
+        lambda grader: Judge(grader, tmp_path).answer(request),
+    )
+    assert answer == {
+        "problem": "This notebook cannot be judged: its code is longer than 1,000,000 characters."
+    }

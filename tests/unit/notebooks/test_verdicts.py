@@ -1,0 +1,50 @@
+"""What nbgrader's pages show below a test cell, and the score that nbgrader reads there."""
+
+from dataclasses import replace
+
+from grader.notebooks.nbgrader.verdicts import Found, output
+from grader.report.records import Status
+from tests.support.classes import SAYS, check, step, unscaled
+
+CUT = "attention_scores raised TypeError (work.ipynb, cell 7, line 1: `q @ k`). " + "Long. " * 40
+
+
+def shown(*checks):
+    """The HTML below a test cell, and the text that is its score."""
+    data = output(Found("attention_scores", step(*checks), checks), 4.0).data
+    return data["text/html"], data["text/plain"]
+
+
+def test_message_is_a_paragraph_that_fits_any_page():
+    """A line of preformatted text would be cut off at the border of nbgrader's pages."""
+    html, _ = shown(check(status=Status.ERROR, message=CUT), check("other"))
+    assert "<pre" not in html
+    assert "(work.ipynb, cell 7, line 1: <code>q @ k</code>). Long." in html
+
+
+def test_message_that_all_checks_share_is_told_once():
+    same = {"status": Status.ERROR, "message": CUT}
+    html, _ = shown(check(**same), check("other", **same))
+    assert html.count("<code>q @ k</code>") == 1
+    assert "<pre" not in html
+
+
+def test_cause_stands_below_its_check_and_once():
+    first = unscaled()
+    html, _ = shown(first, replace(first, message="3 of 9 values are wrong."))
+    assert html.count(SAYS) == 1
+    assert html.index("All 4 values are wrong.") < html.index(SAYS)
+
+
+def test_code_in_a_title_is_set_as_code():
+    html, _ = shown(check(title="It uses `u`."))
+    assert "It uses <code>u</code>." in html
+
+
+def test_what_students_wrote_is_escaped():
+    html, _ = shown(check(status=Status.ERROR, message="`<script>`"), check("other"))
+    assert "<code>&lt;script&gt;</code>" in html
+
+
+def test_score_is_the_functions_points():
+    assert shown(check(), unscaled())[1] == "2.0"

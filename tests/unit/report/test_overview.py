@@ -1,0 +1,63 @@
+"""The overview in the terminal: a part that is not at issue takes one line."""
+
+import io
+from itertools import chain
+
+import pytest
+
+from grader.report.records import Status, StepVerdict
+from grader.report.text.terminal import Overview, Printer
+
+PARTS = {"Part I: one": ["step07_y", "step08_z"], "Part II: two": ["step09_a", "step10_b"]}
+P, F, N = Status.PASSED, Status.FAILED, Status.NOT_ATTEMPTED
+
+
+def rows(*statuses, message="", parts=PARTS):
+    """What is printed for the four steps."""
+    printer = Printer(io.StringIO())
+    overview = Overview(printer, parts)
+    for name, status in zip(chain(*PARTS.values()), statuses, strict=True):
+        points = 2.5 if status is P else 0.0
+        overview(StepVerdict(name, name[7:].upper(), status, points, 2.5, (), None, message))
+    return printer.file.getvalue().splitlines()
+
+
+def numbers(lines):
+    return [line.split()[1] for line in lines]
+
+
+def test_part_that_was_not_begun_takes_one_line():
+    *others, last = rows(P, F, N, N)
+    assert numbers(others) == ["7", "8"]
+    assert last == " - 9-10 Part II: two        not attempted         0/5"
+
+
+def test_part_that_passed_takes_one_line_while_the_next_is_worked_on():
+    first, *others = rows(P, P, F, N)
+    assert first == " +  7-8 Part I: one         passed                5/5"
+    assert numbers(others) == ["9", "10"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "told"),
+    [
+        ((N, N, N, N), ["7", "8", "9-10"]),
+        ((P, P, N, N), ["7", "8", "9-10"]),
+        ((F, P, P, P), ["7", "8", "9", "10"]),
+        ((P, P, P, P), ["7", "8", "9", "10"]),
+        ((P, P, P, F), ["7-8", "9", "10"]),
+        ((P, P, N, F), ["7-8", "9", "10"]),
+        ((N, N, N, P), ["7", "8", "9", "10"]),
+        ((P, F, F, N), ["7", "8", "9", "10"]),
+    ],
+)
+def test_no_step_is_left_out(statuses, told):
+    assert numbers(rows(*statuses)) == told
+
+
+def test_part_without_files_takes_one_line_too():
+    assert len(rows(P, F, N, N, message="There is no file.")) == 3
+
+
+def test_steps_of_no_whole_part_have_a_line_each():
+    assert numbers(rows(P, P, N, N, parts={})) == ["7", "8", "9", "10"]

@@ -1,0 +1,558 @@
+"""The page of a report: whole, harmless, readable, and with everything marked that is wrong."""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from grader.report.grids import MAX_MAP, are_weights, exhibits, influence_grid
+from grader.report.html.page import MAX_PRINTED_LINES, page, prose
+from grader.report.influences import findings
+from grader.report.records import (
+    Array,
+    CheckVerdict,
+    Diagnosis,
+    Evidence,
+    Influence,
+    Report,
+    Status,
+    StepVerdict,
+)
+from grader.report.sanitize import MAX_TEXT
+from tests.conftest import ROOT, STEPS
+
+VOID = {"meta", "link", "input", "col"}
+DRAWN = {"rect", "path"}  # of SVG, closed in themselves
+HOSTILE = {
+    "element": "<script>alert(1)</script>",
+    "handler": "<img src=x onerror=alert(1)>",
+    "double quote": '" onfocus="alert(1)',
+    "single quote": "' onfocus='alert(1)",
+    "end of the title": "</title></pre></svg></style><b>",
+    "reference": "&lt;b&gt; &amp;",
+    "template": "{{ 7 * 7 }} {% raw %}",
+    "comment": "<!-- x --><![CDATA[ x ]]>",
+    "escape sequence": "\x1b[2J\x1b]0;title\x07",
+    "null byte": "a\x00b",
+    "surrogate": "a\ud800b",
+    "turned round": "a\u202eb\u2066c",
+    "link": "https://example.org/x.js",
+}
+
+
+class Tree(HTMLParser):
+    """Reads a page, and fails where an element is not closed in its turn."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.text = [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), f"{tag} says something twice"
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        assert tag in DRAWN
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text.append(data)
+
+    def all(self, tag, **attributes):
+        """The attributes of the elements of that kind, `class_` among those that they must have."""
+        wanted = {name.rstrip("_"): value for name, value in attributes.items()}
+        return [
+            found
+            for name, found in self.elements
+            if name == tag and wanted.items() <= found.items()
+        ]
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+
+def array(name, values, wrong=None):
+    values = np.asarray(values)
+    marks = () if wrong is None else tuple(int(i) for i in np.flatnonzero(wrong))
+    return Array(name, values.shape, values.tolist(), marks)
+
+
+def check(status=Status.FAILED, **more):
+    points = 1.0 if status is Status.PASSED else 0.0
+    fields = {"check": "c", "function": "softmax", "title": "A title.", **more}
+    return CheckVerdict(status=status, points=points, max_points=1.0, **fields)
+
+
+def step(*checks, status=Status.FAILED, **more):
+    earned, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
+    fields = {"step": "step04_softmax", "title": "Softmax", **more}
+    return StepVerdict(status=status, points=earned, max_points=most, checks=checks, **fields)
+
+
+def report(*steps, **more):
+    fields = {"submission": "alice", "sha256": "ab" * 32, "suite": "visible", **more}
+    return Report(**{"seed": 0, "isolation": "process", "steps": steps, **fields})
+
+
+def case(**evidence):
+    """A page with one failing case, open."""
+    return page(report(step(check(evidence=Evidence("softmax(scores)", **evidence)))))
+
+
+EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5]])
+GOT = np.array([[0.25, 0.75], [0.125, 0.875]])
+MOVED = ((1.0, 0.0, 0.0, 0.0), (0.2, 1.0, 0.0, 0.31), (0.2, 0.0, 1.0, 0.0), (0.1, 0.1, 0.1, 1.0))
+FULL = report(
+    step(check(Status.PASSED), status=Status.PASSED, step="step01_projections", title="First"),
+    step(
+        check(Status.PASSED, title="It holds."),
+        check(
+            message="2 of 4 values are wrong.",
+            evidence=Evidence(
+                "softmax(scores)",
+                (array("scores", [[1.0, 2.0], [3.0, 4.0]]), array("mask", [[True, False]])),
+                (array("expected", EXPECTED),),
+                (array("got", GOT, GOT != EXPECTED),),
+                Influence(MOVED, all_matter=True),
+            ),
+            printed="here\n",
+            diagnosis=Diagnosis("wrong", "Which axis?", "It sums over the queries."),
+        ),
+        check(Status.SKIPPED, message="Not counted yet."),
+        check(Status.TIMEOUT, message="It had not returned after 5 s."),
+        on_own_steps=False,
+        message="It does not work yet on top of your own earlier steps: softmax.",
+    ),
+    step(check(Status.NOT_ATTEMPTED), status=Status.NOT_ATTEMPTED, step="odd", title="Third"),
+)
+
+
+def test_page_is_well_formed_and_in_order():
+    tree = Tree(page(FULL))
+    tags = [tag for tag, _ in tree.elements]
+    assert [tags.count(tag) for tag in ("html", "header", "nav", "main", "footer", "h1")] == [1] * 6
+    levels = [int(tag[1]) for tag in tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert all(new <= old + 1 for old, new in itertools.pairwise(levels))
+    ids = [attributes["id"] for _, attributes in tree.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {found["href"] for found in tree.all("a")}
+    assert links == {f"#{name}" for name in ids}
+    assert tree.all("html", lang="en")
+    assert tree.all("meta", name="viewport")
+
+
+def test_every_table_has_a_caption_and_headings_with_scope():
+    tree = Tree(page(FULL))
+    assert len(tree.all("table")) == len(tree.all("caption")) == 5
+    assert {found["scope"] for found in tree.all("th")} == {"row", "col"}
+
+
+def test_nothing_is_loaded_and_nothing_runs():
+    html = page(FULL)
+    tree = Tree(html)
+    policy = tree.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert policy[0]["content"].startswith("default-src 'none'; style-src 'unsafe-inline'")
+    assert not re.search(r"https?:|\bsrc=|url\(|@import|<script|javascript:", html, re.IGNORECASE)
+    assert not [name for _, found in tree.elements for name in found if name.startswith("on")]
+    assert {found["href"] for found in tree.all("link")} == {"data:,"}
+
+
+def test_score_and_a_bar_for_every_step():
+    tree = Tree(page(FULL))
+    assert "2 of 6 points" in tree.words
+    bars = [(bar["value"], bar["max"]) for bar in tree.all("progress")]
+    assert bars == [("2.0", "6.0"), ("1.0", "1.0"), ("1.0", "4.0"), ("0.0", "1.0")]
+    assert all(bar["aria-label"] for bar in tree.all("progress"))
+
+
+def test_first_step_that_needs_work_is_open_and_no_other():
+    folds = Tree(page(FULL)).all("details", class_="step")
+    assert ["open" in fold for fold in folds] == [False, True, False]
+
+
+def test_all_passed_is_all_folded():
+    tree = Tree(page(report(*FULL.steps[:1])))
+    assert "Everything passed." in tree.words
+    assert not any("open" in found for found in tree.all("details"))
+
+
+def test_every_check_says_its_status_points_and_message():
+    words = Tree(page(FULL)).words
+    for expected in (
+        "It holds.passed1/ of 1 points",
+        "A title.needs work0/ of 1 points 2 of 4 values are wrong.",
+        "not counted0/ of 1 points Not counted yet.",
+        "too slow0/ of 1 points It had not returned after 5 s.",
+        "This looks like a known mistake. It sums over the queries.",
+        "Hint. Which axis?",
+        "on top of your own earlier steps: softmax.",
+        "4 checks: 1 passed, 1 needs work, 1 too slow, 1 not counted.",
+        "Your code printed here",
+    ):
+        assert expected in words
+
+
+def test_wrong_cells_are_marked_in_words():
+    tree = Tree(page(FULL))
+    assert [(cell["title"], cell["aria-label"]) for cell in tree.all("td", class_="wrong")] == [
+        ("wrong; expected: 0.500", "0.125, wrong; expected: 0.500"),
+        ("wrong; expected: 0.500", "0.875, wrong; expected: 0.500"),
+    ]
+    assert len(tree.all("td", class_="due")) == 2
+    assert "✗0.125" in tree.words
+    assert "got (2, 2) 2 wrong" in tree.words
+    assert "✗ marks what is wrong." in tree.words
+
+
+def test_a_small_difference_is_seen():
+    got = EXPECTED + [[0, 0], [0, 1e-7]]
+    tree = Tree(
+        case(expected=(array("expected", EXPECTED),), got=(array("got", got, got != EXPECTED),))
+    )
+    (cell,) = tree.all("td", class_="wrong")
+    assert cell["aria-label"] == "0.50000010, wrong; expected: 0.50000000"
+
+
+def test_wrong_cells_without_a_right_one():
+    got = array("got", [[-0.5, 1.5]], [[True, False]])
+    (cell,) = Tree(case(got=(got,))).all("td", class_="wrong")
+    assert cell["aria-label"] == "-0.500, wrong"
+
+
+def test_influence_map_has_the_right_cells():
+    tree = Tree(page(FULL))
+    (drawing,) = tree.all("svg", class_="map influence")
+    assert "Output 1 moved by 0.31 when only input 3 changed: it must not." in drawing["aria-label"]
+    assert len(tree.all("g", class_="leak")) == 1
+    assert len(tree.all("g", class_="missing")) == 1
+    assert len(tree.all("g", class_="may")) == 9
+    assert "output 1 moved by 0.31 when only input 3 changed: it must not" in tree.words
+    assert "Output 2 did not move when only input 1 changed: it should." in tree.words
+    marks = [[cell.mark for cell in row] for row in influence_grid(Influence(MOVED)).cells]
+    assert marks[1] == ["may", "may", "none", "leak"]
+    assert marks[2] == ["may", "none", "may", "none"]
+
+
+def test_influence_counts_the_other_pairs():
+    assert findings(Influence(((1.0, 0.5, 0.25), (0.0, 1.0, 2.0), (0.0, 0.0, 1.0)))) == [
+        "Output 0 moved by 0.5 when only input 1 changed: it must not. "
+        "The same holds for 2 more pairs."
+    ]
+    assert findings(Influence(((1.0, 0.0), (0.5, 1.0)), all_matter=True)) == []
+
+
+def test_large_influence_map_keeps_what_is_wrong():
+    moved = np.tril(np.ones((40, 40)))
+    moved[20, 35] = 1
+    grid = influence_grid(Influence(tuple(map(tuple, moved.tolist()))))
+    assert {20, 35} <= set(grid.down) == set(grid.across)
+    assert len(grid.down) == MAX_MAP
+    assert f"{MAX_MAP} of 40 rows" in grid.note
+
+
+def test_weights_get_heat_maps_side_by_side():
+    tree = Tree(page(FULL))
+    assert len(tree.all("svg", class_="map heat")) == 2
+    assert "row 1, column 0: 0.125, wrong; expected: 0.500" in tree.words
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([[0.5, 0.5], [0.0, 0.0]], True),
+        ([[0.5, 0.5], [0.5, 0.4]], False),
+        ([[1.5, -0.5]], False),
+        ([[0.0, 0.0]], False),
+        ([[1.0], [1.0]], False),
+        ([[True, False]], False),
+        ([0.5, 0.5], False),
+        ([[float("nan"), 1.0]], False),
+        (np.full((2, 3, 4), 0.25), True),
+        (np.zeros((2, 0, 3)), False),
+    ],
+)
+def test_weights_are_told_from_other_arrays(values, told):
+    assert are_weights(array("expected", values)) is told
+
+
+def test_slices_with_wrong_cells_come_first_and_the_rest_is_counted():
+    expected = np.zeros((2, 4, 2, 2))
+    got = expected.copy()
+    got[0, 3], got[1, 1], got[1, 2], got[1, 3] = 1, 2, 3, 4
+    shown = exhibits(
+        Evidence(
+            "f(x)",
+            (array("x", expected), array("w", expected[0, 0])),
+            (array("expected", expected),),
+            (array("got", got, got != expected),),
+        )
+    )
+    assert [grid.name for grid in shown[0].grids] == ["x[0, 3]", "x[1, 1]", "x[1, 2]", "w"]
+    names = [grid.name for exhibit in shown[1:] for grid in exhibit.grids]
+    assert names[1::2] == ["got[0, 3]", "got[1, 1]", "got[1, 2]"]
+    assert names[0] == "expected[0, 3]"
+    assert shown[-1].grids[1].note == "and 5 more slices, 1 of them with wrong cells"
+
+
+def test_large_arrays_are_shortened_around_what_is_wrong():
+    expected = np.ones((40, 300))
+    got = expected.copy()
+    got[33, 250] = 2
+    evidence = Evidence("f(x)", (), (array("expected", expected),), (array("got", got, got != 1),))
+    ((right, mine),) = (exhibit.grids for exhibit in exhibits(evidence))
+    assert mine.down == right.down == (*range(11), 33)
+    assert mine.across == (*range(11), 250)
+    assert mine.cells[-1][-1].mark == "wrong"
+    assert mine.note == "12 of 40 rows and 12 of 300 columns shown"
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (array("got", 2.5), "got 2.500"),
+        (array("got", [1, 2]), "got (2,) 0 1 1 2"),
+        (array("got", [[True]]), "got (1, 1) 0 0 True"),
+        (array("got", np.zeros((0, 3))), "got (0, 3) empty"),
+        (array("got", np.zeros((2, 0))), "got (2, 0) empty"),
+        (array("got", np.zeros((0, 2, 2))), "got (0, 2, 2) empty"),
+        (Array("got", (64, 64), None), "got (64, 64) 4,096 numbers: too many to show"),
+        (array("got", [[np.nan, -np.inf]]), "0 nan -inf"),
+        (array("got", [[0.0, 1e-9, 1e9]]), "0 0 1e-09 1e+09"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, str) else "",
+)
+def test_arrays_of_every_shape(shown, words):
+    assert words in Tree(case(got=(shown,))).words
+
+
+def test_nested_parameters_are_told_in_one_line():
+    nest = [array(f"params.blocks[{i}].ln_1.gain", [1.0, 2.0]) for i in range(2)]
+    inputs = (array("tokens", [7, 8]), array("params.embedding", [[1.0]]), *nest)
+    words = Tree(case(inputs=inputs)).words
+    assert "softmax(scores) params: embedding (1, 1), 2 blocks tokens (2,) 0 1 7 8" in words
+    assert "blocks[0]" not in words
+
+
+def test_arrays_of_two_shapes_stand_beside_each_other():
+    tree = Tree(case(expected=(array("expected", np.eye(2)),), got=(array("got", np.eye(3)),)))
+    assert "expected (2, 2)" in tree.words
+    assert "got (3, 3)" in tree.words
+    assert tree.all("svg") == []
+
+
+def test_one_cause_is_told_once():
+    cause = Diagnosis("wrong", "Which axis?", "It sums over the queries.")
+    words = Tree(page(report(step(*[check(diagnosis=cause)] * 3)))).words
+    assert words.count("Which axis?") == 1
+    assert words.count("The same cause as above.") == 2
+
+
+def test_one_message_is_told_once():
+    text = "There is no step04_softmax.py in the submission."
+    checks = [check(Status.NOT_ATTEMPTED, message=text)] * 3
+    html = page(report(step(*checks, status=Status.NOT_ATTEMPTED, message=text)))
+    assert html.count(text) == 1
+    assert page(report(step(*checks, status=Status.NOT_ATTEMPTED))).count(text) == 1
+
+
+def test_code_in_a_sentence_is_set_as_code():
+    text = "It raised ValueError (line 2: `return x < y`); `a lone backtick is one."
+    html = page(report(step(check(message=text))))
+    assert "(line 2: <code>return x &lt; y</code>); `a lone backtick is one." in html
+
+
+def test_seed_is_not_told():
+    assert "987654321" not in page(report(step(check()), seed=987_654_321, suite="hidden"))
+
+
+def test_code_in_a_sentence_is_set_as_code_and_escaped():
+    assert prose("`a < b` & <i>") == "<code>a &lt; b</code> &amp; &lt;i&gt;"
+
+
+def test_report_without_steps():
+    assert "0 of 0 points" in Tree(page(report())).words
+
+
+def hostile_report(text):
+    """The text in every place that a submission, or anything else, can have a say in."""
+    found = array(text, GOT, GOT != EXPECTED)
+    evidence = Evidence(text, (array(text, GOT),), (array(text, EXPECTED),), (found,))
+    failed = check(
+        **{"check": text, "function": text, "title": text, "message": text, "printed": text},
+        evidence=replace(evidence, influence=Influence(MOVED)),
+        diagnosis=Diagnosis(text, text, text),
+    )
+    judged = step(failed, check(), step=text, title=text, message=text + ".")
+    return Report(text, text, text, 0, text, (judged,))
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_is_only_text(text):
+    plain, tree = Tree(page(hostile_report("x"))), Tree(page(hostile_report(text)))
+    assert [tag for tag, _ in tree.elements] == [tag for tag, _ in plain.elements]
+    pairs = zip(plain.elements, tree.elements)
+    assert all(one.keys() == other.keys() for (_, one), (_, other) in pairs)
+    seen = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    assert tree.words.count(" ".join(seen.split())) >= 15
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_page_can_be_written_and_has_no_control_characters(text):
+    html = page(hostile_report(text)).encode("utf-8").decode("utf-8")
+    assert all(char.isprintable() or char == "\n" for char in html)
+
+
+def test_huge_texts_are_cut():
+    html = page(hostile_report("x" * 1_000_000))
+    assert len(html) < 60 * MAX_TEXT * 2
+    assert "(996,000 more characters)" in html
+
+
+def test_printed_lines_are_cut():
+    text = "\n".join(f"line {i}" for i in range(100))
+    words = Tree(page(report(step(check(printed=text))))).words
+    assert f"line {MAX_PRINTED_LINES - 1} … and 60 more lines" in words
+    assert f"line {MAX_PRINTED_LINES}" not in words
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (
+        (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for p in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_stand_out(scheme):
+    block = re.findall(r":root \{(.*?)\}", page(report()), re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", block))
+    pairs = [
+        (ink, ground) for ink in ("text", "muted", "bad", "link") for ground in ("page", "panel")
+    ]
+    pairs += [("good", "page"), ("text", "hint-panel"), ("text", "due-panel")]
+    pairs += [("text", "bad-panel"), ("bad", "bad-panel")]
+    for ink, ground in pairs:
+        one, other = sorted((luminance(colours[ink]), luminance(colours[ground])))
+        assert (other + 0.05) / (one + 0.05) >= 4.5, f"{ink} on {ground}"
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    """A submission whose scores are not scaled, and which prints what nobody should."""
+    folder = tmp_path / "a<b>&'"
+    folder.mkdir()
+    text = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    right = "return q @ k_transposed / d_k**0.5"
+    assert right in text
+    text = text.replace(right, "print('<i>\\x1b[1m'); return q @ k_transposed")
+    (folder / "step02_scores.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_page_of_a_real_report(grade, wrong):
+    html = page(grade(wrong, only=STEPS[1:2]))
+    tree = Tree(html)
+    assert "nopeek report: a<b>&'" in tree.words
+    assert "attention_scores(q, k)" in tree.words
+    assert "Hint. What happens to the size of a dot product" in tree.words
+    assert "Your code printed <i>\\x1b[1m" in tree.words
+    assert len(tree.all("td", class_="wrong")) > 10
+    assert "<i>" not in html
+
+
+def test_page_of_a_hidden_report_has_no_evidence(grade, wrong):
+    tree = Tree(page(grade(wrong, suite="hidden", only=STEPS[1:2])))
+    assert "All 4 values are wrong." in tree.words
+    assert tree.all("table") == []
+    assert "printed" not in tree.words
+    assert "<i>" not in tree.words
+
+
+def python(folder, *arguments, kit=ROOT):
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(kit), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_command_writes_the_page(tmp_path, wrong):
+    arguments = ("-m", "grader", "check", "2", "--submission", wrong, "--html", "report.html")
+    done = python(tmp_path, *arguments)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Scaled scores" in Tree((tmp_path / "report.html").read_text(encoding="utf-8")).words
+
+
+@pytest.mark.parametrize("file", ["no/such/report.html", "."], ids=["no folder", "a folder"])
+def test_page_that_cannot_be_written(tmp_path, wrong, file):
+    done = python(tmp_path, *("-m", "grader", "check", "2", "--submission", wrong, "--html", file))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"nopeek: cannot write {file}: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_templates_are_loaded_only_for_a_page(tmp_path):
+    modules = "grader.cli.main, grader.report.text.terminal, grader.engine.grading"
+    code = f"import sys, {modules}; print('jinja2' in sys.modules)"
+    assert python(tmp_path, "-c", code).stdout == "False\n"
+
+
+def test_page_works_where_the_kit_is_elsewhere(tmp_path):
+    shutil.copytree(
+        ROOT / "grader", tmp_path / "grader", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    imports = "from grader.report import records; from grader.report.html import page"
+    code = f"{imports}; print(page.page(records.Report(*'abc', 1, 'd', ())))"
+    done = python(tmp_path, "-c", code, kit=tmp_path)
+    assert done.stdout.startswith("<!DOCTYPE html>"), done.stderr
+
+
+def test_what_fails_comes_first():
+    passed, wrong = (Status.PASSED, Status.FAILED)
+    checks = (
+        check(passed, title="One.", function="linear"),
+        check(passed, title="Two.", function="softmax"),
+        check(wrong, title="Three.", function="softmax"),
+        check(Status.NOT_ATTEMPTED, title="Four.", function="attention"),
+    )
+    words = Tree(page(report(step(*checks)))).words
+    places = [words.index(title) for title in ("Three.", "Two.", "One.", "Four.")]
+    assert places == sorted(places)
+
+
+def test_several_checks_need_work():
+    wrong, error, passed = (check(s) for s in (Status.FAILED, Status.ERROR, Status.PASSED))
+    assert "4 checks: 2 need work, 2 errors." in page(report(step(wrong, wrong, error, error)))
+    assert "3 checks: 1 passed, 1 needs work, 1 error." in page(report(step(wrong, error, passed)))
+
+
+@pytest.mark.parametrize(("name", "folded"), [("a_mistake", True), ("property:rows", False)])
+def test_map_is_folded_where_a_cause_was_named(name, folded):
+    evidence = Evidence("softmax(x)", influence=Influence(MOVED, all_matter=True))
+    html = page(report(step(check(evidence=evidence, diagnosis=Diagnosis(name, "?", "So.")))))
+    assert ("<summary>The map of influence</summary>" in html) == folded
+    assert "Who listens to whom?" in html

@@ -1,0 +1,148 @@
+"""The registry: how steps are found, and that it agrees with the checks that there are."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from grader.steps.paths import ROOT
+from grader.steps.registry import DATA, Part, load, read_toml
+from tests.conftest import STEPS
+
+ENTRIES = {path.stem: read_toml(path) for path in sorted(DATA.glob("step*.toml"))}
+
+
+@pytest.mark.parametrize("name", ["3", "03", "step3", "step03", "step03_mask", "step03_mask.py"])
+def test_find_takes_every_way_to_name_a_step(steps, name):
+    assert steps.find(name).id == "step03_mask"
+
+
+@pytest.mark.parametrize("name", ["0", "99", "mask", "", "step", "3.5", "-3"])
+def test_find_says_which_steps_there_are(steps, name):
+    with pytest.raises(ValueError, match=r"there is no step .*name one of 1 to \d+"):
+        steps.find(name)
+
+
+def test_chosen_takes_a_whole_part(steps):
+    assert [step.number for step in steps.chosen("part1")] == list(range(1, 9))
+    assert steps.chosen("part2") == steps.steps[8:]
+    assert steps.chosen("3") == (steps.find("3"),)
+
+
+def test_part_without_steps_has_no_title(steps):
+    """As in a bundle of Part I alone."""
+    first = steps.chosen("part1")
+    alone = replace(steps, steps=first)
+    assert list(alone.titled(first).values()) == [[step.id for step in first]]
+
+
+def test_only_whole_parts_have_titles(steps):
+    (title,) = steps.titled(steps.steps[1:])
+    assert title == f"Part II: {steps.parts[1].title}"
+
+
+@pytest.mark.parametrize("name", ["part3", "part", "part0"])
+def test_chosen_says_which_steps_there_are(steps, name):
+    with pytest.raises(
+        ValueError, match=r"there is no step 'part.*name one of 1 to \d+, part1, part2, or"
+    ):
+        steps.chosen(name)
+
+
+def test_every_step_is_in_a_part(steps):
+    assert [step for part in steps.parts for step in steps.of(part)] == list(steps.steps)
+
+
+def test_steps_are_numbered_in_order():
+    assert [step.number for step in STEPS] == list(range(1, len(STEPS) + 1))
+
+
+def test_checks_have_names_of_their_own(steps):
+    names = [check.id for step in steps.steps for check in step.checks]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hints_are_for_a_function_or_a_check_that_the_step_has(step):
+    entry = ENTRIES[step.id]
+    names = {*(check.id for check in step.checks), *(f.name for f in step.functions)}
+    assert set(entry.get("hints_for", ())) <= names
+
+
+def test_hints_for_a_check_go_before_those_for_its_function(tmp_path):
+    (tmp_path / "kit.toml").write_text(
+        """
+        [[part]]
+        number = 1
+        title = "p"
+        [limits]
+        call_seconds = 1.0
+        step_seconds = 1.0
+        memory_mib = 1
+        """,
+        encoding="utf-8",
+    )
+    (tmp_path / "step01_one.toml").write_text(
+        """
+        title = "t"
+        part = 1
+        source = "s"
+        hints = ["of the step"]
+        [hints_for]
+        f = ["of f"]
+        b = ["of b"]
+        [[function]]
+        name = "f"
+        takes = []
+        returns = []
+        checks = { a = 1.0, b = 1.0 }
+        [[function]]
+        name = "g"
+        takes = []
+        returns = []
+        checks = { c = 1.0 }
+        """,
+        encoding="utf-8",
+    )
+    (step,) = load(tmp_path).steps
+    assert step.id == "step01_one"
+    assert [check.hints for check in step.checks] == [("of f",), ("of b",), ()]
+
+
+def test_parts_have_roman_numbers_beyond_three():
+    names = [Part(number, "title").name for number in (1, 3, 4, 6)]
+    assert names == ["Part I", "Part III", "Part IV", "Part VI"]
+
+
+def test_first_check_of_a_function_is_what_the_others_need(steps):
+    for step in STEPS:
+        for function in step.functions:
+            first, *others = [*function.checks, None]
+            assert first is None or first.needs is None
+            assert all(check.needs == first.id for check in others if check)
+
+
+def _check_functions(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        node.name.removeprefix("test_"): ast.get_docstring(node) or ""
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_check_is_a_function_with_one_sentence(step):
+    found = _check_functions(ROOT / "tests" / "visible" / f"test_{step.id}.py")
+    assert set(found) == {check.id for check in step.checks}
+    for name, sentence in found.items():
+        line = " ".join(sentence.split("\n\n")[0].split())
+        assert line.endswith("."), name
+        assert len(line) <= 120, name
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_hidden_suite_has_the_same_rules(step):
+    path = ROOT / "tests" / "hidden" / f"test_{step.id}.py"
+    assert f"from tests.visible.test_{step.id} import *" in path.read_text(encoding="utf-8")
+    assert _check_functions(path) == {}

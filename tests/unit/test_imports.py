@@ -1,0 +1,95 @@
+"""What the contract of rooms in pyproject.toml does not say: who may import what else."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+GRADER = ROOT / "grader"
+ROOMS = [path for path in sorted(GRADER.rglob("*.py")) if "mistakes" not in path.parts]
+CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py"))
+CHECKS += sorted((ROOT / "tests" / "hidden").glob("*.py"))
+# Programs that are sent to a worker as text.
+PROGRAMS = ["isolation/worker.py", "isolation/probe_program.py", "demos/counting.py"]
+TORCH = {"answer_key/reference.py", "demos/gpt2/against.py"}
+
+
+def imported(path: Path) -> set[str]:
+    """Return the full names of all that a file imports, at the top or inside a function."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def own(path: Path) -> set[str]:
+    """Return the modules of the grader that it imports, without what is taken from them."""
+    names = (name.rpartition(".")[0] for name in imported(path) if name.startswith("grader."))
+    return {name.removeprefix("grader").removeprefix(".") for name in names}
+
+
+def is_in(module: str, *rooms: str) -> bool:
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", ROOMS, ids=named)
+def test_torch_is_imported_by_what_is_compared_with_only(path):
+    """The reference, and transformers' GPT-2, which is the reference of the whole decoder."""
+    roots = {name.split(".")[0] for name in imported(path)}
+    asked = path.relative_to(GRADER).as_posix()
+    assert ("torch" in roots) == (asked in TORCH)
+    assert "transformers" not in roots or asked == "demos/gpt2/against.py"
+
+
+@pytest.mark.parametrize("name", ["notebook", "notebooks/session"])
+def test_what_a_kernel_imports_is_light(name):
+    """A learner's kernel may have IPython and nothing else that the kit needs."""
+    path = GRADER / f"{name}.py"
+    roots = {module.split(".")[0] for module in imported(path)}
+    assert roots - {"grader", "IPython"} <= sys.stdlib_module_names
+    assert own(path) <= {"notebooks.session", "notebooks.shown"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_of_a_worker_stands_alone(name):
+    roots = {module.split(".")[0] for module in imported(GRADER / name)}
+    assert roots <= {*sys.stdlib_module_names, "numpy"}
+    dotted = f"grader.{name.removesuffix('.py').replace('/', '.')}"
+    assert [path for path in ROOMS if any(is_in(one, dotted) for one in imported(path))] == []
+
+
+@pytest.mark.parametrize("path", CHECKS, ids=named)
+def test_checks_know_neither_solutions_nor_reference(path):
+    assert {name.split(".")[0] for name in imported(path)} <= {"numpy", "grader", "tests"}
+    allowed = ("checks", "steps.inputs", "isolation.wire", "isolation.client", "report.records")
+    assert [name for name in own(path) if not is_in(name, *allowed)] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((GRADER / "checks" / "influence_inputs").glob("step*.py")), ids=named
+)
+def test_influence_inputs_know_neither_solutions_nor_reference(path):
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert roots <= {"__future__", "typing", "numpy", "grader"}
+    assert [name for name in own(path) if not is_in(name, "checks", "steps.inputs")] == []
+
+
+@pytest.mark.parametrize("path", sorted((GRADER / "classroom" / "exports").glob("*.py")), ids=named)
+def test_exports_see_records_only(path):
+    assert [name for name in own(path) if not is_in(name, "report", "classroom.exports")] == []
+
+
+@pytest.mark.parametrize("path", sorted((GRADER / "report").rglob("*.py")), ids=named)
+def test_renderers_see_records_only(path):
+    if path.name != "problem.py":  # which names steps
+        assert [name for name in own(path) if not is_in(name, "report")] == []
