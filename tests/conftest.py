@@ -44,8 +44,8 @@ def grade(host: Host, steps: Registry) -> Grade:
         if isinstance(submission, Path):
             submission = read_folder(submission, steps)
         chosen = only or steps.steps
-        report: Report = grading.with_grader(
-            steps, host, suite, seed, chosen, lambda grader: grader.grade(submission, chosen)
+        report: Report = grading.make_grader(steps, host, suite, seed, chosen).grade(
+            submission, chosen
         )
         return report
 

@@ -17,7 +17,7 @@ from typing import Any
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.checks.suites import Given, Live, Single, Stored
 from grader.diagnosis.search import WRITES, Call, Cause, Log
-from grader.engine.grading import Grader, with_grader
+from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Host
 from grader.isolation.client import Raised
@@ -82,16 +82,11 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
     def given(step: Step) -> Given:
         return Stored(step.id) if task.suite == "visible" else live(task.seed)
 
-    def work(grader: Grader) -> list[Outcome]:
-        judged = [(v, *grader.caused(v.submission, step)) for v in variants]
-        grader.thorough = False
-        grader.bench.make_given, grader.bench.givens = (lambda step: live(task.seed + 1)), {}
-        return [Examined(grader, step, task, *one).outcome() for one in judged]
-
-    found: list[Outcome] = with_grader(
-        registry, host, task.suite, task.seed, [step], work, given=given
-    )
-    return found
+    grader = make_grader(registry, host, task.suite, task.seed, [step], given=given)
+    judged = [(v, *grader.caused(v.submission, step)) for v in variants]
+    grader.thorough = False
+    grader.bench.make_given, grader.bench.givens = (lambda step: live(task.seed + 1)), {}
+    return [Examined(grader, step, task, *one).outcome() for one in judged]
 
 
 def unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
@@ -101,15 +96,15 @@ def unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
         return []
     read = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
 
-    def work(grader: Grader) -> list[Outcome]:
-        submissions = [read_folder(path.parent, registry) for path in paths]
-        return [
-            _as_read(path.parent, *grader.caused(submission, step), read.get(path.parent.name, {}))
-            for path, submission in zip(paths, submissions, strict=True)
-        ]
-
-    found: list[Outcome] = with_grader(registry, host, "visible", 0, [step], work)
-    return found
+    grader = make_grader(registry, host, "visible", 0, [step])
+    return [
+        _as_read(
+            path.parent,
+            *grader.caused(read_folder(path.parent, registry), step),
+            read.get(path.parent.name, {}),
+        )
+        for path in paths
+    ]
 
 
 def _as_read(

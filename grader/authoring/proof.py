@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
-from grader.engine.grading import Grader, with_grader
+from grader.engine.grading import make_grader
 from grader.isolation import Host
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Registry, Step
@@ -54,15 +54,13 @@ def prove(
         for variant in read(folder, step)
     ]
 
-    def work(grader: Grader) -> list[Finding]:
-        findings = []
-        for step, variant in variants:
-            finding = Finding(variant, grader.step(variant.submission, step))
-            on_finding(finding)
-            findings.append(finding)
-        return findings
-
-    return list(with_grader(registry, host, suite, seed, steps, work, thorough=False))
+    grader = make_grader(registry, host, suite, seed, steps, thorough=False)
+    findings = []
+    for step, variant in variants:
+        finding = Finding(variant, grader.step(variant.submission, step))
+        on_finding(finding)
+        findings.append(finding)
+    return findings
 
 
 def line(finding: Finding) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.checks.suites import Given, Recording
-from grader.engine.bench import Attempt, Bench, examine
+from grader.engine.bench import Attempt, Bench
 from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Counted, Handle, Laid
 from grader.report.records import CheckVerdict
@@ -76,10 +76,9 @@ def judge_reference(
     registry: Registry, step: Step, given: Given, suite: str = "visible"
 ) -> list[CheckVerdict]:
     """The verdicts on the reference, from the suite's checks of that step."""
-    verdicts: list[CheckVerdict] = []
     bench = ReferenceBench(step, given, suite, registry.limits)
-    examine(bench, [step], lambda bench: verdicts.extend(bench.run(step.checks)))
-    return verdicts
+    bench.load([step])
+    return bench.run(step.checks)
 
 
 def record(registry: Registry, step: Step) -> tuple[Mapping[str, Any], list[CheckVerdict]]:

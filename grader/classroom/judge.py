@@ -135,20 +135,17 @@ def _serve(
             raise KitError("the kit here is not the one that grades: install the same everywhere")
         isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
         with _Sandboxes(isolation, registry.limits) as sandboxes:
-
-            def work(grader: grading.Grader) -> None:
-                grader.library.host = sandboxes.trusted
-                gc.freeze()  # pytest, torch and the checks stay: not to be looked through again
-                _send(answers, {"held": dict(isolation.held)})
-                while (question := _receive(questions)) is not None:
-                    submission = Submission(**question)
-                    with sandboxes.next() as host:
-                        host.deadline = time.monotonic() + registry.limits.submission_seconds
-                        sandboxes.trusted.deadline = host.deadline
-                        grader.bench.begin_anew(host)
-                        _send(answers, grader.grade(submission, steps).to_dict())
-
-            grading.with_grader(registry, sandboxes.trusted, exam.suite, exam.seed, steps, work)
+            trusted = sandboxes.trusted
+            grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
+            gc.freeze()  # torch and the checks stay: not to be looked through again
+            _send(answers, {"held": dict(isolation.held)})
+            while (question := _receive(questions)) is not None:
+                submission = Submission(**question)
+                with sandboxes.next() as host:
+                    host.deadline = time.monotonic() + registry.limits.submission_seconds
+                    trusted.deadline = host.deadline
+                    grader.bench.begin_anew(host)
+                    _send(answers, grader.grade(submission, steps).to_dict())
     except (KitError, SandboxError) as error:
         _send(answers, {"refused": str(error)})
 

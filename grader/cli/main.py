@@ -162,15 +162,8 @@ def _judge(
         if suite == "hidden":
             seed = grading.fresh_seed() if seed is None else seed
         show = on_step(printer) if on_step else lambda verdict: None
-        report: Report = grading.with_grader(
-            registry,
-            host,
-            suite,
-            seed or 0,
-            steps,
-            lambda grader: grader.grade(submission, steps, show, *second),
-        )
-        return report, printer
+        grader = grading.make_grader(registry, host, suite, seed or 0, steps)
+        return grader.grade(submission, steps, show, *second), printer
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
@@ -241,15 +234,10 @@ def watch(submission: Path, suite: str) -> None:
         from grader.report.text import terminal
 
         printer = terminal.Printer()
+        seed = grading.fresh_seed()
+        grader = grading.make_grader(registry, host, suite, seed, registry.steps)
         try:
-            grading.with_grader(
-                registry,
-                host,
-                suite,
-                grading.fresh_seed(),
-                registry.steps,
-                lambda grader: _watching(grader, registry, submission, printer),
-            )
+            _watching(grader, registry, submission, printer)
         except KeyboardInterrupt:
             printer.line("\nNo longer watching.")
 

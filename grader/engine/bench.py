@@ -1,26 +1,21 @@
-"""Runs checks: a pytest session in the judge, whose `student` fixture talks to a worker.
+"""Runs checks: functions of `student`, who talks to a worker, and of `given`, the suite's inputs.
 
-pytest collects the check functions once; then any number of attempts are put through them. What a
-check is worth, and what became of it, is decided here from exceptions and from the registry,
-never from pytest's exit code.
+The check functions are imported once; then any number of attempts are put through them. What became
+of a check is decided here, from what it raises, and what it is worth by the registry.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-from _pytest.runner import runtestprotocol
 
 from grader.checks.compare import Broken
+from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.diagnosis.exceptions import arrays_of, explained, known, lengths_met, sizes_of
@@ -32,18 +27,8 @@ from grader.isolation import Host, SandboxError
 from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import CheckVerdict, Evidence, Status
-from grader.steps.inputs import Sizes
-from grader.steps.paths import ROOT
 from grader.steps.registry import Check, KitError, Step, load
 
-CONFIGURATION = Path(__file__).parent / "checks.ini"
-OPTIONS = ("--assert=plain", "--import-mode=prepend")
-UNUSED = (
-    *("cacheprovider", "terminal", "logging", "junitxml", "pastebin", "stepwise", "doctest"),
-    *("faulthandler", "unittest", "nose", "warnings", "recwarn", "monkeypatch", "tmpdir"),
-    *("setuponly", "setupplan", "debugging", "unraisableexception", "threadexception"),
-    *("legacypath", "subtests", "pytester_assertions", "skipping", "capture", "reports"),
-)
 # A judge keeps every result of a step for the diagnosis: right ones are far smaller.
 MAX_NOTED = 2**20
 # After these there is nothing more to learn from the function's other checks.
@@ -75,14 +60,6 @@ class Attempt:
     source: str
 
 
-def _edges(item: pytest.Function) -> Sequence[Sizes]:
-    """The suite's own sizes for a check."""
-    sizes: Sequence[Sizes] = getattr(item.module, "EDGES", {}).get(
-        item.name.removeprefix("test_"), ()
-    )
-    return sizes
-
-
 class Bench:
     """One attempt at a time on the bench: its worker, and the checks that are put to it."""
 
@@ -90,27 +67,24 @@ class Bench:
         self.host = host
         self.make_given = given
         self.suite = suite
-        self.items: dict[str, pytest.Item] = {}
+        self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
         self.worker: Worker | None = None
-        self.failure: BaseException | None = None
         self.log = Log()
         self.faults: list[tuple[str, BaseException]] = []
         self.raised: set[tuple[str, str, int]] = set()
 
+    def load(self, steps: Sequence[Step]) -> None:
+        """Import the suite's checks of these steps; KitError if they cannot be imported."""
+        for step in steps:
+            self.checks |= load_checks(self.suite, step)
+
     # What the checks use.
 
-    @pytest.fixture
+    @property
     def student(self) -> Student:
         """The submission's functions of this step."""
         return Student(self.attempt.step, self._ask, self._fetch)
-
-    @pytest.fixture
-    def given(self, request: pytest.FixtureRequest) -> Given:
-        """The suite's inputs and right results."""
-        given = self.given_for(self.attempt.step)
-        given.edges, given.made = _edges(request.node), ()
-        return given
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
         self.printed = ""
@@ -200,7 +174,7 @@ class Bench:
         if self.worker is not None:
             self.worker.deadline = self.deadline
         try:
-            yield Student(self.attempt.step, self._ask, self._fetch)
+            yield self.student
         finally:
             self.log = log
             del log.calls[count:]
@@ -218,44 +192,44 @@ class Bench:
                 message = messages.not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
-        for item in itertools.islice(self.items.values(), 1):
-            item.session._setupstate.teardown_exact(None)
         return list(verdicts.values())
 
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
         """The verdict on a check of any step whose checks were collected."""
-        item = self.items.get(check.id)
-        sentence = (item.obj.__doc__ if isinstance(item, pytest.Function) else None) or check.id
-        title = " ".join(sentence.split("\n\n")[0].split())
+        found = self.checks.get(check.id)
+        title = (found.title if found else "") or check.id
         points = check.points if status is Status.PASSED else 0.0
         return CheckVerdict(
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
-    def called(self, check: Check) -> tuple[Callable[..., None], Sequence[Sizes]]:
-        """The check as a function of `student` and `given`, and the suite's own sizes for it."""
-        item = self.items.get(check.id)
-        if not isinstance(item, pytest.Function):
+    def check_function(self, check: Check) -> CheckFunction:
+        """The check as its author wrote it; KitError if the suite has none of that name."""
+        if check.id not in self.checks:
             raise KitError(f"there is no check {check.id}")
-        return item.obj, _edges(item)
+        return self.checks[check.id]
 
     def _judged(self, check: Check) -> CheckVerdict:
-        item = self.items.get(check.id)
-        if item is None:
+        if check.id not in self.checks:
             return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
-        self.failure = None
         self.printed = ""
         self.asked, self.asking = check.function, None
-        start = len(self.log.calls)
-        reports = runtestprotocol(item, log=False, nextitem=self._beside(item))
+        start, failure = len(self.log.calls), self._failure(self.checks[check.id])
         self.log.spans[check.id] = (start, len(self.log.calls))
-        outcomes = [report.outcome for report in reports]
-        if outcomes == ["passed"] * 3 and self.failure is None:
+        if failure is None:
             return self.verdict(check, Status.PASSED, "")
-        if "failed" not in outcomes:
-            return self.verdict(check, Status.SKIPPED, messages.NEVER_REPORTED)
-        verdict = self._failed(check, self.failure)
+        verdict = self._failed(check, failure)
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
+
+    def _failure(self, check: CheckFunction) -> BaseException | None:
+        """Run a check; what it raised, which is nothing only where all of it held."""
+        try:
+            check.run(self.student, self.given_for(self.attempt.step))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return error
+        return None
 
     def _birth_of_nan(self, failure: Broken) -> str:
         """If the wrong result holds a NaN: what made it, by making the same call once more."""
@@ -322,12 +296,7 @@ class Bench:
             failure, known(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
         )
 
-    def _beside(self, item: pytest.Item) -> pytest.Item | None:
-        """Another check of the same file: named as the next one, it keeps the file set up."""
-        others = (other for other in self.items.values() if other is not item)
-        return next((other for other in others if other.parent is item.parent), None)
-
-    def _failed(self, check: Check, failure: BaseException | None) -> CheckVerdict:
+    def _failed(self, check: Check, failure: BaseException) -> CheckVerdict:
         visible = self.suite == "visible"
         match failure:
             case Broken():
@@ -351,7 +320,7 @@ class Bench:
                 attempt = self.attempt
                 message = messages.missing(failure.name, self.names, attempt.step, attempt.source)
                 return self.verdict(check, Status.ERROR, message)
-            case KitError() | SandboxError() | None:
+            case KitError() | SandboxError():
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
         # Not for lack of care in the checks, but because a result can be anything at all.
         self.faults.append((check.id, failure))
@@ -363,64 +332,3 @@ class Missing(CallFailed):
     """The submission has no function of that name."""
 
     name: str
-
-
-class _Session:
-    """The pytest plugin around a bench: collects, then hands over to whoever grades."""
-
-    def __init__(self, bench: Bench, work: Callable[[Bench], None]) -> None:
-        self.bench = bench
-        self.work = work
-        self.broken: list[str] = []
-        self.error: BaseException | None = None
-        self.ran = False
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.broken.append(str(report.longrepr))
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        for item in session.items:
-            self.bench.items[item.name.removeprefix("test_")] = item
-
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.ran = True
-        try:
-            if self.broken:
-                raise KitError("the checks cannot be collected:\n" + "\n".join(self.broken))
-            self.work(self.bench)
-        except BaseException as error:
-            self.error = error
-        return True
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> pytest.TestReport:
-        """What became of it, without pytest's own text: that takes longer than all the rest."""
-        raised = None if call.excinfo is None else call.excinfo.value
-        if self.bench.failure is None:
-            self.bench.failure = raised
-        skipped = isinstance(raised, pytest.skip.Exception)
-        outcome = "skipped" if skipped else "passed" if raised is None else "failed"
-        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)  # type: ignore[arg-type]
-
-
-def examine(bench: Bench, steps: Sequence[Step], work: Callable[[Bench], None]) -> None:
-    """Collects the checks of these steps and calls `work` with the bench, once."""
-    folder = ROOT / "tests" / bench.suite
-    files = [str(folder / f"test_{step.id}.py") for step in steps]
-    missing = [file for file in files if not Path(file).exists()]
-    if missing:
-        raise KitError(f"there are no checks in {missing[0]}")
-    session = _Session(bench, work)
-    plugins = [option for name in UNUSED for option in ("-p", f"no:{name}")]
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    pytest.main(
-        ["-c", str(CONFIGURATION), f"--rootdir={ROOT}", *OPTIONS, *plugins, *files],
-        plugins=[session, bench],
-    )
-    if session.error is not None:
-        raise session.error
-    if not session.ran:
-        raise KitError(f"pytest {pytest.__version__} did not run the checks: update it")

@@ -15,7 +15,7 @@ from grader.diagnosis.properties.facts import said
 from grader.diagnosis.properties.survey import survey
 from grader.diagnosis.search import Cause, Library, Log, diagnose
 from grader.engine import messages
-from grader.engine.bench import Attempt, Bench, examine
+from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
 from grader.engine.parallel import in_two
 from grader.intake.submission import Submission
@@ -197,7 +197,7 @@ class Grader:
         """What can be said of a function's wrong results in all cases of its checks."""
         function = attempt.step.function(name)
         try:
-            checks = [self.bench.called(check) for check in function.checks]
+            checks = [self.bench.check_function(check) for check in function.checks]
             given = self.bench.given_for(attempt.step)
             host, program = self.bench.host, attempt.program
             tried = survey(host, program, attempt.step, function, checks, given)
@@ -307,26 +307,20 @@ def suite_given(suite: str, seed: int) -> Callable[[Step], Given]:
     return lambda step: live
 
 
-def with_grader(
+def make_grader(
     registry: Registry,
     host: Host,
     suite: str,
     seed: int,
     steps: Sequence[Step],
-    work: Callable[[Grader], Any],
     *,
     thorough: bool = True,
     given: Callable[[Step], Given] | None = None,
-) -> Any:
-    """Collects the suite's checks of these steps and calls `work` with a grader; its result.
+) -> Grader:
+    """Return a grader that has loaded the suite's checks of these steps.
 
-    given: other inputs than the suite's own.
+    given: other inputs than the suite's own. KitError if the checks cannot be loaded.
     """
-    results: list[Any] = []
     bench = Bench(host, given or suite_given(suite, seed), suite)
-
-    def start(bench: Bench) -> None:
-        results.append(work(Grader(registry, bench, seed, thorough=thorough)))
-
-    examine(bench, steps, start)
-    return results[0]
+    bench.load(steps)
+    return Grader(registry, bench, seed, thorough=thorough)

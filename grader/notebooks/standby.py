@@ -232,13 +232,10 @@ def main(folder: Path) -> None:
     os.dup2(2, 1)  # whatever else is printed is no answer
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
-
-        def work(grader: Grader) -> None:
-            answers.write("ready\n")
-            answers.flush()
-            serve(Judge(grader, folder), sys.stdin, answers)
-
-        grading.with_grader(registry, workers, "visible", 0, registry.steps, work)
+        grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)
+        answers.write("ready\n")
+        answers.flush()
+        serve(Judge(grader, folder), sys.stdin, answers)
 
 
 if __name__ == "__main__":

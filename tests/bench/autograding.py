@@ -21,9 +21,10 @@ from students import KINDS, Work
 from timing import Spent, spent
 
 from grader.steps import registry
+from grader.steps.paths import ROOT
 from grader.steps.registry import Step
 
-NBGRADER = registry.ROOT / "notebooks" / "nbgrader"
+NBGRADER = ROOT / "notebooks" / "nbgrader"
 ENOUGH = 5.0  # times as fast as nbgrader's own executor
 
 
@@ -40,7 +41,7 @@ def _run(folder: Path, *arguments: str) -> Spent:
     here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     variables = {name: str(folder / "jupyter" / name) for name in names}
-    variables |= {"PATH": here, "PYTHONPATH": str(registry.ROOT)}
+    variables |= {"PATH": here, "PYTHONPATH": str(ROOT)}
     done = spent([sys.executable, "-m", "nbgrader", *arguments], folder, variables)
     if done.status:
         raise rivals.NotThere(f"nbgrader {arguments[0]} failed: {done.last_line}")

@@ -20,6 +20,7 @@ from students import KINDS, Work, hand_in, students
 from timing import Spent, spent
 
 from grader.steps import registry
+from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
 
 Graded = Callable[[Mapping[str, Work], Path], Spent]
@@ -52,7 +53,7 @@ def ours(options: Options, steps: Sequence[Step], jobs: int) -> Graded:
 
     def grade(everyone: Mapping[str, Work], folder: Path) -> Spent:
         there = hand_in(everyone.items(), folder / "class")
-        took = spent([*command, str(there), "--out", str(folder / "out"), *more], registry.ROOT)
+        took = spent([*command, str(there), "--out", str(folder / "out"), *more], ROOT)
         if took.status:
             raise rivals.NotThere(f"grade failed: {took.last_line}")
         return took

@@ -65,7 +65,7 @@ def real_outcomes(registered: Registry, exam: Exam) -> list[Outcome]:
             found.append(Outcome(grader.grade(Submission(name, sources), steps), "", 0.5))
 
     with start_host(Process(), registered.limits) as host:
-        grading.with_grader(registered, host, exam.suite, exam.seed, steps, work)
+        work(grading.make_grader(registered, host, exam.suite, exam.seed, steps))
     return found
 
 

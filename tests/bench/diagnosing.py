@@ -4,7 +4,7 @@ import statistics
 import time
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
-from grader.engine.grading import Grader, with_grader
+from grader.engine.grading import Grader, make_grader
 from grader.isolation import Process, start_host
 from grader.steps import registry
 from grader.steps.registry import Step
@@ -47,14 +47,7 @@ def main() -> None:
     print(f"  {'':<20}{'it passes:':>12}{'more':>7}{'it fails:':>13}{'more':>7}{'ratio':>8}")
     with start_host(Process(), known.limits) as host:
         for step in known.steps:
-            found = with_grader(
-                known,
-                host,
-                "visible",
-                0,
-                [step],
-                lambda grader: measured(grader, step),  # noqa: B023
-            )
+            found = measured(make_grader(known, host, "visible", 0, [step]), step)
             row = f"  {step.id:<20}"
             for pairs, width in zip(found.values(), (12, 13)):
                 alone = statistics.median(pair[0] for pair in pairs) * 1e3

@@ -4,7 +4,7 @@ import statistics
 import time
 from collections import defaultdict
 
-from grader.engine.grading import Grader, with_grader
+from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.steps import registry
@@ -40,8 +40,8 @@ def medians() -> dict[tuple[Step, str], float]:
         return {name: statistics.median(spent) for name, spent in times.items()}
 
     with start_host(Process(), registered.limits) as host:
-        found: dict[tuple[Step, str], float] = with_grader(
-            registered, host, "visible", 0, registered.steps, work, thorough=False
+        found: dict[tuple[Step, str], float] = work(
+            make_grader(registered, host, "visible", 0, registered.steps, thorough=False)
         )
     return found
 

@@ -21,6 +21,7 @@ import numpy as np
 from grader.demos.gpt2 import names, own, tiny, weights
 from grader.demos.gpt2.against import Gpt2, torch
 from grader.steps import registry
+from grader.steps.paths import ROOT
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
 ROUNDS = 7
@@ -32,7 +33,7 @@ ROWS = 8  # of the profile
 def solutions():
     """The solutions' functions, in this process: here nobody is judged."""
     package = types.ModuleType("exercises")
-    package.__path__ = [str(registry.ROOT / "solutions")]
+    package.__path__ = [str(ROOT / "solutions")]
     sys.modules["exercises"] = package
     homes = own.wanted(registry.load())
     return types.SimpleNamespace(

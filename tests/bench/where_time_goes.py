@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import _pytest.python
 from students import students
 from timing import children_cpu, family_cpu
 
 from grader import isolation
-from grader.checks import suites
+from grader.checks import functions, suites
 from grader.checks.laws import cases
-from grader.engine import bench, grading
+from grader.engine import grading
 from grader.intake.submission import Submission
 from grader.isolation import PROGRAM, Process, client, hosts, start_host, wire
 from grader.steps import registry
@@ -33,8 +32,7 @@ STUDENTS = 20
 WORKERS = 16
 # In the judge: what a row of the table is called, and the functions that belong to it.
 JUDGE: dict[str, list[tuple[Any, str]]] = {
-    "pytest around the checks": [(bench, "runtestprotocol")],
-    "the checks and their laws": [(_pytest.python.Function, "runtest")],
+    "the checks and their laws": [(functions.CheckFunction, "run")],
     "making inputs": [(suites.Given, "case"), (cases.Case, "others"), (cases, "digest")],
     "torch, the reference": [(suites.Live, "expect")],
     "comparing values": [(cases, "matches")],
@@ -181,7 +179,7 @@ def measure(names: list[str]) -> tuple[Counter[str], int, int]:
         return found, calls
 
     with start_host(Process(), registered.limits) as host:
-        found, calls = grading.with_grader(registered, host, "hidden", 7, steps, work)
+        found, calls = work(grading.make_grader(registered, host, "hidden", 7, steps))
     return found, STUDENTS, calls
 
 

@@ -31,7 +31,8 @@ from grader.report.text.terminal import Printer
 from grader.steps import registry
 from grader.steps.inputs import mapped
 from tests.conftest import ROOT
-from tests.support import hostile, processes
+from tests.corpora import hostile
+from tests.support import processes
 
 pytestmark = pytest.mark.skipif(not processes.LINUX, reason="attacks on what Linux has")
 ISOLATIONS = ("process", "process+", "bubblewrap")
@@ -221,7 +222,7 @@ def in_a_batch(attacks, suite, isolation, batch):
 
     with contextlib.closing(Neighbour(isolation)) as neighbour:
         in_order = sorted(steps.values(), key=lambda step: step.id)
-        grading.with_grader(REGISTRY, neighbour.host, suite, SEED, in_order, work)
+        work(grading.make_grader(REGISTRY, neighbour.host, suite, SEED, in_order))
 
 
 def made(name):

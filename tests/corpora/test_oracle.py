@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.intake.submission import Submission, read_folder
 from grader.isolation import Process, SpawningHost
 from grader.report.records import Status
@@ -43,9 +43,7 @@ def test_spawned_workers_give_the_same_report(grade, steps):
     submission = read_folder(ROOT / "solutions", steps)
     chosen = steps.steps[:3]
     with SpawningHost(Process(), steps.limits) as host:
-        spawned = with_grader(
-            steps, host, "visible", 0, chosen, lambda grader: grader.grade(submission, chosen)
-        )
+        spawned = make_grader(steps, host, "visible", 0, chosen).grade(submission, chosen)
     assert spawned == grade(ROOT / "solutions", "visible", chosen, seed=0)
 
 

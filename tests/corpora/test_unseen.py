@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.report.records import Status
@@ -37,7 +37,7 @@ def judged(steps, host, suite, paths, thorough=False):
             for name, one in read.items()
         }
 
-    return with_grader(steps, host, suite, SEED, STEPS, work, thorough=thorough)
+    return work(make_grader(steps, host, suite, SEED, STEPS, thorough=thorough))
 
 
 @pytest.mark.parametrize("suite", SUITES)

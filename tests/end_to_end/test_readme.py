@@ -9,7 +9,7 @@ import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from tests.conftest import ROOT, STEPS
-from tests.support import hostile
+from tests.corpora import hostile
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = [block.strip("\n") for block in README.split("```")[1::2]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
 from grader.report.records import Status
@@ -84,9 +84,7 @@ def hasty(steps):
         chosen = (steps.find("2"),)
         submission = Submission("broken", {STEP: source})
         with start_host(Process(), limits) as host:
-            report = with_grader(
-                steps, host, suite, 5, chosen, lambda grader: grader.grade(submission, chosen)
-            )
+            report = make_grader(steps, host, suite, 5, chosen).grade(submission, chosen)
         return report.steps[0]
 
     return grade
@@ -247,10 +245,9 @@ def test_all_steps_of_a_submission_share_a_deadline(steps):
     right = (ROOT / "solutions" / "step04_softmax.py").read_text(encoding="utf-8")
     submission = Submission("slow", {STEP: loops, "step04_softmax": right})
     with start_host(Process(), replace(steps.limits, call_seconds=600.0)) as host:
-        host.deadline = time.monotonic() + 0.5
-        report = with_grader(
-            steps, host, "visible", 0, chosen, lambda grader: grader.grade(submission, chosen)
-        )
+        grader = make_grader(steps, host, "visible", 0, chosen)
+        host.deadline = time.monotonic() + 3.0  # the first step loads, and loops until then
+        report = grader.grade(submission, chosen)
     first, second = report.steps
     assert {check.status for check in first.checks} == {Status.TIMEOUT}
     assert "or all steps more than 240 s" in first.checks[0].message

@@ -12,6 +12,7 @@ from grader.authoring.build import same_values
 from grader.authoring.recording import record
 from grader.cli.main import cli
 from grader.report.records import Status
+from grader.steps import stubs
 from grader.steps.paths import VALUES
 from grader.steps.stubs import BuildError, stub
 from tests.conftest import ROOT, STEPS
@@ -101,6 +102,7 @@ def test_same_values_forgives_rounding_only(old, new, same):
 def workshop(tmp_path, monkeypatch, steps):
     """A place to build in, with the stubs already there."""
     monkeypatch.setattr(build, "EXERCISES", tmp_path)
+    monkeypatch.setattr(stubs, "EXERCISES", tmp_path)
     monkeypatch.setattr(build, "BUILT", tmp_path / ".built.json")
     build.build_stubs(steps)
     return tmp_path
@@ -127,10 +129,10 @@ def test_reset_keeps_every_old_file(workshop):
     path = workshop / STEPS[0].filename
     for number in (1, 2):
         path.write_text(f"attempt {number}\n", encoding="utf-8")
-        kept = build.reset(STEPS[0])
+        kept = stubs.reset(STEPS[0])
         assert kept.name == f"{path.name}.{number}.bak"
         assert kept.read_text(encoding="utf-8") == f"attempt {number}\n"
-    assert build.reset(STEPS[0]) is None
+    assert stubs.reset(STEPS[0]) is None
 
 
 def test_reset_of_a_part_brings_back_all_its_steps(workshop):
@@ -153,5 +155,5 @@ def test_reset_says_what_it_cannot_write(workshop):
 def test_reset_brings_back_a_missing_file(workshop):
     path = workshop / STEPS[0].filename
     path.unlink()
-    assert build.reset(STEPS[0]) is None
+    assert stubs.reset(STEPS[0]) is None
     assert path.exists()

@@ -15,7 +15,7 @@ from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_sa
 from grader.checks.laws.influence import Change, Moves, Scored, everything, own, past
 from grader.checks.student import Student
 from grader.engine import influence_maps
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.engine.influence_maps import TRIED, maps_of, telling
 from grader.report.grids import influence_grid
 from grader.report.html.page import page
@@ -91,7 +91,7 @@ def test_fair_variants_are_told_of_nothing(step, steps, host):
                         told[variant.name, name] = findings(found)
         return True
 
-    assert with_grader(steps, host, "visible", 0, [step], work)
+    assert work(make_grader(steps, host, "visible", 0, [step]))
     assert told == {}
 
 
@@ -167,7 +167,7 @@ def verdicts_on(names, suite, steps, host):
         return {v.name: grader.step(v.submission, step) for step, v in chosen}
 
     judged = [step for step in STEPS if any(step is other for other, _ in chosen)]
-    return with_grader(steps, host, suite, SEED, judged, work)
+    return work(make_grader(steps, host, suite, SEED, judged))
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +229,7 @@ def judged(steps, host):
             look(grader)
             return grader.step(variant.submission, step)
 
-        return with_grader(steps, host, suite, SEED, [step], work)
+        return work(make_grader(steps, host, suite, SEED, [step]))
 
     return judged
 
@@ -241,7 +241,7 @@ def test_nothing_is_drawn_of_code_that_passes(steps, host):
         grader.bench.aside = None  # what would draw stumbles over it
         return grader.step(variant.submission, STEPS[4])
 
-    verdict = with_grader(steps, host, "visible", SEED, [STEPS[4]], work)
+    verdict = work(make_grader(steps, host, "visible", SEED, [STEPS[4]]))
     assert verdict.status is Status.PASSED
     assert maps_in(verdict) == []
 
@@ -464,7 +464,7 @@ def test_failing_calls_are_passed_over(host, steps):
             grader.bench.suite = "hidden"
             return influence_maps.with_maps(grader.bench, verdicts)
 
-    shown = with_grader(steps, host, "visible", 0, [step], work)
+    shown = work(make_grader(steps, host, "visible", 0, [step]))
     told = {verdict.function for verdict in shown if TRIED in verdict.message}
     assert told == {"masked_self_attention"}
 
@@ -516,7 +516,7 @@ def test_maps_fit_into_the_terminal_and_the_page(drawn, name):
         assert sentence in drawing
     cells = "".join(signs(influence))
     for which, sign in (("leak", "!"), ("missing", "?"), ("may", "#")):
-        assert influence_maps.count(f'<g class="{which}">') == cells.count(sign)
+        assert drawing.count(f'<g class="{which}">') == cells.count(sign)
     assert "<desc>" in drawing
 
 

@@ -6,8 +6,8 @@ import re
 import nbformat
 import pytest
 
+from grader.authoring import lessons
 from grader.authoring.lessons import NOTEBOOKS, build_notebooks, notebook
-from grader.notebooks import lessons
 from grader.steps.stubs import stub, without_self_study
 from tests.conftest import ROOT, STEPS
 

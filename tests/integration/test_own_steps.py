@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
 from grader.report.records import Status
@@ -115,7 +115,7 @@ def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
 
     limits = replace(steps.limits, call_seconds=0.5)
     with start_host(Process(), limits) as host:
-        report = with_grader(steps, host, "visible", 0, steps.steps[:6], work)
+        report = work(make_grader(steps, host, "visible", 0, steps.steps[:6]))
     told = {step.step: step.message for step in report.steps if step.message}
     assert told == {
         "step05_output": "It was not tried on top of your own earlier steps: step 2 is too slow.",

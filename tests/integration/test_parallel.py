@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.engine.parallel import in_two
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
@@ -61,7 +61,7 @@ def test_two_processes_give_the_same_report(steps, host, broken):
         with start_host(Process(), steps.limits) as second:
             return alone, grader.grade(broken, chosen, shown.append, second)
 
-    alone, shared = with_grader(steps, host, "visible", 0, chosen, work)
+    alone, shared = work(make_grader(steps, host, "visible", 0, chosen))
     assert shared == alone
     assert tuple(shown) == shared.steps
     for verdict in alone.steps:

@@ -13,7 +13,7 @@ from grader.diagnosis.properties.conditions import FIXED
 from grader.diagnosis.properties.facts import said
 from grader.diagnosis.properties.survey import Survey
 from grader.engine import grading
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign
@@ -477,9 +477,7 @@ def attention_scores(q, k):
 def graded(steps, host, end, suite="visible"):
     source = (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8") + end
     submission = Submission("wrong", {STEP.id: source})
-    return with_grader(
-        steps, host, suite, SEED, (STEP,), lambda grader: grader.step(submission, STEP)
-    )
+    return make_grader(steps, host, suite, SEED, (STEP,)).step(submission, STEP)
 
 
 @pytest.mark.parametrize("broken", ["survey", "said"])
@@ -518,5 +516,5 @@ def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
     def work(grader):
         return [check for one in right for check in grader.step(one, step).checks]
 
-    checks = with_grader(steps, host, "visible", SEED, (step,), work)
+    checks = work(make_grader(steps, host, "visible", SEED, (step,)))
     assert {(check.status, check.diagnosis) for check in checks} == {(Status.PASSED, None)}

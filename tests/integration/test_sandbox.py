@@ -37,6 +37,7 @@ from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
 from grader.isolation.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probed
 from grader.isolation.world import find_world
 from grader.steps import registry
+from grader.steps.paths import ROOT
 from tests.conftest import SEED
 from tests.support import processes
 
@@ -111,7 +112,7 @@ def test_probe_leaves_nothing_where_nothing_holds(monkeypatch):
     monkeypatch.setattr(probe.secrets, "token_hex", lambda size: token)
     promises = ["nothing can be written on the host", "nothing is left for the next worker"]
     assert probed(Process(), LIMITS, promises) == dict.fromkeys(promises, False)
-    for folder in ("/", "/tmp", "/dev/shm", "/var/tmp", registry.ROOT, Path.home()):
+    for folder in ("/", "/tmp", "/dev/shm", "/var/tmp", ROOT, Path.home()):
         if os.access(folder, os.R_OK):
             assert not [path for path in Path(folder).iterdir() if token in path.name]
     assert "NOPEEK_PROBE" not in os.environ
@@ -191,7 +192,7 @@ def test_world_of_bubblewrap_is_small():
     loader = find_world().loader.parts[1]
     top = sorted({"dev", "libraries", "packages", "python", "tmp", "worker.py", loader})
     assert done.stdout.startswith(f"{top} ['null', 'urandom', 'zero'] ")
-    for word in (str(Path.home()), str(registry.ROOT), os.environ.get("USER") or "no user"):
+    for word in (str(Path.home()), str(ROOT), os.environ.get("USER") or "no user"):
         assert word not in done.stdout
 
 
@@ -387,7 +388,7 @@ def test_judge_that_is_killed_takes_its_sandbox_along(name, tmp_path):
     )
     done = subprocess.run(
         [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(registry.ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
@@ -415,10 +416,8 @@ def test_marks_are_the_same_in_a_sandbox(host, folder, share):
     """Of some steps: all of the worker's ways are in them, a cache and randomness too."""
     steps = registry.load()
     chosen = tuple(steps.find(number) for number in ("4", "7", "8"))
-    submission = read_folder(registry.ROOT / folder, steps)
-    report = grading.with_grader(
-        steps, host, "visible", SEED, chosen, lambda grader: grader.grade(submission, chosen)
-    )
+    submission = read_folder(ROOT / folder, steps)
+    report = grading.make_grader(steps, host, "visible", SEED, chosen).grade(submission, chosen)
     assert report.score == share * report.max_score
 
 

@@ -61,9 +61,7 @@ def judged(steps, host):
     def judge(step, end, suite="visible"):
         source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") + end
         submission, chosen = Submission("wrong", {step: source}), (steps.find(step),)
-        report = grading.with_grader(
-            steps, host, suite, SEED, chosen, lambda grader: grader.grade(submission, chosen)
-        )
+        report = grading.make_grader(steps, host, suite, SEED, chosen).grade(submission, chosen)
         return report.steps[0]
 
     return judge
@@ -89,7 +87,7 @@ def test_screen_of_a_known_mistake_needs_no_scrolling(step, steps, host):
     def work(grader):
         return [grader.step(variant.submission, step) for variant in chosen]
 
-    for verdict in grading.with_grader(steps, host, "visible", 0, [step], work):
+    for verdict in work(grading.make_grader(steps, host, "visible", 0, [step])):
         lines = on_screen(verdict)
         assert len(lines) <= SCREEN - 2
         assert max(map(len, lines)) <= 80

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader.authoring.bundle.answering import book
 from grader.authoring.bundle.contents import MARK
-from grader.engine.grading import with_grader
+from grader.engine.grading import make_grader
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import Process, start_host
 from grader.report.files import put
@@ -32,10 +32,9 @@ def _made(name: str) -> tuple[str, bytes]:
     registry = registry_module.load()
     step = registry.find(name)
     with start_host(Process(), registry.limits) as workers:
-        made: bytes = with_grader(
-            registry, workers, "visible", 0, [step], lambda g: book(g, step), thorough=False
+        return name, book(
+            make_grader(registry, workers, "visible", 0, [step], thorough=False), step
         )
-    return name, made
 
 
 def answers(

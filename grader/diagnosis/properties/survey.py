@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grader.checks.compare import SINGLE, Broken, Tolerance, matches
+from grader.checks.functions import CheckFunction
 from grader.checks.laws import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
@@ -24,7 +25,6 @@ from grader.steps.inputs import digest
 from grader.steps.registry import Function, Step
 
 PATIENCE = 3  # calls
-Check = Callable[[Student, Given], None]
 
 
 class Survey:
@@ -100,7 +100,7 @@ def survey(
     program: Program,
     step: Step,
     function: Function,
-    checks: Sequence[tuple[Check, Sequence[Mapping[str, Any]]]],
+    checks: Sequence[CheckFunction],
     given: Given,
 ) -> list[Tried]:
     """What became of all cases of these checks, given with the suite's own sizes for each.
@@ -114,11 +114,11 @@ def survey(
     try:
         worker.load(program)
         student = Student(step, found.ask, worker.fetch)
-        for check, edges in checks:
-            given.edges, found.check = edges, check.__name__
+        for check in checks:
+            found.check = check.function.__name__
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
-                check(student, given)
+                check.run(student, given)
     except CallFailed:
         pass
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grader.intake.submission import Submission
 from grader.steps import registry
+from grader.steps.paths import ROOT
 
 HERE = Path(__file__).parent
 MARK = "nopeek-attack"  # in the name of whatever an attack leaves behind
@@ -79,7 +80,7 @@ class Attack:
 def solution(target):
     """The right source of the step with that function."""
     step = Attack("", "", "", target, (), "").step
-    return (registry.ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    return (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
 
 
 def _mark(node):

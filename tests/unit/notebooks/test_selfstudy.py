@@ -314,7 +314,7 @@ def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_p
         request = {"do": "check", "about": "", "lesson": step.id, "deleted": []}
         return [judge.answer({**request, "runs": [[1, "", cell_of(p), False]]}) for p in programs]
 
-    answers = grading.with_grader(steps, host, "visible", 0, steps.steps, ask)
+    answers = ask(grading.make_grader(steps, host, "visible", 0, steps.steps))
     for program, answer in zip(programs, answers):
         (expected,) = grade(Submission("file", {step.id: program}), only=(step,)).steps
         assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
@@ -323,9 +323,8 @@ def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_p
 def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
     request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
     request["runs"] = [[1, "", "x = 1\n" * 200_000, False]]
-    answer = grading.with_grader(
-        *(steps, host, "visible", 0, steps.steps),
-        lambda grader: Judge(grader, tmp_path).answer(request),
+    answer = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path).answer(
+        request
     )
     assert answer == {
         "problem": "This notebook cannot be judged: its code is longer than 1,000,000 characters."

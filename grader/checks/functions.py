@@ -1,0 +1,66 @@
+"""Check functions: imported from a suite's files, and put to a student's functions."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from grader.checks.student import Student
+from grader.checks.suites import Given
+from grader.steps.inputs import Sizes
+from grader.steps.paths import ROOT
+from grader.steps.registry import KitError, Step
+
+
+@dataclass(frozen=True)
+class CheckFunction:
+    """A check as its author wrote it, and the suite's own sizes for it."""
+
+    function: Callable[[Student, Given], object]
+    edges: Sequence[Sizes]
+
+    @property
+    def title(self) -> str:
+        """The first paragraph of its docstring: the sentence that the student reads."""
+        return " ".join((self.function.__doc__ or "").split("\n\n")[0].split())
+
+    def run(self, student: Student, given: Given) -> None:
+        """Put the student's functions to the check; whatever is wrong is raised."""
+        given.edges, given.made = self.edges, ()
+        if self.function(student, given) is not None:  # a generator, of which nothing has run
+            raise KitError(f"{self.function.__name__} returns something; a check returns nothing")
+
+
+def _imported(suite: str, step: Step) -> ModuleType:
+    """Import the suite's checks of a step; KitError if there are none, or they are broken."""
+    path = ROOT / "tests" / suite / f"test_{step.id}.py"
+    if not path.is_file():
+        raise KitError(f"there are no checks in {path}")
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    try:
+        module = importlib.import_module(f"tests.{suite}.{path.stem}")
+    except Exception as error:
+        raise KitError(f"the checks in {path} cannot be imported: {error!r}") from error
+    if Path(module.__file__ or "").resolve() != path.resolve():
+        raise KitError(f"another package named tests, in {module.__file__}, hides {path}")
+    return module
+
+
+def load_checks(suite: str, step: Step) -> dict[str, CheckFunction]:
+    """Return the suite's checks of a step, by their ids in the registry.
+
+    The functions are those of the visible suite; the hidden suite adds sizes in `EDGES`.
+    """
+    module = _imported(suite, step)
+    edges: Mapping[str, Sequence[Sizes]] = getattr(module, "EDGES", {})
+    functions = {check.id: getattr(module, f"test_{check.id}", None) for check in step.checks}
+    return {
+        name: CheckFunction(function, edges.get(name, ()))
+        for name, function in functions.items()
+        if callable(function)
+    }

@@ -1,0 +1,62 @@
+"""The plugin for pytest: under plain pytest the suites give the verdicts of the judge."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from grader.answer_key.variants import MISTAKES, read
+from grader.intake.submission import Submission
+from grader.report.records import Status
+from tests.conftest import ROOT, SEED, STEPS
+
+STEP = STEPS[3]
+SHOWN = {Status.PASSED: "passed", Status.SKIPPED: "skipped", Status.NOT_ATTEMPTED: "skipped"}
+
+
+def outcome_of(case):
+    """What pytest says of a test case in its XML."""
+    kinds = {child.tag for child in case}
+    return next((k for k in ("failure", "error", "skipped") if k in kinds), "passed")
+
+
+def under_pytest(folder, tmp_path, suite):
+    """The outcome of each check of the step, from a pytest of its own."""
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", f"tests/{suite}/test_{STEP.id}.py", "-q"]
+    command += ["--submission", str(folder), "--seed", str(SEED), f"--junitxml={report}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    cases = ElementTree.parse(report).iter("testcase")
+    return {case.get("name").removeprefix("test_"): outcome_of(case) for case in cases}, done.stdout
+
+
+def sources():
+    """A right step, the untouched stub, and two known mistakes; one fails a law, one the values."""
+    known = read(MISTAKES, STEP)
+    law = next(m for m in known if m.caught_by == STEP.checks[-1].id)
+    yield "right", (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8")
+    yield "stub", (ROOT / "exercises" / STEP.filename).read_text(encoding="utf-8")
+    yield "wrong", known[0].source
+    yield "breaks a law", law.source
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@pytest.mark.parametrize(("name", "source"), list(sources()), ids=lambda value: value[:12])
+def test_plugin_gives_the_verdicts_of_the_judge(grade, tmp_path, suite, name, source):
+    (tmp_path / STEP.filename).write_text(source, encoding="utf-8")
+    found, _ = under_pytest(tmp_path, tmp_path, suite)
+    submission = Submission("one", {STEP.id: source})
+    (verdict,) = grade(submission, suite, (STEP,)).steps
+    expected = {check.check: SHOWN.get(check.status, "failure") for check in verdict.checks}
+    assert found == expected
+
+
+def test_plugin_says_what_the_judge_says(grade, tmp_path):
+    wrong = read(MISTAKES, STEP)[0]
+    (tmp_path / STEP.filename).write_text(wrong.source, encoding="utf-8")
+    _, text = under_pytest(tmp_path, tmp_path, "visible")
+    (verdict,) = grade(wrong.submission, "visible", (STEP,)).steps
+    failed = next(check for check in verdict.checks if check.status is Status.FAILED)
+    assert failed.title in text
