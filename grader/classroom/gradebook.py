@@ -170,7 +170,7 @@ class Gradebook:
         """Keeps what was handed in."""
         sha256 = submission.sha256
         if self._one("select 1 from sources where sha256 = ?", sha256) is None:
-            files = _packed(dict(submission.sources))
+            files = _packed(submission.files)
             self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
@@ -217,7 +217,7 @@ class Gradebook:
                 yield _graded(row)
 
     def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
-        """What the student handed in, by step."""
+        """What the student handed in, by step; modules of their own by file name."""
         row = self._one(
             "select files from mark join sources on mark.sha256 = sources.sha256 "
             "where run = ? and student = ?",

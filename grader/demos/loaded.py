@@ -36,8 +36,7 @@ def sources(
         if step.id not in submission.sources:
             raise NotReady(f"There is no {step.filename} in {submission.id}.")
     right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
-    own = {name: (text, f"exercises/{name}.py") for name, text in submission.sources.items()}
-    return {**right, **own}
+    return {**right, **submission.texts()}
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,27 @@ def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
 def fresh_seed() -> int:
     """A seed that nobody can guess; it is recorded in the report."""
     return secrets.randbits(48)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What a step's checks said of it on some earlier steps. failure: why it cannot be loaded."""
+
+    attempt: Attempt
+    verdicts: Sequence[CheckVerdict] = ()
+    log: Log = field(default_factory=Log)
+    failure: CallFailed | None = None
+
+    @property
+    def points(self) -> float:
+        """The points that it earns there."""
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it, or a call of it, had no end in time."""
+        statuses = {verdict.status for verdict in self.verdicts}
+        return Status.TIMEOUT in statuses or isinstance(self.failure, TimedOut)
 
 
 class Grader:
@@ -126,26 +147,70 @@ class Grader:
         if time.monotonic() > self.bench.host.deadline:
             message = messages.no_time_left(self.bench.host.limits)
             return self._unjudged(step, Status.ERROR, message)
-        attempt = self._attempt(submission, step, self.right)
+        right = self._tried(submission, step, self.right)
+        trial = self._better(submission, right)
+        if trial.timed_out:
+            self.slow.add(step.id)
+        if trial.failure is not None:
+            limits, visible = self.bench.host.limits, self.bench.suite == "visible"
+            source = trial.attempt.source
+            message = messages.not_loaded(trial.failure, source, step, limits, visible)
+            return self._unjudged(step, Status.ERROR, message)
+        if not self.thorough:
+            return _verdict(step, trial.verdicts, None, "")
+        verdicts = self._diagnosed(trial.attempt, trial.verdicts, trial.log)
+        if trial is not right:
+            message = messages.counted_on_own(right.points, step.max_points)
+            return _verdict(step, verdicts, True, message)
+        return _verdict(step, verdicts, *self._on_own_steps(submission, step, verdicts))
+
+    def _tried(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
+        """Put a step through its checks, among earlier steps that are right where `right` is."""
+        attempt = self._attempt(submission, step, right)
         try:
             with self.bench.on(attempt):
-                verdicts = self.bench.run(step.checks)
-                log = self.bench.log
+                verdicts, log = self.bench.run(step.checks), self.bench.log
                 if self.thorough:
                     verdicts = with_maps(self.bench, verdicts)
+                return _Trial(attempt, verdicts, log)
         except CallFailed as failure:
-            if isinstance(failure, TimedOut):
-                self.slow.add(step.id)
-            limits, visible = self.bench.host.limits, self.bench.suite == "visible"
-            message = messages.not_loaded(failure, attempt.source, step, limits, visible)
-            return self._unjudged(step, Status.ERROR, message)
-        if any(verdict.status is Status.TIMEOUT for verdict in verdicts):
-            self.slow.add(step.id)
-        if not self.thorough:
-            return _verdict(step, verdicts, None, "")
-        verdicts = self._diagnosed(attempt, verdicts, log)
-        own, message = self._on_own_steps(submission, step, verdicts)
-        return _verdict(step, verdicts, own, message)
+            return _Trial(attempt, failure=failure)
+
+    def _better(self, submission: Submission, right: _Trial) -> _Trial:
+        """Return the trial that earns more: on the kit's earlier steps, or on the student's own.
+
+        People lean on their own cache, keywords and helpers, of which the kit's steps know nothing.
+        """
+        step = right.attempt.step
+        points = {verdict.check: verdict.points for verdict in right.verdicts}
+        failed = [
+            check
+            for check in step.checks
+            if not points.get(check.id) and (not check.needs or points.get(check.needs))
+        ]
+        uses = self._used(submission, step)
+        may_help = failed and not right.timed_out and step.id in self.right
+        if not may_help or not uses & {*submission.sources} or uses & self.slow:
+            return right
+        statuses = {verdict.status for verdict in right.verdicts}
+        if statuses == {Status.NOT_ATTEMPTED}:
+            return right
+        try:
+            with self.bench.on(self._attempt(submission, step, {})):
+                again = self.bench.run(failed)  # few, and mostly in vain
+        except CallFailed:
+            return right
+        if not any(verdict.status is Status.PASSED for verdict in again):
+            return right
+        own = self._tried(submission, step, {})
+        return own if own.points > right.points else right
+
+    def _used(self, submission: Submission, step: Step) -> set[str]:
+        """Return the earlier steps that a step may import, by way of the student's modules too."""
+        source = submission.reachable(step.id)
+        if "exercises" not in source:
+            return set()
+        return {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
 
     def caused(
         self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
@@ -207,9 +272,7 @@ class Grader:
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """The step's code among earlier steps that are right, where `right` has them."""
-        sources = {
-            name: (source, f"exercises/{name}.py") for name, source in submission.sources.items()
-        }
+        sources = submission.texts()
         own: dict[str, tuple[str, str]] = {}
         functions: dict[str, tuple[str, ...]] = {}
         for earlier in self.registry.before(step):
@@ -231,12 +294,11 @@ class Grader:
             return None, ""  # nothing passed, or it stood on the student's own steps already
         if "exercises" not in submission.sources[step.id]:
             return True, ""  # it cannot import anything of theirs
-        source = submission.sources[step.id]
-        uses = {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
+        uses = self._used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:
             return None, ""  # the step was handed in alone
         for earlier in self.registry.before(step):
-            if earlier.id in self.slow and earlier.id in source:
+            if earlier.id in self.slow and earlier.id in uses:
                 self.slow.add(step.id)
                 return False, (
                     "It was not tried on top of your own earlier steps: step "

@@ -241,3 +241,11 @@ def stands_on(titles: Sequence[str]) -> str:
         f"It was judged on top of your own earlier steps, of which {named} "
         f"{'is' if len(titles) == 1 else 'are'} not right yet: begin there."
     )
+
+
+def counted_on_own(points: float, most: float) -> str:
+    """Say that a step was judged on the student's own earlier steps, where it earns more."""
+    return (
+        "It counts as it works on top of your own earlier steps. "
+        f"On top of the kit's it would earn {points:g} of {most:g} points."
+    )

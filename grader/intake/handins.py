@@ -3,8 +3,10 @@
 The files are looked for at the top; where there are none, in `exercises` and `notebooks`; else in
 the only folder that has any; else in the only folder, or the only zip, that there is, and so on, a
 few levels down. Two folders with step files, and none called `exercises`, are an ambiguity that
-is not resolved. Names are compared exactly. A step that lies there as a file and in a notebook is
-taken from the file, unless that is still the stub.
+is not resolved. A step's file is the one that has exactly its name, or else the only one that it
+plainly is (`grader/intake/filenames.py`), with a note. A step that lies there as a file and in a
+notebook is taken from the file, unless that is still the stub. Other `.py` files beside them are
+modules of the student's own.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 from grader.intake import notebooks
 from grader.intake.archives import Archive
+from grader.intake.filenames import listed, stem_of, step_meant
 from grader.intake.folders import Place, SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.notebooks import Notebook
-from grader.intake.submission import MAX_SOURCE, Submission, decoded, refusal
+from grader.intake.submission import MAX_SOURCE, Submission, decoded, own_modules, refusal
 from grader.report.names import shown
 from grader.steps.registry import Registry, Step
 
@@ -49,8 +52,8 @@ def is_packed(name: str) -> bool:
 
 
 def known(name: str, registry: Registry) -> bool:
-    """Whether the name is that of a step file or a notebook."""
-    return is_notebook(name) or any(name == step.filename for step in registry.steps)
+    """Whether the name is that of a notebook, or plainly that of a step file."""
+    return is_notebook(name) or step_meant(name, registry) is not None
 
 
 def has_known(place: Place, registry: Registry) -> bool:
@@ -123,31 +126,59 @@ class _Reading:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self.sources: dict[str, str] = {}
+        self.modules: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self.warnings: list[str] = []
         self.notebooks: list[tuple[str, Notebook]] = []
 
     def files(self, place: Place) -> None:
-        """Takes the step files of a place."""
-        present = set(place.files())
+        """Take the step files of a place, and the student's own modules beside them."""
+        present = place.files()
+        meant: dict[str, list[str]] = {}
+        for name in present:
+            if step := step_meant(name, self.registry):
+                meant.setdefault(step.id, []).append(name)
         for step in self.registry.steps:
-            if step.filename in present and step.id not in self.sources:
-                try:
-                    data = place.read(step.filename, MAX_SOURCE + 1)
-                    self.sources[step.id] = decoded(data)
-                except SubmissionError as error:
-                    self.refused[step.id] = refusal(step.filename, error)
-        for name in sorted(present):
-            self._overlooked(name)
+            if step.id in meant and step.id not in self.sources:
+                self._file(place, step, meant[step.id])
+        modules, problems = own_modules(
+            present, lambda name: place.read(name, MAX_SOURCE + 1), self.registry
+        )
+        self.modules = {**modules, **self.modules}
+        self.warnings += problems
+        self._overlooked(present)
 
-    def _overlooked(self, name: str) -> None:
-        """Warns of a file whose name is nearly that of a step, and of an archive beside them."""
-        steps = tuple(step.id for step in self.registry.steps)
-        nearly = name.lower().startswith(steps) and not known(name, self.registry)
-        if nearly and len(self.warnings) < 20:
-            self.warnings.append(f"{shown(name)} is ignored: no step file has that name.")
-        if is_packed(name) and not nearly:
-            self.warnings.append(f"{shown(name)} is ignored: step files lie beside it.")
+    def _file(self, place: Place, step: Step, names: Sequence[str]) -> None:
+        """Take the one file that is a step; without it the step cannot be graded."""
+        others = [name for name in names if name != step.filename]
+        if step.filename in names:
+            name = step.filename
+            if others:
+                told = listed([shown(other) for other in others])
+                self.warnings.append(f"{name} counts for its step; ignored: {told}.")
+        elif len(others) > 1:
+            told = listed([shown(other) for other in others])
+            self.refused[step.id] = f"{step.filename} could be any of {told}: keep one of them."
+            return
+        else:
+            name = others[0]
+            self.warnings.append(f"{shown(name)} is taken for {step.filename}.")
+        try:
+            self.sources[step.id] = decoded(place.read(name, MAX_SOURCE + 1))
+        except SubmissionError as error:
+            self.refused[step.id] = refusal(shown(name), error)
+
+    def _overlooked(self, present: Sequence[str]) -> None:
+        """Warn of source files that nothing can be taken for, and of archives beside the steps."""
+        steps = tuple(f"step{step.number:02d}" for step in self.registry.steps)
+        for name in sorted(present):
+            nearly = stem_of(name) and name.casefold().startswith(steps)
+            if nearly and len(self.warnings) < 20 and not known(name, self.registry):
+                self.warnings.append(
+                    f"{shown(name)} is not taken for a step: no step has that name."
+                )
+            if is_packed(name):
+                self.warnings.append(f"{shown(name)} is ignored: step files lie beside it.")
 
     def read_notebooks(self, place: Place) -> None:
         """Reads the notebooks of a place."""
@@ -240,4 +271,6 @@ def submission(student: str, place: Place, registry: Registry) -> Submission:
         details = " ".join(list(why)[:3]).rstrip(".")
         raise SubmissionError(details or _nothing(registry))
     everything: Mapping[str, None] = dict.fromkeys([*reading.warnings, *warnings])
-    return Submission(student, reading.sources, reading.refused, tuple(everything))
+    return Submission(
+        student, reading.sources, reading.refused, tuple(everything), modules=reading.modules
+    )

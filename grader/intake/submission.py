@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.intake.filenames import is_taken, listed, module_name
 from grader.intake.folders import Folder, SubmissionError
+from grader.report.names import shown
 from grader.steps.registry import Registry
 
 __all__ = [
@@ -19,13 +22,25 @@ __all__ = [
     "from_notebook",
     "place",
     "left_open",
+    "own_modules",
     "read_folder",
 ]
 
 MAX_SOURCE = 1_000_000
+MAX_MODULES = 40
 MARK = "# from {cell}{grade_id}"
 LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
 GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
+# As PEP 263 has it: in the first line, or in the second below a comment or nothing.
+_CODING = re.compile(
+    rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})"
+)
+# Encodings of plain text; Python knows others, some slow to decode and some that are no encodings.
+_ENCODINGS = re.compile(
+    r"utf-8(-sig)?|ascii|cp\d{3,4}|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5"
+    r"(hkscs)?|shift_jis|euc_(jp|kr)|tis-620"
+)
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\))?")
 
 
@@ -38,28 +53,124 @@ class Submission:
     refused: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     """What had to be passed over, or guessed, in order to read it."""
+    modules: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sources of the student's own modules beside the steps, by the name they are imported as."""
 
     @property
     def sha256(self) -> str:
-        """Of all step files, by name; the same sources have the same hash wherever they lie."""
+        """Of all files, by name; the same sources have the same hash wherever they lie."""
         state = hashlib.sha256()
-        for name in sorted(self.sources):
-            data = self.sources[name].encode("utf-8", "surrogatepass")
+        for name, source in sorted(self.files.items()):
+            data = source.encode("utf-8", "surrogatepass")
             state.update(f"{name}\0{len(data)}\0".encode() + data)
         return state.hexdigest()
 
+    @property
+    def files(self) -> dict[str, str]:
+        """All sources: steps by their ids, the student's own modules by `name.py`."""
+        own = {f"{name}.py": source for name, source in self.modules.items()}
+        return {**self.sources, **own}
+
+    def texts(self) -> dict[str, tuple[str, str]]:
+        """Return every module that a worker needs: its source, and the file name shown for it."""
+        every = {**self.modules, **self.sources}
+        return {name: (source, f"exercises/{name}.py") for name, source in every.items()}
+
+    def reachable(self, step: str) -> str:
+        """Return the step's source and those of the student's own modules that it may import."""
+        found, left = self.sources.get(step, ""), dict(self.modules)
+        while near := [name for name in left if name in found]:
+            found += "".join("\n" + left.pop(name) for name in near)
+        return found
+
 
 def decoded(data: bytes) -> str:
-    """A source file's text; SubmissionError if it is too long or no UTF-8 text."""
+    """Return a source file's text as Python reads it: UTF-8, or what its PEP 263 line says.
+
+    SubmissionError if it is too long, or cannot be read as text.
+    """
     if len(data) > MAX_SOURCE:
         raise SubmissionError(f"it is longer than {MAX_SOURCE:,} bytes")
+    if data.startswith(_WIDE) or _looks_wide(data):
+        raise SubmissionError("it is UTF-16 text, which Python does not read: save it as UTF-8")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(_encoding(data))
     except UnicodeDecodeError as error:
-        raise SubmissionError("it is not UTF-8 text") from error
+        raise SubmissionError(_undecodable(data)) from error
     if "\0" in text:
         raise SubmissionError("it contains a null byte")
     return text.replace("\r\n", "\n")
+
+
+def _looks_wide(data: bytes) -> bool:
+    """Whether every second byte of the beginning is null, as in UTF-16 without a mark."""
+    start = data[:40]
+    even, odd = start[::2], start[1::2]
+    return len(start) > 3 and any(not any(some) and all(rest) for some, rest in _pairs(even, odd))
+
+
+def _pairs(even: bytes, odd: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    return (even, odd), (odd, even)
+
+
+def _encoding(data: bytes) -> str:
+    """Return the encoding that a source names in its first two lines, UTF-8 by default."""
+    match = _CODING.match(data)
+    if match is None or data.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    named = match[1].decode("ascii", "replace")
+    try:
+        name = codecs.lookup(named).name
+    except (LookupError, ValueError):
+        name = ""
+    if not _ENCODINGS.fullmatch(name):
+        raise SubmissionError(f"it names an encoding that is not read, {named}: save it as UTF-8")
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+def _undecodable(data: bytes) -> str:
+    named = _CODING.match(data)
+    if named is None:
+        return "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
+    return f"it is not the {named[1].decode('ascii', 'replace')} text that it says it is"
+
+
+def own_modules(
+    names: Collection[str], read: Callable[[str], bytes], registry: Registry
+) -> tuple[dict[str, str], list[str]]:
+    """Return the student's own modules among these files by name, and a sentence on each problem.
+
+    read: what reads a file's first `MAX_SOURCE + 1` bytes; SubmissionError with the reason.
+    """
+    modules: dict[str, str] = {}
+    problems: list[str] = []
+    taken: list[str] = []
+    size = 0
+    known = {name: module for name in sorted(names) if (module := module_name(name, registry))}
+    for name, module in known.items():
+        if is_taken(module, registry):
+            taken.append(shown(name))
+        elif module not in modules:
+            if len(modules) == MAX_MODULES:
+                problems.append(f"Only the first {MAX_MODULES} files beside the steps are read.")
+                break
+            try:
+                text = decoded(read(name))
+            except SubmissionError as error:
+                problems.append(refusal(shown(name), error))
+                continue
+            size += len(text)
+            if size > MAX_SOURCE:
+                problems.append(
+                    f"{shown(name)} is ignored: the files beside the steps are too long."
+                )
+                break
+            modules[module] = text
+    if taken:
+        problems.append(
+            f"{listed(taken)}: ignored, for Python or NumPy has a module of that name. Rename it."
+        )
+    return modules, problems
 
 
 def refusal(filename: str, reason: object) -> str:
@@ -113,4 +224,15 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
                 refused[step.id] = refusal(step.filename, error)
             except OSError as error:
                 refused[step.id] = refusal(step.filename, error.strerror or "the disk failed")
-    return Submission(name or folder.resolve().name, sources, refused)
+        modules, problems = _modules_in(place, registry)
+    return Submission(
+        name or folder.resolve().name, sources, refused, tuple(problems), modules=modules
+    )
+
+
+def _modules_in(place: Folder, registry: Registry) -> tuple[dict[str, str], list[str]]:
+    try:
+        names = place.files()
+    except SubmissionError as error:
+        return {}, [f"The files beside the steps cannot be read: {error}."]
+    return own_modules(names, lambda name: place.read(name, MAX_SOURCE + 1), registry)

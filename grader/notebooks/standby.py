@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ class Asked:
         sources = {id: text for id, text in book.sources.items() if book.written[id] or id == mine}
         refused = {id: text for id, text in files.refused.items() if id not in sources}
         notes = tuple(text for text in book.warnings if text != book.left_out)
-        return Submission(files.id, {**files.sources, **sources}, refused), notes
+        found = replace(files, sources={**files.sources, **sources}, refused=refused)
+        return found, notes
 
 
 class Judge:

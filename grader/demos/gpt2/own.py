@@ -70,7 +70,8 @@ def gathered(
     homes = list(wanted(registry).values())
     last = max(homes, key=registry.steps.index)
     parts: list[Part] = []
-    sources: dict[str, tuple[str, str]] = {}
+    modules = {name: (text, f"{name}.py") for name, text in submission.modules.items()}
+    sources: dict[str, tuple[str, str]] = dict(modules)
     for step in (*registry.before(last), last):
         why = _unusable(host, submission, step, sources)
         if not why:
@@ -78,7 +79,8 @@ def gathered(
         elif step.id in right:
             sources[step.id] = (right[step.id], f"<{step.id}>")
         parts.append(Part(step, why))
-    texts = {**submission.sources, **{name: text for name, (text, _) in sources.items()}}
+    texts = {name: submission.reachable(name) for name in submission.sources}
+    texts |= {name: text for name, (text, file) in sources.items() if file[0] == "<"}
     needed = _reached(homes, parts, texts)
     for part in needed:
         if part.step.id not in sources:
@@ -86,7 +88,8 @@ def gathered(
             raise Gpt2Error(
                 f"step {number} is not there yet: {part.why}: `make check STEP={number}`"
             )
-    return Code(tuple(needed), {part.step.id: sources[part.step.id] for part in needed})
+    steps = {part.step.id: sources[part.step.id] for part in needed}
+    return Code(tuple(needed), {**modules, **steps})
 
 
 def _reached(homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]) -> list[Part]:

@@ -23,6 +23,7 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Enum, Integer
 
 from grader.classroom import judge
+from grader.intake.filenames import module_name
 from grader.intake.folders import Folder, Some
 from grader.intake.handins import submission
 from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
@@ -97,9 +98,11 @@ def _functions(known: Mapping[str, Known]) -> list[str]:
 def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
     """The cells of a submitted notebook, and what is judged of it; or SubmissionError."""
     with Folder.open(path.parent) as folder:
-        place = Some(folder, {path.name: path.name})
+        registry = load()
+        modules = {name: name for name in folder.files() if module_name(name, registry)}
+        place = Some(folder, {**modules, path.name: path.name})
         cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
-        return cells, submission(student, place, load())
+        return cells, submission(student, place, registry)
 
 
 _ahead = Ahead()

@@ -15,6 +15,7 @@ from grader.intake.folders import SubmissionError
 from grader.intake.handins import submission
 
 FILE = "step02_scores.py"
+NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
 SOURCE = "def attention_scores(q, k):\n    return 0\n"
 
 
@@ -127,7 +128,7 @@ COSTLY = {
         lambda: patched(PLAIN, b"PK\3\4", 30, b"STEP"),
         "the archive is damaged there",
     ),
-    "not UTF-8": (lambda: zipped((FILE, b"# caf\xe9")), "it is not UTF-8 text"),
+    "not UTF-8": (lambda: zipped((FILE, b"# caf\xe9")), NOT_UTF8),
 }
 
 
@@ -145,7 +146,7 @@ def test_refused_member_costs_its_step_only(read):
 def test_name_that_differs_by_case_is_told(read):
     taken = read(zipped((FILE, SOURCE), (FILE.upper(), "x = 1\n")))
     assert dict(taken.sources) == {"step02_scores": SOURCE}
-    assert taken.warnings == (f"{FILE.upper()} is ignored: no step file has that name.",)
+    assert taken.warnings == (f"{FILE} counts for its step; ignored: {FILE.upper()}.",)
 
 
 # What costs everything.

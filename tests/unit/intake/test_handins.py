@@ -10,6 +10,8 @@ from grader.intake.folders import SubmissionError
 from tests.conftest import ROOT
 from tests.support.handed_in import FILE, notebook, packed, source, spread, write
 
+NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
+
 
 @pytest.fixture
 def read(steps, tmp_path):
@@ -106,7 +108,7 @@ def test_unreadable_file_gives_way_to_a_notebook_and_is_told(read, tmp_path):
     (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
     submission = read("alice")
     assert "'cell'" in submission.sources["step02_scores"]
-    assert f"{FILE} cannot be read: it is not UTF-8 text." in submission.warnings
+    assert f"{FILE} cannot be read: {NOT_UTF8}." in submission.warnings
     assert dict(submission.refused) == {}
 
 
@@ -135,7 +137,7 @@ def test_broken_notebook_costs_its_step_only(read, tmp_path):
     ("name", "data", "reason"),
     [
         ("step02_scores.ipynb", b"{", "its JSON is broken in line 1"),
-        (FILE, b"# caf\xe9", "it is not UTF-8 text"),
+        (FILE, b"# caf\xe9", NOT_UTF8),
     ],
 )
 def test_work_of_which_nothing_can_be_read_is_not_gradable(read, tmp_path, name, data, reason):
@@ -146,15 +148,122 @@ def test_work_of_which_nothing_can_be_read_is_not_gradable(read, tmp_path, name,
         read("alice")
 
 
-NEARLY = ["Step02_Scores.py", "step02_scores (1).py", "step02_scores.py.txt", "step02_scores-1.py"]
+# Names that are nearly right.
+
+PLAINLY = [
+    "Step02_Scores.py",
+    "step02_scores (1).py",
+    "step02_scores(2).py",
+    "step02_scores.py.txt",
+    "step02_scores-1.py",
+    "step02_scores - Copy.py",
+    "step02 scores.py",
+    "step2_scores.py",
+    "step-2-scores.py",
+    "step02.py",
+    "STEP02_SCORES.PY",
+    "ｓtep02_scores.py",
+]
+OTHERWISE = ["step02_mask.py", "step02_scores_old.py", "step99_scores.py", "scores.py", "step2.txt"]
 
 
-@pytest.mark.parametrize("name", NEARLY)
-def test_nearly_right_name_is_told(read, tmp_path, name):
+@pytest.mark.parametrize("name", PLAINLY)
+def test_file_is_taken_for_the_step_that_it_plainly_is(read, tmp_path, name):
     spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", name: source()})
     submission = read("alice")
+    assert dict(submission.sources) == {"step02_scores": source(), "step03_mask": "x = 1\n"}
+    assert submission.warnings == (f"{name} is taken for {FILE}.",)
+    assert dict(submission.modules) == {}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_file_that_may_be_anything_is_taken_for_no_step(read, tmp_path, name):
+    spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", name: source()})
+    assert list(read("alice").sources) == ["step03_mask"]
+
+
+def test_misnamed_file_alone_is_found(read, tmp_path):
+    spread(tmp_path / "alice", {"inner/Step2 scores (1).py": source()})
+    assert list(read("alice").sources) == ["step02_scores"]
+
+
+def test_exact_name_wins(read, tmp_path):
+    spread(tmp_path / "alice", {FILE: source("'exact'"), "step02_scores (1).py": source()})
+    submission = read("alice")
+    assert "'exact'" in submission.sources["step02_scores"]
+    assert submission.warnings == (f"{FILE} counts for its step; ignored: step02_scores (1).py.",)
+
+
+def test_between_two_misnamed_files_nobody_guesses(read, tmp_path):
+    files = {"step02_scores (1).py": source(), "step02_scores (2).py": source()}
+    spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", **files})
+    submission = read("alice")
     assert list(submission.sources) == ["step03_mask"]
-    assert submission.warnings == (f"{name} is ignored: no step file has that name.",)
+    assert dict(submission.refused) == {
+        "step02_scores": f"{FILE} could be any of step02_scores (1).py, step02_scores (2).py: "
+        "keep one of them."
+    }
+
+
+# Modules of the student's own.
+
+
+@pytest.mark.parametrize("way", ["folder", "exercises", "zip", "canvas", "beside a notebook"])
+def test_module_of_ones_own_comes_along(read, tmp_path, way):
+    files = {FILE: source(), "helpers.py": "x = 1\n"}
+    if way == "canvas":
+        files = {f"abel_1201_90000{n}_{name}": text for n, (name, text) in enumerate(files.items())}
+        spread(tmp_path, files)
+    elif way == "zip":
+        packed(tmp_path / "alice.zip", {f"top/{name}": text for name, text in files.items()})
+    elif way == "exercises":
+        spread(tmp_path / "alice" / "exercises", files)
+    elif way == "folder":
+        spread(tmp_path / "alice", files)
+    else:
+        spread(tmp_path / "alice", {"work.ipynb": notebook(), "helpers.py": "x = 1\n"})
+    submission = read("abel_1201" if way == "canvas" else "alice")
+    assert dict(submission.modules) == {"helpers": "x = 1\n"}
+    assert submission.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["numpy.py", "random.py", "Typing.py", "exercises.py"])
+def test_module_that_shadows_another_is_left_out(read, tmp_path, name):
+    spread(tmp_path / "alice", {FILE: source(), name: "x = 1\n"})
+    submission = read("alice")
+    assert dict(submission.modules) == {}
+    assert submission.warnings == (
+        f"{name}: ignored, for Python or NumPy has a module of that name. Rename it.",
+    )
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "my-helpers.py", "class.py", "notes.txt", "1.py"])
+def test_file_that_cannot_be_imported_is_no_module(read, tmp_path, name):
+    spread(tmp_path / "alice", {FILE: source(), name: "x = 1\n"})
+    assert dict(read("alice").modules) == {}
+
+
+def test_modules_are_bounded_in_number_and_size(read, tmp_path):
+    spread(tmp_path / "many", {FILE: source(), **{f"m{n:03}.py": "" for n in range(60)}})
+    spread(tmp_path / "large", {FILE: source(), **{f"m{n}.py": "#" * 300_000 for n in range(9)}})
+    assert len(read("many").modules) == 40
+    assert read("many").warnings == ("Only the first 40 files beside the steps are read.",)
+    assert list(read("large").modules) == ["m0", "m1", "m2"]
+    assert read("large").warnings == ("m3.py is ignored: the files beside the steps are too long.",)
+
+
+def test_module_that_is_no_text_is_told(read, tmp_path):
+    spread(tmp_path / "alice", {FILE: source()})
+    (tmp_path / "alice" / "helpers.py").write_bytes(b"# caf\xe9")
+    submission = read("alice")
+    assert dict(submission.modules) == {}
+    assert submission.warnings == (f"helpers.py cannot be read: {NOT_UTF8}.",)
+
+
+def test_hash_is_that_of_the_modules_too(read, tmp_path):
+    for name, text in {"alice": "x = 1\n", "bob": "x = 2\n"}.items():
+        spread(tmp_path / name, {FILE: source(), "helpers.py": text})
+    assert read("alice").sha256 != read("bob").sha256
 
 
 def test_solutions_can_be_handed_in_every_way(grade, steps, tmp_path):

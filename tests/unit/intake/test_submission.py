@@ -98,6 +98,8 @@ def writes(data):
     return lambda path: path.write_bytes(data)
 
 
+NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
+WIDE = "it is UTF-16 text, which Python does not read: save it as UTF-8"
 IRREGULAR = "it is not a regular file"
 REFUSED = {
     "link": (link, IRREGULAR),
@@ -113,11 +115,25 @@ REFUSED = {
     "folder": (folder, IRREGULAR),
     "10 GiB": (huge, "it is longer than 1,000,000 bytes"),
     "one byte too long": (one_byte_too_long, "it is longer than 1,000,000 bytes"),
-    "Latin-1": (writes(b"# caf\xe9\n"), "it is not UTF-8 text"),
-    "UTF-16": (writes("x = 1\n".encode("utf-16")), "it is not UTF-8 text"),
-    "surrogates": (writes(b"# \xed\xa0\x80\n"), "it is not UTF-8 text"),
-    "overlong encoding": (writes(b"# \xc0\xaf\n"), "it is not UTF-8 text"),
-    "an archive": (writes(b"PK\x03\x04\x14\x00\x00\x00\xff\xfe"), "it is not UTF-8 text"),
+    "Latin-1": (writes(b"# caf\xe9\n"), NOT_UTF8),
+    "UTF-16": (writes("x = 1\n".encode("utf-16")), WIDE),
+    "UTF-16 without a mark": (writes("x = 1\n".encode("utf-16-le")), WIDE),
+    "UTF-16, the other way round": (writes("x = 1\n".encode("utf-16-be")), WIDE),
+    "says it is ASCII": (
+        writes("# coding: ascii\n# é\n".encode()),
+        "it is not the ascii text that it says it is",
+    ),
+    "no encoding": (
+        writes(b"# coding: zlib\nx = 1\n"),
+        "it names an encoding that is not read, zlib: save it as UTF-8",
+    ),
+    "unknown encoding": (
+        writes(b"# coding: klingon\nx = 1\n"),
+        "it names an encoding that is not read, klingon: save it as UTF-8",
+    ),
+    "surrogates": (writes(b"# \xed\xa0\x80\n"), NOT_UTF8),
+    "overlong encoding": (writes(b"# \xc0\xaf\n"), NOT_UTF8),
+    "an archive": (writes(b"PK\x03\x04\x14\x00\x00\x00\xff\xfe"), NOT_UTF8),
     "null byte": (writes(b"x = 1\0\n"), "it contains a null byte"),
     "only null bytes": (writes(bytes(100)), "it contains a null byte"),
 }
@@ -163,7 +179,26 @@ TAKEN = {
     "no line end": (b"x = 1", "x = 1"),
     "other scripts": ("# щ 漢 🎉\n".encode(), "# щ 漢 🎉\n"),
     "as long as may be": (b"#" * MAX_SOURCE, "#" * MAX_SOURCE),
-    "says it is Latin-1": ("# coding: latin-1\n# é".encode(), "# coding: latin-1\n# é"),
+    "Latin-1 that says so": (
+        "# coding: latin-1\n# é".encode("latin-1"),
+        "# coding: latin-1\n# é",
+    ),
+    "cp1252 that says so in line 2": (
+        "#!/usr/bin/python\r\n# -*- coding: cp1252 -*-\r\n# “é”".encode("cp1252"),
+        "#!/usr/bin/python\n# -*- coding: cp1252 -*-\n# “é”",
+    ),
+    "UTF-8 that says so": (
+        "# vim: set fileencoding=utf-8 :\n# é".encode(),
+        "# vim: set fileencoding=utf-8 :\n# é",
+    ),
+    "no encoding in line 3": (
+        b"#\n#\n# coding: latin-1\n# \xc3\xa9",
+        "#\n#\n# coding: latin-1\n# é",
+    ),
+    "no encoding below code": (
+        b"x = 1\n# coding: latin-1\n# \xc3\xa9",
+        "x = 1\n# coding: latin-1\n# é",
+    ),
 }
 
 

@@ -1,0 +1,68 @@
+"""Names of files: which step a file plainly is, and which may be a student's own module.
+
+`step03_mask (1).py`, `Step03_Mask.py`, `step3 mask.py` and `step03_mask.py.txt` are step 3 as a
+browser, an editor or a person writes its name. Any other `.py` file is a module of the student's
+own, unless its name is taken: by a step, by NumPy or by the standard library.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+import unicodedata
+from collections.abc import Collection
+
+from grader.steps.registry import Registry, Step
+
+_ENDING = re.compile(r"\.py(?:\.txt)?", re.IGNORECASE)
+_ADDITION = re.compile(r" ?\(\d{1,3}\)|( -)? (copy|kopie)( \(?\d{1,3}\)?)?|-\d{1,2}", re.IGNORECASE)
+_STEP = re.compile(r"step_?(\d{1,3})(?:_(\w+))?")
+_TAKEN = frozenset({name.casefold() for name in sys.stdlib_module_names} | {"numpy", "exercises"})
+
+
+def stem_of(name: str) -> str:
+    """Return a source file's name without its ending; "" for any other file."""
+    found = list(_ENDING.finditer(name))
+    return name[: found[-1].start()] if found and found[-1].end() == len(name) else ""
+
+
+def step_meant(name: str, registry: Registry) -> Step | None:
+    """Return the step that a file plainly is; None for any other file.
+
+    >>> from grader.steps.registry import load
+    >>> step_meant("Step3 mask (1).py", load()).id
+    'step03_mask'
+    """
+    stem = unicodedata.normalize("NFKC", stem_of(name.strip())[:100])
+    last = list(_ADDITION.finditer(stem))
+    shorter = stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem
+    return _step_called(stem, registry) or _step_called(shorter, registry)
+
+
+def _step_called(stem: str, registry: Registry) -> Step | None:
+    match = _STEP.fullmatch(re.sub(r"[\s_-]+", "_", stem.casefold()).strip("_"))
+    if match is None:
+        return None
+    number, title = int(match[1]), match[2]
+    steps = (step for step in registry.steps if step.number == number)
+    return next((step for step in steps if title in (None, step.id.partition("_")[2])), None)
+
+
+def module_name(name: str, registry: Registry) -> str:
+    """Return what a file is imported as; "" where it cannot be, or is a step."""
+    stem = unicodedata.normalize("NFKC", name[: -len(".py")]) if name.endswith(".py") else ""
+    importable = stem.isidentifier() and not keyword.iskeyword(stem) and stem[:2] != "__"
+    return stem if importable and step_meant(name, registry) is None else ""
+
+
+def is_taken(module: str, registry: Registry) -> bool:
+    """Whether a step, NumPy or the standard library has that name."""
+    folded = module.casefold()
+    return folded in _TAKEN or folded in {step.id for step in registry.steps}
+
+
+def listed(names: Collection[str], most: int = 4) -> str:
+    """Return the first names of many, for a sentence."""
+    some = ", ".join(list(names)[:most])
+    return f"{some} and {len(names) - most} more" if len(names) > most else some

@@ -1,0 +1,187 @@
+"""A step that works on the student's own earlier steps has passed, even if it fails on ours."""
+
+import pytest
+
+from grader.intake.submission import Submission
+from grader.report.records import Status
+from tests.conftest import ROOT, STEPS
+
+CACHE = '''
+import numpy as np
+from exercises.step01_projections import project_qkv
+from exercises.step03_mask import causal_mask
+from exercises.step05_output import attention
+
+
+class Cache(list):
+    """Pairs of keys and values, one for each call."""
+
+
+def new_cache():
+    return Cache()
+
+
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    cache.append((k, v))
+    k = np.concatenate([one for one, _ in cache], axis=-2)
+    v = np.concatenate([one for _, one in cache], axis=-2)
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
+'''
+WITH_KEYWORD = """
+import numpy as np
+
+def softmax(scores, axis=-1, scale=1.0):
+    scores = scores * scale
+    top = np.max(scores, axis=axis, keepdims=True)
+    shifted = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = shifted.sum(axis=axis, keepdims=True)
+    return shifted / np.where(total == 0, 1, total)
+"""
+
+
+def solution(number):
+    return (ROOT / "solutions" / STEPS[number - 1].filename).read_text(encoding="utf-8")
+
+
+def sources(last):
+    return {step.id: solution(step.number) for step in STEPS[:last]}
+
+
+@pytest.fixture
+def judged(grade, steps):
+    """judged(sources, number): the verdict on one step."""
+
+    def judge(sources, number, suite="visible", **more):
+        step = steps.find(str(number))
+        return grade(Submission("own", sources, **more), suite, (step,)).steps[0]
+
+    return judge
+
+
+def test_length_of_ones_own_cache(judged):
+    mine = sources(8) | {"step07_kv_cache": CACHE}
+    mine["step08_generation"] = solution(8) + (
+        "\n_attend = attend_with_cache\n"
+        "def attend_with_cache(x_new, cache, *weights):\n"
+        "    calls = len(cache)\n    y, cache = _attend(x_new, cache, *weights)\n"
+        "    assert len(cache) == calls + 1\n    return y, cache\n"
+    )
+    verdict = judged(mine, 8)
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+    assert verdict.points == verdict.max_points
+    assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
+
+
+def test_extra_keyword_of_ones_own_softmax(judged):
+    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
+    changed = solution(5).replace("softmax(scores)", "softmax(scores, scale=1.0)")
+    assert changed != solution(5)
+    verdict = judged(mine | {"step05_output": changed}, 5, "hidden")
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
+def test_extra_keyword_at_import(judged):
+    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
+    mine["step05_output"] = solution(5) + "\n_TRIED = softmax(np.zeros(2), scale=2.0)\n"
+    verdict = judged(mine, 5)
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+    assert verdict.message.endswith("would earn 0 of 17.5 points.")
+
+
+def test_class_of_ones_own_that_the_kit_has_too(judged):
+    """`isinstance` tells whose class it is."""
+    mine = sources(8) | {"step07_kv_cache": CACHE}
+    mine["step08_generation"] = solution(8) + (
+        "\nfrom exercises.step07_kv_cache import Cache\n_attend = attend_with_cache\n"
+        "def attend_with_cache(x_new, cache, *weights):\n"
+        "    assert isinstance(cache, Cache)\n    return _attend(x_new, cache, *weights)\n"
+    )
+    verdict = judged(mine, 8)
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
+def test_wrong_step_is_wrong_on_both(judged):
+    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
+    mine["step05_output"] = solution(5).replace("softmax(scores)", "softmax(scores, scale=2.0)")
+    verdict = judged(mine, 5)
+    assert verdict.status is Status.FAILED
+    assert "It counts" not in verdict.message
+
+
+def test_wrong_earlier_step_cannot_make_a_wrong_one_right(judged):
+    """A mistake here, undone there, is right on their own steps and earns its points there."""
+    mine = sources(5)
+    mine["step04_softmax"] += (
+        "\n_right = softmax\ndef softmax(scores, axis=-1):\n    return -_right(scores, axis)\n"
+    )
+    mine["step05_output"] = solution(5).replace("softmax(scores)", "-softmax(scores)")
+    assert judged(mine, 4).status is Status.FAILED
+    assert judged(mine, 5).status is Status.PASSED
+
+
+def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judged):
+    mine = sources(5)
+    mine["step05_output"] = (
+        "import sys\nfrom exercises.step04_softmax import softmax\n"
+        "def attention_output(weights, v):\n"
+        "    import exercises.step05_output as me\n"
+        "    modules = list(sys.modules.values())\n"
+        "    found = [m for m in modules if hasattr(m, 'masked_self_attention')]\n"
+        "    return found[0].attention_output(weights, v) if found not in ([], [me]) else v\n"
+    )
+    assert judged(mine, 5).status is Status.FAILED
+
+
+# Modules of the student's own.
+
+HELPERS = "import numpy as np\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
+SHARED = """
+from exercises.helpers import lower_triangle
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    mask = lower_triangle(x.shape[-2])
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    return attention(q, k, v, mask if padding is None else mask & padding)
+"""
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_module_of_ones_own_is_imported(judged, suite):
+    mine = sources(5)
+    mine["step05_output"] += SHARED
+    verdict = judged(mine, 5, suite, modules={"helpers": HELPERS})
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
+def test_module_of_ones_own_stands_on_right_earlier_steps(judged):
+    mine = sources(5)
+    mine["step03_mask"] += (
+        "\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_q), bool)\n"
+    )
+    mine["step05_output"] += SHARED
+    helpers = (
+        "from exercises.step03_mask import causal_mask\n\n"
+        "def lower_triangle(t):\n    return causal_mask(t)\n"
+    )
+    verdict = judged(mine, 5, modules={"helpers": helpers})
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+
+
+def test_extra_keyword_by_way_of_a_module_of_ones_own(judged):
+    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
+    mine["step05_output"] = solution(5) + "\nfrom exercises.helpers import softmax\n"
+    helpers = (
+        "from exercises.step04_softmax import softmax as _mine\n\n"
+        "def softmax(scores):\n    return _mine(scores, scale=1.0)\n"
+    )
+    verdict = judged(mine, 5, modules={"helpers": helpers})
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
+def test_broken_module_of_ones_own_costs_the_step(judged):
+    mine = sources(5)
+    mine["step05_output"] += SHARED
+    verdict = judged(mine, 5, modules={"helpers": "def ("})
+    assert verdict.status is Status.ERROR
+    assert "exercises/helpers.py, line 1" in verdict.message
