@@ -20,7 +20,7 @@ from grader.isolation.process import PROGRAM, Paths, environment_in
 from grader.isolation.world import World
 from grader.steps.registry import Limits
 
-PREFIX, SHARED, PACKAGES, WORKER = "/python", "/libraries", "/packages", "/worker.py"
+PREFIX, SHARED, PACKAGES, WORKER = "/python", "/libraries", "/packages", "/worker"
 FOLDER = "/tmp"
 NOBODY = 65_534
 # User numbers that nobody has; each sandbox gets its own.
@@ -59,7 +59,7 @@ class Bubblewrap:
 
     def paths(self) -> Paths:
         """Neutral ones."""
-        return Paths(f"{PREFIX}/bin/python3", WORKER, PACKAGES)
+        return Paths(f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES)
 
     def walls(self) -> str:
         """Those of `process+`, and a folder to write in."""
@@ -102,7 +102,7 @@ class Bubblewrap:
         lib = f"{PREFIX}/{world.library.parent.name}"
         inside = f"{lib}/{world.library.name}"
         # bubblewrap would make these for the owner alone where the host's folder is closed.
-        for folder in (PREFIX, f"{PREFIX}/bin", lib, PACKAGES, SHARED, "/dev"):
+        for folder in (PREFIX, f"{PREFIX}/bin", lib, PACKAGES, SHARED, WORKER, "/dev"):
             yield from ("--perms", "0755", "--dir", folder)
         for above in reversed(world.loader.parents[:-1]):
             yield from ("--perms", "0755", "--dir", str(above))
@@ -113,7 +113,7 @@ class Bubblewrap:
             *((path, f"{PACKAGES}/{path.name}") for path in world.numpy),
             *((path, f"{SHARED}/{path.name}") for path in world.shared),
             (world.loader, str(world.loader)),
-            (PROGRAM, WORKER),
+            *((path, f"{WORKER}/{path.name}") for path in PROGRAM.parent.glob("*.py")),
         ]:
             yield from ("--ro-bind", os.path.realpath(source), target)
         for name in (path.name for path in world.foreign()):

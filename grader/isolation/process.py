@@ -21,7 +21,7 @@ from grader.isolation import landlock, syscalls
 from grader.isolation.world import World
 from grader.steps.registry import Limits
 
-PROGRAM = Path(__file__).with_name("worker.py")
+PROGRAM = Path(__file__).parent / "worker" / "__main__.py"
 THREADS = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from grader.authoring.recording import ReferenceBench
 from grader.checks.suites import Stored
-from grader.engine.bench import examine
 from grader.isolation.client import Answer
 from grader.isolation.wire import Handle
 from grader.steps.registry import Registry, Step
@@ -79,7 +78,8 @@ def tests_of(registry: Registry, step: Step) -> dict[str, str]:
     for check in (check for check in step.checks if not check.needs):
         bench = _Taped(step, Stored(step.id), "visible", registry.limits)
         bench.tape = []
-        examine(bench, [step], lambda bench, check=check: bench.run([check]))
+        bench.load([step])
+        bench.run([check])
         plain = [not all(options["opaque"]) for _, _, options, _ in bench.tape]
         enough = next(
             (i + 1 for i, n in enumerate(itertools.accumulate(plain)) if n == CALLS), None

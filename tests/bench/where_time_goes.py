@@ -6,6 +6,7 @@ functions take. Processor time, because it says the same on a busy machine as on
 """
 
 import contextlib
+import shutil
 import statistics
 import struct
 import sys
@@ -20,12 +21,11 @@ from unittest import mock
 from students import students
 from timing import children_cpu, family_cpu
 
-from grader import isolation
 from grader.checks import functions, suites
 from grader.checks.laws import cases
 from grader.engine import grading
 from grader.intake.submission import Submission
-from grader.isolation import PROGRAM, Process, client, hosts, start_host, wire
+from grader.isolation import PROGRAM, Process, client, hosts, process, start_host, wire
 from grader.steps import registry
 
 STUDENTS = 20
@@ -40,7 +40,7 @@ JUDGE: dict[str, list[tuple[Any, str]]] = {
     "sending and receiving": [(client.Worker, "_exchange")],
     "starting and ending workers": [
         *((client.Worker, name) for name in ("__init__", "close")),
-        *((isolation, "start_host"), (hosts.ForkingHost, "close")),
+        *((hosts, "start_host"), (hosts.ForkingHost, "close")),
     ],
     "looking for causes": [(grading, "diagnose")],
 }
@@ -51,7 +51,7 @@ _LOG = __import__("os").open({path!r}, 0o2001)
 
 
 def _clocked(function):
-    import time
+    import os, time
 
     def call(*args, **kwargs):
         start = time.thread_time()
@@ -115,14 +115,16 @@ def watched(watch: Stopwatch) -> Iterator[None]:
 @contextlib.contextmanager
 def clocked_workers(folder: Path) -> Iterator[Path]:
     """Workers that write into a file how long each call of the student's took."""
-    log, program = folder / "calls", folder / "worker.py"
+    log, program = folder / "calls", folder / "worker" / PROGRAM.name
     log.touch()
-    text = PROGRAM.read_text(encoding="utf-8")
+    shutil.copytree(PROGRAM.parent, program.parent)
+    session = program.with_name("session.py")
+    text = session.read_text(encoding="utf-8")
     assert text.count(CALLED) == 1, "the worker program is another: adapt CALLED"
     text = text.replace(CALLED, "function = _clocked(self.functions[request['function']])")
     before, line, after = text.partition("class Session:")
-    program.write_text(before + CLOCK.format(path=str(log)) + line + after, encoding="utf-8")
-    with mock.patch.object(isolation, "PROGRAM", program):
+    session.write_text(before + CLOCK.format(path=str(log)) + line + after, encoding="utf-8")
+    with mock.patch.object(process, "PROGRAM", program):
         yield log
 
 

@@ -86,7 +86,7 @@ def test_zip_has_the_whole_kit_and_nothing_else(zipped):
     for name in (
         f"tests/hidden/test_{STEP}.py",
         f"solutions/{STEP}.py",
-        "grader/isolation/worker.py",
+        "grader/isolation/worker/__main__.py",
     ):
         assert f"kit/{name}" in names
     assert not [name for name in names if "__pycache__" in name or "tests/unit" in name]

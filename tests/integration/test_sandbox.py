@@ -190,7 +190,7 @@ def test_world_of_bubblewrap_is_small():
         check=True,
     )
     loader = find_world().loader.parts[1]
-    top = sorted({"dev", "libraries", "packages", "python", "tmp", "worker.py", loader})
+    top = sorted({"dev", "libraries", "packages", "python", "tmp", "worker", loader})
     assert done.stdout.startswith(f"{top} ['null', 'urandom', 'zero'] ")
     for word in (str(Path.home()), str(ROOT), os.environ.get("USER") or "no user"):
         assert word not in done.stdout
@@ -209,7 +209,7 @@ REFUSED = {
     "owner of a descriptor": "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
     "priority": "os.setpriority(os.PRIO_PROCESS, 0, 1)",
     "limits of the parent": "import resource; resource.prlimit(os.getppid(), 0, (1, 1))",
-    "remove the program": "os.unlink(__import__('sys').argv[0] or '/worker.py')",
+    "remove the program": "os.unlink(__import__('sys').argv[0] or '/worker/__main__.py')",
     "mode of a file": "os.chmod('.', 0o700)",
     "mode of an open file": "os.fchmod(0, 0o666)",
     "times of a file": "os.utime('.')",

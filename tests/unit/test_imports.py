@@ -12,8 +12,9 @@ GRADER = ROOT / "grader"
 ROOMS = [path for path in sorted(GRADER.rglob("*.py")) if "mistakes" not in path.parts]
 CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py"))
 CHECKS += sorted((ROOT / "tests" / "hidden").glob("*.py"))
-# Programs that are sent to a worker as text.
-PROGRAMS = ["isolation/worker.py", "isolation/probe_program.py", "demos/counting.py"]
+# Programs that are sent to a worker as text, and the worker program itself.
+PROGRAMS = ["isolation/probe_program.py", "demos/counting.py"]
+PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
 TORCH = {"answer_key/reference.py", "demos/gpt2/against.py"}
 
 
@@ -23,7 +24,7 @@ def imported(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and not node.level:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
@@ -66,6 +67,13 @@ def test_program_of_a_worker_stands_alone(name):
     assert roots <= {*sys.stdlib_module_names, "numpy"}
     dotted = f"grader.{name.removesuffix('.py').replace('/', '.')}"
     assert [path for path in ROOMS if any(is_in(one, dotted) for one in imported(path))] == []
+
+
+def test_worker_imports_itself_by_the_names_that_it_has_in_a_sandbox():
+    """There the package is `worker`; beyond its folder there is nothing."""
+    for path in (GRADER / "isolation" / "worker").glob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        assert {node.level for node in nodes if isinstance(node, ast.ImportFrom)} <= {0, 1}
 
 
 @pytest.mark.parametrize("path", CHECKS, ids=named)

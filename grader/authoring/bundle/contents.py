@@ -28,7 +28,7 @@ MARK = ".nopeek-bundle"
 # ship: right code and known mistakes, grading, exports, and what makes the bundle itself.
 ROOMS = (
     *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "intake"),
-    *("isolation", "checks", "checks/laws", "checks/influence_inputs"),
+    *("isolation", "isolation/worker", "checks", "checks/laws", "checks/influence_inputs"),
     *("diagnosis", "diagnosis/properties", "engine", "demos", "notebooks", "cli"),
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml"})

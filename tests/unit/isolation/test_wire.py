@@ -1,9 +1,7 @@
 """Values as bytes: what goes in comes out, and no bytes at all can hurt whoever reads them."""
 
-import importlib.util
 import math
 import struct
-import sys
 import tracemalloc
 
 import numpy as np
@@ -12,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.isolation import PROGRAM, wire
+from grader.isolation import wire
 from grader.isolation.wire import Foreign, Handle, Laid, ProtocolError, decode, encode
+from grader.isolation.worker import wire as worker
 from tests.support.alike import alike
 
 settings.register_profile("kit", deadline=None, database=None, derandomize=True)
@@ -53,20 +52,6 @@ SCALARS = st.one_of(st.none(), st.booleans(), INTEGERS, st.floats(), PRINTABLE)
 VALUES = nested(st.one_of(SCALARS, arrays()))
 
 
-def loaded_worker():
-    """The worker program's own half of the format; it reads the command line as it is loaded."""
-    spec = importlib.util.spec_from_file_location("worker_program", PROGRAM)
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["", "", "", ""])
-        patch.setattr(sys, "path", ["", *sys.path])
-        spec.loader.exec_module(module)
-    return module
-
-
-worker = loaded_worker()
-
-
 # What goes in comes out.
 
 
@@ -77,21 +62,21 @@ def test_value_decodes_to_itself(value):
 
 @given(VALUES)
 def test_value_survives_the_way_through_the_worker(value):
-    inside, end = worker._read(encode(value), 0, {})
+    inside, end = worker.read(encode(value), 0, {})
     assert end == len(encode(value))
     assert alike(inside, value)
-    assert alike(decode(worker._write(inside)), value)
+    assert alike(decode(worker.write(inside)), value)
 
 
 @given(st.text(st.characters(), max_size=30))
 def test_text_reaches_the_worker_with_its_surrogates(text):
-    assert worker._read(encode(text), 0, {})[0] == text
+    assert worker.read(encode(text), 0, {})[0] == text
 
 
 @given(st.text(st.characters(), max_size=30))
 def test_text_comes_back_without_surrogates(text):
     printable = text.encode("utf-8", "replace").decode()
-    assert decode(worker._write(text)) == printable
+    assert decode(worker.write(text)) == printable
 
 
 @given(st.integers(0, 2**64 - 1))
@@ -101,7 +86,7 @@ def test_handle_decodes_to_itself(number):
 
 def test_handle_becomes_the_object_in_the_worker():
     kept = {3: object()}
-    assert worker._read(encode([Handle(3), {"x": Handle(3)}]), 0, kept)[0] == [
+    assert worker.read(encode([Handle(3), {"x": Handle(3)}]), 0, kept)[0] == [
         kept[3],
         {"x": kept[3]},
     ]
@@ -109,7 +94,7 @@ def test_handle_becomes_the_object_in_the_worker():
 
 @given(arrays(), st.sampled_from(sorted(wire.LAYOUTS)), st.booleans())
 def test_laid_array_lies_as_it_should(array, layout, writable):
-    inside = worker._read(encode(Laid(array, layout, writable)), 0, {})[0]
+    inside = worker.read(encode(Laid(array, layout, writable)), 0, {})[0]
     assert alike(inside, np.asarray(array))
     assert inside.flags.writeable is writable
     if inside.ndim >= 2 and min(inside.shape) > 1:
@@ -140,7 +125,7 @@ NUMBERS = {
 @pytest.mark.parametrize("value", NUMBERS.values(), ids=NUMBERS.keys())
 def test_number_survives_both_ways(value):
     assert alike(decode(encode(value)), value)
-    assert alike(decode(worker._write(worker._read(encode(value), 0, {})[0])), value)
+    assert alike(decode(worker.write(worker.read(encode(value), 0, {})[0])), value)
 
 
 def test_boolean_is_true_or_false_whatever_its_byte():
@@ -172,7 +157,7 @@ ANYTHING = nested(
 
 @given(ANYTHING)
 def test_reply_of_the_worker_can_always_be_read(value):
-    decode(worker._write(value))
+    decode(worker.write(value))
 
 
 # No bytes can hurt.

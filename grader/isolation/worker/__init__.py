@@ -1,0 +1,14 @@
+"""The worker: it runs a student's code, hands back values, and judges nothing.
+
+A program of its own, on the standard library and NumPy alone. The judge starts it as
+`python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS [WALLS]`.
+
+| module | what it does |
+|---|---|
+| `wire` | values as bytes, in the judge's format |
+| `imports` | what a student's code finds when it imports something |
+| `counting` | arrays that count the products made with them |
+| `session` | one worker's life: load a module, then answer calls into it |
+| `lockdown` | what a worker gives up before it loads code that nobody trusts |
+| `processes` | forking workers, and ending them with all that they started |
+"""

@@ -1,0 +1,73 @@
+"""Work, counted instead of timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+PRODUCTS = frozenset({np.dot, np.einsum, np.tensordot, np.inner, np.vdot})
+
+
+class Counting(np.ndarray):
+    """An array that counts the multiplications made with it as a weight.
+
+    Views of a counting array count as well; what is computed with one is an ordinary array
+    again. So `x @ w` costs (elements of x) * (columns of w) whichever way it is written, a
+    projection of T tokens costs T times that of one, and a loop over prefixes T²/2 times.
+    """
+
+    products = 0
+
+    def _count(self, operands: Sequence[Any], result: Any) -> None:
+        plain = [np.size(operand) for operand in operands if not isinstance(operand, Counting)]
+        if plain and np.size(result) and self.ndim >= 2:
+            Counting.products += max(plain) * self.shape[-1]
+
+    def dot(self, other: Any, out: Any = None) -> Any:
+        """Multiply as NumPy's function does: the method would neither count nor be plain."""
+        return np.dot(self, other, out)
+
+    def __reduce__(self) -> Any:
+        return np.asarray(self).__reduce__()  # nobody who reads it elsewhere finds this class
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+    ) -> Any:
+        plain = [np.asarray(item) if isinstance(item, Counting) else item for item in inputs]
+        if out is not None:
+            kwargs["out"] = tuple(
+                np.asarray(item) if isinstance(item, Counting) else item for item in out
+            )
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        if ufunc is np.matmul or (ufunc is np.multiply and all(map(np.ndim, inputs))):
+            self._count(inputs, result)
+        elif isinstance(result, np.ndarray) and all(
+            isinstance(item, Counting) or not np.ndim(item) for item in inputs
+        ):
+            return result.view(Counting)  # a weight scaled is still a weight
+        return result
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
+    ) -> Any:
+        flat: list[Any] = []
+        result = func(*_make_plain(args, flat), **_make_plain(kwargs, flat))
+        if func in PRODUCTS:
+            self._count(flat, result)
+            return result
+        shaped = isinstance(result, np.ndarray) and all(isinstance(a, Counting) for a in flat)
+        return result.view(Counting) if shaped else result
+
+
+def _make_plain(value: Any, flat: list[Any]) -> Any:
+    """Return the value with ordinary arrays in it, and note all arrays that were found."""
+    if isinstance(value, np.ndarray):
+        flat.append(value)
+        return np.asarray(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_make_plain(item, flat) for item in value)
+    if isinstance(value, dict):
+        return {key: _make_plain(item, flat) for key, item in value.items()}
+    return value

@@ -1,0 +1,95 @@
+"""What a student's code finds when it imports something."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+PACKAGE = "exercises"
+Space = dict[str, Any]
+
+
+class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `exercises.stepNN_name` among the sources that the judge sent; refuses the rest.
+
+    Where the judge sent its own version of an earlier step, that has the step's functions. All else
+    that is imported from there, a helper that the student shares between steps, is the student's.
+    """
+
+    def __init__(self) -> None:
+        self.modules: dict[str, tuple[str, str]] = {}
+        self.own: dict[str, tuple[str, str]] = {}
+        self.names: dict[str, Sequence[str]] = {}
+        self.loaded: dict[str, Space] = {}
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find a step among the sources."""
+        package, _, module = fullname.partition(".")
+        if package != PACKAGE or (module and module not in self.modules):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Leave that to Python."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run a step's source, or the judge's version with the student's helpers around it."""
+        _, _, name = module.__name__.partition(".")
+        if name in self.own:
+            _, module.__file__ = self.modules[name]
+            right = self.run(module.__name__, self.modules[name])
+            vars(module).update({f: right[f] for f in self.names[name] if f in right})
+            vars(module)["__getattr__"] = functools.partial(self.find_helper, name, right)
+        elif name:
+            _, module.__file__ = self.modules[name]
+            self.run(module.__name__, self.modules[name], vars(module))
+
+    def run(self, name: str, text: tuple[str, str], space: Space | None = None) -> Space:
+        """Run a source, and return the names that it defines."""
+        source, file = text
+        space = {"__name__": name, "__file__": file} if space is None else space
+        exec(compile(source, file, "exec", dont_inherit=True), space)
+        return space
+
+    def find_helper(self, name: str, right: Space, wanted: str) -> Any:
+        """Return what an earlier step has besides its functions; AttributeError if nothing."""
+        if wanted == "__all__":
+            mine = {*self.load_own(name, right), *self.names[name]}
+            return [key for key in mine if key[:1] != "_"]
+        if wanted[:2] != "__":
+            for space in (self.load_own(name, right), right):
+                if wanted in space:
+                    return space[wanted]
+        raise AttributeError(f"module {PACKAGE}.{name!r} has no attribute {wanted!r}")
+
+    def load_own(self, name: str, right: Space) -> Space:
+        """Return the names of the student's version; of the judge's, if that cannot be loaded."""
+        if name not in self.loaded:
+            self.loaded[name] = right
+            with contextlib.suppress(BaseException):
+                self.loaded[name] = self.run(f"{PACKAGE}.{name}", self.own[name])
+        return self.loaded[name]
+
+
+class Refusal(importlib.abc.MetaPathFinder):
+    """Asked last: it says in a sentence what can be imported here."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        """Raise ModuleNotFoundError in words of ours, where there are better ones."""
+        if fullname.partition(".")[0] == PACKAGE:
+            message = f"there is no step file {fullname.partition('.')[2]}.py to import from"
+        elif fullname[:4] == "step" and fullname[4:5].isdigit():
+            message = f"{fullname} stands in a package: `{PACKAGE}.{fullname}` is its name here"
+        elif path is None and fullname not in sys.builtin_module_names:
+            message = f"a step may import NumPy and the standard library, not {fullname!r}"
+        else:
+            return
+        raise ModuleNotFoundError(message, name=fullname)

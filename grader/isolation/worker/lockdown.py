@@ -1,0 +1,117 @@
+"""What a worker gives up, for good, before it loads code that nobody trusts."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+NUMPY_MIB = 256  # what Python and NumPy take of the address space, where /proc does not say
+
+
+def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None:
+    """Cap what this process may take, above what it already holds."""
+    try:
+        import resource
+    except ImportError:  # no such limits on this platform
+        return
+    wanted = {"CPU": int(seconds) + 5, "CORE": 0, "FSIZE": 16 * 2**20, "NOFILE": 64}
+    wanted["AS"] = (NUMPY_MIB + memory_mib) * 2**20
+    with contextlib.suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        wanted["AS"] = pages * resource.getpagesize() + memory_mib * 2**20
+    if processes is not None:
+        wanted["NPROC"] = processes
+    for name, value in wanted.items():
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+
+
+def silence() -> None:
+    """Empty standard input, and discard what is written past Python's own streams."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+
+
+def set_process_option(option: int, value: int) -> None:
+    """Call prctl, where there is one."""
+    with contextlib.suppress(Exception):  # Linux only
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
+
+
+class Walls:
+    """What a worker can no longer do, whatever code it runs; none of it can be undone.
+
+    landlock: the version of its interface, 0 for none. readable: the paths that can be read.
+    files: how many files a worker may make in its folder; without it none, and nowhere.
+    calls: the seccomp filter. user: whom root turns into. alone: nobody else is in this world.
+    """
+
+    def __init__(
+        self,
+        calls: str,
+        landlock: int = 0,
+        readable: Sequence[str] = (),
+        files: int = 0,
+        user: int | None = None,
+        alone: bool = False,
+    ) -> None:
+        self.library = ctypes.CDLL(None, use_errno=True)
+        self.filter = ctypes.create_string_buffer(bytes.fromhex(calls), len(calls) // 2)
+        self.head = struct.pack("@HP", len(calls) // 16, ctypes.addressof(self.filter))
+        self.landlock, self.readable, self.files = landlock, readable, files
+        self.user, self.alone = user, alone
+        self.ruleset: int | None = None
+
+    def _do(self, name: str, *args: int | bytes) -> int:
+        """Call the C library; raise OSError if that fails, because a wall with a gap is none."""
+        words = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
+        result: int = getattr(self.library, name)(*words)
+        if result < 0:
+            raise OSError(ctypes.get_errno(), f"{name} failed")
+        return result
+
+    def enter(self) -> None:
+        """Turn the parent into nobody in particular, closed to all others."""
+        if self.user is not None:
+            os.setgroups([])
+            os.setresgid(self.user, self.user, self.user)
+            os.setresuid(self.user, self.user, self.user)
+        self._do("capset", struct.pack("=Ii", 0x2008_0522, 0), bytes(24))
+        self._do("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)  # /proc/PID/mem and ptrace
+        self._do("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        self.ruleset = self._make_ruleset([]) if self.landlock and not self.files else None
+
+    def close(self, folder: str) -> None:
+        """Shut a worker in; it writes into that folder only."""
+        if self.landlock:
+            ruleset = self.ruleset if self.ruleset is not None else self._make_ruleset([folder])
+            self._do("syscall", LANDLOCK_RESTRICT, ruleset, 0)
+            os.close(ruleset)
+        self._do("prctl", PR_SET_SECCOMP, 2, self.head, 0, 0)
+
+    def _make_ruleset(self, writable: Sequence[str]) -> int:
+        rights = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(self.landlock, 16)) - 1
+        handled = struct.pack("=QQQ", rights, 3, 3)  # files; TCP; sockets and signals
+        handled = handled[: 8 if self.landlock < 4 else 16 if self.landlock < 6 else 24]
+        ruleset = self._do("syscall", LANDLOCK_CREATE, handled, len(handled), 0)
+        grants = [(path, 0b1100) for path in self.readable]  # read files, list folders
+        for path, access in [*grants, (os.devnull, 0b0110), *((path, rights) for path in writable)]:
+            target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            if not Path(path).is_dir():
+                access &= 0b1100_0000_0000_0111  # what there is to do with a file
+            rule = struct.pack("=Qi", access & rights, target)
+            self._do("syscall", LANDLOCK_ADD, ruleset, 1, rule, 0)
+            os.close(target)
+        return ruleset

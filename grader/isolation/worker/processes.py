@@ -1,0 +1,212 @@
+"""Forking workers, and ending them with all that they started."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from .imports import PACKAGE
+from .lockdown import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_PDEATHSIG,
+    Walls,
+    limit,
+    set_process_option,
+    silence,
+)
+from .session import Session
+
+COMMAND = struct.Struct(">cQ")
+U32 = struct.Struct(">I")
+GLANCE_SECONDS = 0.05
+
+
+def _serve(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls | None) -> None:
+    sys.argv[:] = sys.orig_argv[:] = [PACKAGE]
+    silence()
+    limit(memory_mib, seconds, 0 if walls else None)
+    if walls:
+        walls.close(".")
+    Session(channel).serve()
+
+
+def _serve_alone(descriptor: int, memory_mib: int, seconds: float, walls: Walls | None) -> None:
+    """Be one worker, which says first that it is there."""
+    _enter(tempfile.mkdtemp(dir="."))
+    channel = socket.socket(fileno=descriptor)
+    channel.sendall(COMMAND.pack(b"r", os.getpid()))
+    _serve(channel, memory_mib, seconds, walls)
+
+
+def _enter(folder: str) -> None:
+    """Go to a worker's own working directory, which is empty when it comes."""
+    os.chdir(folder)
+    os.environ["HOME"] = os.environ["TMPDIR"] = str(Path.cwd())
+
+
+def _list_children(pid: int) -> list[int]:
+    """Return the direct children of a process, from /proc."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            text = (task / "children").read_text(encoding="ascii")
+            found += map(int, text.split())
+    return found
+
+
+def _list_family(pids: Sequence[int]) -> list[int]:
+    found = list(pids)
+    for pid in found:
+        found += _list_children(pid)
+    return found
+
+
+def _end(pid: int, live: dict[int, str]) -> None:
+    """Kill a worker with all that descends from it, orphans included, and wait for the end."""
+    folder = live.pop(pid, None)
+    doomed = [pid]
+    while doomed:
+        for one in _list_family(doomed):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
+        for one in doomed:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(one, 0)
+        doomed = [one for one in _list_children(os.getpid()) if one not in live]
+    if folder:
+        with contextlib.suppress(RecursionError):  # what is left the judge removes at the end
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _be_parent(
+    control: socket.socket, memory_mib: int, seconds: float, walls: Walls | None
+) -> None:
+    """Fork a worker for every socket that comes, and end workers when the judge says so."""
+    live: dict[int, str] = {}
+    gc.collect()
+    gc.freeze()
+    while True:
+        _watch(control, live, walls)
+        message, descriptors, _, _ = socket.recv_fds(control, COMMAND.size, 1)
+        if len(message) < COMMAND.size:
+            break
+        command, number = COMMAND.unpack(message)
+        if command == b"k":
+            _end(number, live)
+            known = {Path(path).name for path in live.values()}
+            if walls and any(path.name not in known for path in Path().iterdir()):
+                break  # what it left behind could not be removed: this world ends with it
+        else:
+            folder = tempfile.mkdtemp(dir=".")
+            number = os.fork()
+            if not number:
+                _be_worker(control, descriptors[0], folder, memory_mib, seconds, walls)
+            live[number] = folder
+            os.close(descriptors[0])
+        control.sendall(COMMAND.pack(command, number))
+    for pid in list(live):
+        _end(pid, live)
+
+
+def _watch(control: socket.socket, live: dict[int, str], walls: Walls | None) -> None:
+    """Wait for a command, and end workers that make too many files: no limit counts those."""
+    while walls and walls.files and live:
+        if select.select([control], [], [], GLANCE_SECONDS)[0]:
+            return
+        room = os.statvfs(".")
+        if room.f_files - room.f_ffree > walls.files:
+            for pid in live:
+                os.kill(pid, signal.SIGKILL)
+
+
+def _be_worker(
+    control: socket.socket,
+    descriptor: int,
+    folder: str,
+    memory_mib: int,
+    seconds: float,
+    walls: Walls | None,
+) -> NoReturn:
+    """Be a worker to the end: whatever happens here must not run on as a second parent."""
+    try:
+        control.close()
+        os.setsid()
+        set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _enter(folder)
+        _serve(socket.socket(fileno=descriptor), memory_mib, seconds, walls)
+    finally:
+        os._exit(0)
+
+
+def _adopt_orphans() -> None:
+    """Make this process the new parent of any process that a worker leaves behind."""
+    set_process_option(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _guard(descriptor: int) -> None:
+    """Return in a child; wait here until it ends, or SIGTERM comes, to kill what is left.
+
+    So a worker that kills its parent, even by mistake, does not outlive it.
+    """
+    _adopt_orphans()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
+        return
+    os.close(descriptor)
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _end(child, {})
+    os._exit(0)
+
+
+def _serve_parent(descriptor: int, memory_mib: int, seconds: float, walls: Walls | None) -> None:
+    _adopt_orphans()
+    control = socket.socket(fileno=descriptor)
+    control.sendall(COMMAND.pack(b"r", os.getpid()))
+    _be_parent(control, memory_mib, seconds, walls)
+
+
+def _take_shared() -> int:
+    """Return the socket that comes through standard input, as it does on Windows."""
+    size = U32.unpack(sys.stdin.buffer.read(4))[0]
+    data = sys.stdin.buffer.read(size)
+    from_share = vars(socket)["fromshare"]
+    descriptor: int = from_share(data).detach()
+    return descriptor
+
+
+def serve(
+    mode: str,
+    descriptor: str,
+    packages: str,
+    memory_mib: str,
+    seconds: str,
+    walls_json: str = "",
+) -> None:
+    """Serve as `parent` of workers, or as one (`serve`; `share` on Windows).
+
+    packages: where `__main__` took NumPy from. walls_json: what a worker must give up, in JSON.
+    """
+    number = _take_shared() if mode == "share" else int(descriptor)
+    walls = Walls(**json.loads(walls_json)) if walls_json else None
+    if walls:
+        walls.enter()
+    if sys.platform.startswith("linux") and not (walls and walls.alone):
+        _guard(number)  # only there can orphans be adopted
+    run = _serve_parent if mode == "parent" else _serve_alone
+    run(number, int(memory_mib), float(seconds), walls)

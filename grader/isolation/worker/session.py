@@ -1,0 +1,224 @@
+"""One worker's life: a module is loaded, then called until the channel closes."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import socket
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import wire
+from .counting import Counting
+from .imports import PACKAGE, Refusal, Sources
+
+HEADER = struct.Struct(">Q16s")
+MAX_NAMES = 5000
+MAX_PRINTED = 4000
+MAX_KEPT = 64
+HELD = 2**32  # what is held for good is numbered from here
+STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
+
+
+class Capture(io.TextIOBase):
+    """Takes what the student prints, and forgets what is too much of it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.size = 0
+
+    def writable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep the text as far as there is room for it."""
+        if self.size < MAX_PRINTED:
+            self.pieces.append(text[: MAX_PRINTED - self.size])
+            self.size += len(self.pieces[-1])
+        return len(text)
+
+    def text(self) -> str:
+        """Return what was kept."""
+        return "".join(self.pieces)
+
+
+class Session:
+    """Answers the judge's requests over a socket."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.sources = Sources()
+        self.file: str | None = None
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.unread = bytearray()
+        self.kept: dict[int, Any] = {}
+        self.given = self.held = 0
+        self.actions = {
+            "load": self.load,
+            "call": self.call,
+            "fetch": self.fetch,
+            "hold": self.hold,
+        }
+
+    def serve(self) -> None:
+        """Answer requests until there are no more."""
+        while (request := self.receive()) is not None:
+            nonce, data = request
+            reply = self.answer(data)
+            self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
+
+    def receive(self) -> tuple[bytes, memoryview] | None:
+        """Return the next request with its nonce; None at the end."""
+        header = self.take(HEADER.size)
+        if header is None:
+            return None
+        size, nonce = HEADER.unpack(header)
+        data = self.take(size)
+        return None if data is None else (nonce, memoryview(data))
+
+    def take(self, size: int) -> bytearray | None:
+        """Return that many bytes of the channel; None if it ends before."""
+        while len(self.unread) < size:
+            piece = self.channel.recv(max(2**16, min(size - len(self.unread), 2**20)))
+            if not piece:
+                return None
+            self.unread += piece
+        data, self.unread = self.unread[:size], self.unread[size:]
+        return data
+
+    def answer(self, data: memoryview) -> bytes:
+        """Do what is asked, and return what came of it, with what was printed."""
+        request, _ = wire.read(data, 0, self.kept)
+        capture = Capture()
+        with contextlib.redirect_stdout(capture), contextlib.redirect_stderr(capture):
+            try:
+                reply = {"ok": self.actions[request["do"]](request)}
+            except BaseException as error:  # SystemExit and the like are the student's too
+                reply = {"raised": wire.write(self.describe(error))}
+        return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """Return an error's type, words and lines, as data."""
+        try:
+            message = str(error.msg if isinstance(error, SyntaxError) else error)[: wire.MAX_TEXT]
+        except BaseException:
+            message = ""
+        kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+        places, trace = [], error.__traceback__
+        while trace is not None:
+            places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+            trace = trace.tb_next
+        if isinstance(error, SyntaxError):
+            places = [(str(error.filename), error.lineno or 0)]
+        mine = [line for file, line in places if self.file and file == self.file]
+        texts = (*self.sources.modules.values(), *self.sources.own.values())
+        sent = {file for _, file in texts}
+        inside = [[file, int(line)] for file, line in places if file in sent]
+        if isinstance(error, SyntaxError) and not mine:
+            message = f"{error.filename}, line {error.lineno}: {message}"
+        return {
+            "type": type(error).__name__[:80],
+            "kinds": kinds,
+            "message": message,
+            "lines": [int(line) for line in mine[-4:]],
+            "innermost": inside[-1] if inside else None,
+        }
+
+    def load(self, request: dict[str, Any]) -> bytes:
+        """Run the module, and return the names that can be called in it."""
+        self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
+        for name, source, file, names in request["own"]:
+            self.sources.own[name], self.sources.names[name] = (source, file), names
+        sys.meta_path.insert(0, self.sources)
+        sys.meta_path.append(Refusal())
+        name = request["module"]
+        _, self.file = self.sources.modules[name]
+        loaded = importlib.import_module(f"{PACKAGE}.{name}")
+        self.functions = {
+            key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
+        }
+        return wire.write(list(self.functions)[:MAX_NAMES])
+
+    def call(self, request: dict[str, Any]) -> bytes:
+        """Call a function, and return its result with all else that was asked for."""
+        Counting.products = 0
+        args, kwargs = request["args"], request["kwargs"]
+        function = self.functions[request["function"]]
+        with np.errstate(**STRICT if request.get("strict") else {}):
+            first = result = function(*args, **kwargs)
+        if request.get("then"):  # the caller goes on with the same arrays, refilled
+            args, kwargs = _refill([args, kwargs], request["then"])
+            result = function(*args, **kwargs)
+        parts = {"value": self.parcel(result, request["opaque"])}
+        parts["products"] = wire.write(int(Counting.products))
+        if request.get("keep"):
+            parts["kept"] = self.keep(first)
+        if request.get("arguments"):
+            parts["arguments"] = wire.write([list(args), kwargs])
+        for number in request.get("forget", ()):
+            self.kept.pop(number, None)
+        return wire.write_mapping(parts)
+
+    def fetch(self, request: dict[str, Any]) -> bytes:
+        """Return what a kept object looks like now, or some rows of it."""
+        if "rows" not in request:
+            return wire.write(request["object"])
+        start, stop = request["rows"]
+        return wire.write(np.asarray(request["object"])[..., start:stop, :])
+
+    def hold(self, request: dict[str, Any]) -> bytes:
+        """Keep what many calls take for as long as the worker lives."""
+        number = HELD + self.held
+        self.held += 1
+        self.kept[number] = request["object"]
+        return wire.write_handle(number)
+
+    def keep(self, value: Any) -> bytes:
+        """Keep an object, and return a handle of it; objects come and go as in any program."""
+        number = self.given
+        self.given += 1
+        self.kept[number] = value
+        self.kept.pop(number - MAX_KEPT, None)
+        return wire.write_handle(number)
+
+    def parcel(self, result: Any, opaque: Sequence[bool]) -> bytes:
+        """Return the result, with handles in place of what the judge must not look into."""
+        if not any(opaque):
+            return wire.write(result)
+        if len(opaque) == 1:
+            return self.keep(result)
+        if not isinstance(result, (tuple, list)) or len(result) != len(opaque):
+            whole = isinstance(result, np.ndarray)
+            return wire.write(result) if whole else wire.write_foreign(_name_kind(result))
+        return wire.write_tuple(
+            [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
+        )
+
+
+def _refill(old: Any, new: Any) -> Any:
+    """Put the new values into the old arrays, and these into the old dicts and lists."""
+    if isinstance(old, np.ndarray):
+        old[...] = new
+        return old
+    if isinstance(old, tuple):
+        return tuple(_refill(a, b) for a, b in zip(old, new))
+    if isinstance(old, list):
+        old[:] = [_refill(a, b) for a, b in zip(old, new)]
+        return old
+    if isinstance(old, dict):
+        values = {key: _refill(old.get(key), value) for key, value in new.items()}
+        old.clear()  # an argument that only the first call had is not the second one's
+        old.update(values)
+        return old
+    return new
+
+
+def _name_kind(value: Any) -> str:
+    name = type(value).__name__
+    return f"{name} of {len(value)}" if isinstance(value, (tuple, list)) else name

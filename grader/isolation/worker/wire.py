@@ -1,0 +1,194 @@
+"""Values as bytes, in the judge's format, which `grader/isolation/wire.py` describes.
+
+It is written here a second time, because nothing of the judge's is importable. Only exact data
+crosses, never an object's own idea of what it is.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .counting import Counting
+
+Array = NDArray[Any]
+
+MAX_REPLY = 48 * 2**20
+MAX_DEPTH = 12
+MAX_ITEMS = 10_000
+MAX_DIMENSIONS = 16
+MAX_TEXT = 2000
+CONSTANTS = {ord("N"): None, ord("T"): True, ord("F"): False}
+SPECIAL = ((np.matrix, "matrix"), (np.ma.MaskedArray, "masked array"))
+CONTAINERS: tuple[tuple[bytes, type[Any]], ...] = ((b"L", list), (b"U", tuple), (b"M", dict))
+
+_U32 = struct.Struct(">I")
+_U64 = struct.Struct(">Q")
+_F64 = struct.Struct(">d")
+_dtypes: dict[bytes, np.dtype[Any]] = {}
+
+
+def _lay(flat: Array, layout: int, writable: bool) -> Array:
+    """Return a C-ordered array laid out in memory as the judge asked."""
+    array = flat
+    if layout == 1:
+        array = np.array(flat, order="F")
+    elif layout == 2 and flat.ndim:
+        buffer = np.zeros((*flat.shape[:-1], 2 * flat.shape[-1]), flat.dtype)
+        array = buffer[..., ::2]
+        array[...] = flat
+    elif layout == 3 and flat.ndim:
+        array = flat[..., ::-1].copy()[..., ::-1]
+    elif layout == 4:
+        array = flat.view(Counting)
+    if not writable:
+        array.flags.writeable = False
+    return array
+
+
+def _read_dtype(code: bytes) -> np.dtype[Any]:
+    """Return the type of that name, working it out once."""
+    if code not in _dtypes:
+        _dtypes[code] = np.dtype(code.decode())
+    return _dtypes[code]
+
+
+def _read_array(data: memoryview, at: int) -> tuple[Array, int]:
+    end = at + 1 + data[at]
+    dtype = _read_dtype(bytes(data[at + 1 : end]))
+    at, ndim = end + 1, data[end]
+    shape = struct.unpack_from(f">{ndim}Q", data, at)
+    at += 8 * ndim
+    layout, writable = data[at], bool(data[at + 1])
+    at += 2
+    raw = bytearray(data[at : at + math.prod(shape) * dtype.itemsize])
+    return _lay(np.frombuffer(raw, dtype).reshape(shape), layout, writable), at + len(raw)
+
+
+def _read_text(data: memoryview, at: int) -> tuple[str, int]:
+    (size,) = _U32.unpack_from(data, at)
+    return bytes(data[at + 4 : at + 4 + size]).decode("utf-8", "surrogatepass"), at + 4 + size
+
+
+def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
+    """Return the value that begins there, and where the next one does; handles stand for `kept`."""
+    tag, at = data[at], at + 1
+    if tag == ord("A"):  # most values are arrays and texts
+        return _read_array(data, at)
+    if tag == ord("S"):
+        return _read_text(data, at)
+    if tag in CONSTANTS:
+        return CONSTANTS[tag], at
+    if tag == ord("D"):
+        return _F64.unpack_from(data, at)[0], at + 8
+    if tag == ord("H"):
+        return kept[_U64.unpack_from(data, at)[0]], at + 8
+    if tag == ord("I"):
+        text, at = _read_text(data, at)
+        return int(text), at
+    return _read_items(tag, data, at, kept)
+
+
+def _read_items(tag: int, data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
+    (size,) = _U32.unpack_from(data, at)
+    at += 4
+    if tag == ord("M"):
+        mapping = {}
+        for _ in range(size):
+            key, at = _read_text(data, at)
+            mapping[key], at = read(data, at, kept)
+        return mapping, at
+    items = []
+    for _ in range(size):
+        item, at = read(data, at, kept)
+        items.append(item)
+    return (items if tag == ord("L") else tuple(items)), at
+
+
+def write_text(tag: bytes, text: str) -> bytes:
+    """Return a text as bytes behind its tag."""
+    data = text.encode("utf-8", "replace")
+    return tag + _U32.pack(len(data)) + data
+
+
+def write_foreign(description: str) -> bytes:
+    """Return what stands for an object that cannot cross."""
+    return write_text(b"X", description[:80])
+
+
+def write_handle(number: int) -> bytes:
+    """Return what stands for an object that stays here under that number."""
+    return b"H" + _U64.pack(number)
+
+
+def write_mapping(parts: Mapping[str, bytes]) -> bytes:
+    """Return a mapping of values that are bytes already."""
+    items = [write_text(b"", name) + part for name, part in parts.items()]
+    return b"M" + _U32.pack(len(items)) + b"".join(items)
+
+
+def write_tuple(parts: list[bytes]) -> bytes:
+    """Return a tuple of values that are bytes already."""
+    return b"U" + _U32.pack(len(parts)) + b"".join(parts)
+
+
+def _write_array(value: Any) -> bytes:
+    for kind, name in SPECIAL:  # as plain numbers they would be taken for something else
+        if isinstance(value, kind):
+            return write_foreign(name)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        return write_foreign(f"array of {array.dtype}")
+    if array.nbytes > MAX_REPLY:
+        return write_foreign(f"array of {array.nbytes // 2**20} MiB")
+    if array.ndim > MAX_DIMENSIONS:
+        return write_foreign(f"array of {array.ndim} dimensions")
+    # From here on a copy, because a thread of the student's may still be writing into it.
+    array = array.astype(np.float64) if array.dtype.itemsize > 8 else array.copy()
+    dtype = array.dtype.newbyteorder("<")
+    shape = b"".join(_U64.pack(size) for size in array.shape)
+    head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape + b"\0\1"
+    return b"A" + head + np.ascontiguousarray(array, dtype).tobytes()
+
+
+def write(value: Any, depth: int = 0) -> bytes:
+    """Return the value's bytes, or a note of its type if it cannot cross."""
+    if value is None:
+        return b"N"
+    if value is True or value is False:
+        return b"T" if value else b"F"
+    kind = type(value)
+    if issubclass(kind, (np.ndarray, np.generic)):
+        return _write_array(value)
+    if issubclass(kind, int):
+        number = int.__int__(value)
+        small = -(2**63) <= number < 2**63
+        return write_text(b"I", str(number)) if small else write_foreign("huge integer")
+    if issubclass(kind, float):
+        return b"D" + _F64.pack(float.__float__(value))
+    if issubclass(kind, str):
+        return write_text(b"S", str.__str__(value)[:MAX_TEXT])
+    if depth < MAX_DEPTH and issubclass(kind, (list, tuple, dict)):
+        return _write_items(value, depth + 1)
+    return write_foreign(kind.__name__)
+
+
+def _write_items(value: Any, depth: int) -> bytes:
+    """Return what is in a container now, whatever a subclass or a thread makes of it."""
+    tag, base = next(pair for pair in CONTAINERS if isinstance(value, pair[1]))
+    if base is dict:
+        items = list(dict.items(value))
+    else:
+        items = base.__getitem__(value, slice(None))
+    if len(items) > MAX_ITEMS:
+        return write_foreign(f"{base.__name__} of {len(items)}")
+    if base is dict:
+        parts = [write_text(b"", str(key)[:MAX_TEXT]) + write(item, depth) for key, item in items]
+    else:
+        parts = [write(item, depth) for item in items]
+    return tag + _U32.pack(len(parts)) + b"".join(parts)
