@@ -6,18 +6,15 @@ whatever a cell does to its kernel, it is the text of the cells that counts.
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
-from grader.notebooks.session import ROOT, Exercises, History, JudgeError, JudgeProcess
+from grader.notebooks.session import Exercises, History, JudgeError, JudgeProcess
 from grader.notebooks.shown import Shown
+from grader.steps.paths import EXERCISES, HOME
 
 __all__ = ["check", "hint", "lesson", "load", "save", "status"]
 
-# Where `exercises/` lies, if it is not in the kit.
-HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
 NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
 
@@ -38,7 +35,7 @@ class _Kernel:
         self.lesson = ""
         self.history = History(shell)
         self.exercises = Exercises(shell)
-        self.judge = JudgeProcess(HOME / "exercises")
+        self.judge = JudgeProcess(EXERCISES)
         self.judge.start()  # now, so that it is warm when it is asked
 
     def ask(self, do: str, about: object) -> dict[str, Any]:

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from grader.report.records import Status
-from grader.steps.paths import EXERCISES, VALUES
+from grader.steps.paths import STUBS, VALUES
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import BuildError, solution_of, stub, write_unless_worked_on
 
-BUILT = EXERCISES / ".built.json"  # hashes of the stubs as they were built
+BUILT = STUBS / ".built.json"  # hashes of the stubs as they were built
 CLOSE = 1e-12
 
 
 def stubs(registry: Registry) -> dict[Path, str]:
     """All stubs by path."""
-    return {EXERCISES / step.filename: stub(solution_of(step)) for step in registry.steps}
+    return {STUBS / step.filename: stub(solution_of(step)) for step in registry.steps}
 
 
 def _leaves(data: Any) -> Iterator[Any]:

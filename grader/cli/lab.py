@@ -12,10 +12,8 @@ from pathlib import Path
 import click
 
 from grader.report.problem import Problem, need
-from grader.steps.paths import ROOT
+from grader.steps.paths import HOME, ROOT
 
-# Where `notebooks/` and `exercises/` lie, if it is not in the kit.
-HOME = Path(os.environ.get("NOPEEK_HOME", ROOT)).resolve()
 NOTEBOOKS = HOME / "notebooks"
 # Files that JupyterLab starts with, below the folder of its own. The third keeps out the menu of an
 # nbgrader in the same environment, for nothing in that is for a learner.
@@ -75,7 +73,7 @@ def prepare(folder: Path) -> None:
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     """JupyterLab on the self-study notebooks. What stands after -- goes to JupyterLab."""
-    need("jupyterlab", "JupyterLab is not installed: run `make lab`, or pip install '.[lab]'")
+    need("jupyterlab", "JupyterLab is not installed: run `make lab`, or pip install 'nopeek[lab]'")
     if not NOTEBOOKS.is_dir():
         raise Problem("there are no notebooks here: run `make build`")
     folder = own_folder()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosting import hosts
-from grader.cli.paths import shown, submitted
+from grader.cli.paths import command, shown, submitted
 from grader.report.problem import Problem, need_hidden, steps_named
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
@@ -44,15 +44,16 @@ class _Later(click.Group):
 
 
 LATER = {
-    "build": "grader.cli.kit.authors",
-    "proof": "grader.cli.kit.authors",
+    "build": "grader.cli.authoring.authors",
+    "proof": "grader.cli.authoring.authors",
     "costs": "grader.cli.pictures",
     "grade": "grader.cli.kit.grade",
     "gpt2": "grader.cli.kit.gpt2",
+    "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
-    "release": "grader.cli.kit.release",
+    "release": "grader.cli.authoring.release",
 }
 
 
@@ -198,7 +199,7 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
     printer.total(report)
     todo = terminal.first_to_do(report)
     if todo is None:
-        after = NEXT_AFTER_ALL[suite] if HIDDEN.is_dir() else ""
+        after = NEXT_AFTER_ALL[suite].format(_exam()) if HIDDEN.is_dir() else ""
         printer.line(f"\nAll of it holds. {after}".rstrip(" "))
         return
     number = terminal.numbered(todo)
@@ -208,10 +209,16 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
         printer.line(f"\n{terminal.clean(todo.message)}")
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
     if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
-        printer.line(f"\nNext: `make reset STEP={number}` makes the file anew.")
+        printer.line(f"\nNext: `{command('reset', number)}` makes the file anew.")
         return
-    again = "make exam" if suite == "hidden" else "make check"
+    again = _exam() if suite == "hidden" else command("check")
     printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
+
+
+def _exam() -> str:
+    """Return the command that runs the hidden checks."""
+    make = command("exam")
+    return make if make.startswith("make") else "nopeek check --suite hidden"
 
 
 def _file(submission: Path, step: StepVerdict) -> str:
@@ -315,7 +322,7 @@ def hint(step: str | None, submission: Path) -> None:
     if number == len(known):
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
-        printer.line(f"`make hint STEP={found.number}` gives the next.")
+        printer.line(f"`{command('hint', found.number)}` gives the next.")
 
 
 @cli.command()
@@ -337,10 +344,10 @@ def reset(step: str) -> None:
 
 def main() -> None:
     """The console script."""
-    cli(prog_name="python -m grader")
+    cli(prog_name="nopeek" if Path(sys.argv[0]).stem == "nopeek" else "python -m grader")
 
 
 NEXT_AFTER_ALL = {
-    "visible": "`make exam` puts it through the hidden checks.",
+    "visible": "`{}` puts it through the hidden checks.",
     "hidden": "That was fresh input: it is right, not only on the examples.",
 }

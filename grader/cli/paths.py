@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.report.problem import Problem
-from grader.steps.paths import EXERCISES
+from grader.steps.paths import EXERCISES, HOME, INSTALLED
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
@@ -22,6 +22,13 @@ def shown(path: Path) -> str:
     return f"{path}{os.sep if path.is_dir() else ''}"
 
 
+def command(name: str, step: int | None = None) -> str:
+    """Return how the learner runs a command: with make where their folder has a Makefile."""
+    if (HOME / "Makefile").is_file():
+        return f"make {name}" if step is None else f"make {name} STEP={step}"
+    return f"nopeek {name}" if step is None else f"nopeek {name} {step}"
+
+
 def submitted(path: Path, registry: Registry) -> Submission:
     """The folder of step files, the zip of one, or the notebook; Problem if it is none of them.
 
@@ -29,6 +36,8 @@ def submitted(path: Path, registry: Registry) -> Submission:
     """
     from grader.intake.submission import SubmissionError, read_folder
 
+    if INSTALLED and path == EXERCISES and not path.is_dir():
+        raise Problem("there are no exercises here: run `nopeek init`, which writes them")
     try:
         if path.is_file():
             from grader.intake import entries

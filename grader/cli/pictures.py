@@ -14,7 +14,7 @@ from grader.cli.hosting import hosts
 from grader.cli.paths import submitted
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
-from grader.steps.paths import ROOT
+from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ _page = click.option("--html", "html_file", type=click.Path(path_type=Path), hel
 
 def _chosen(path: Path | None, registry: Registry) -> Submission:
     """What was asked for, or the right code."""
-    right = ROOT / "solutions"
-    path = path or (right if right.is_dir() else ROOT / "exercises")
+    path = path or (SOLUTIONS if SOLUTIONS.is_dir() else EXERCISES)
     found = submitted(path, registry)
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
 

@@ -22,7 +22,14 @@ def _judging() -> list[Path]:
     rooms = [PACKAGE / name for name in JUDGING]
     own = [path for room in rooms for path in (room.rglob("*") if room.is_dir() else [room])]
     found = [*own, *VISIBLE.rglob("*"), *HIDDEN.rglob("*.py"), *SOLUTIONS.glob("*.py")]
-    return sorted(p for p in found if p.is_file() and p.suffix in {".py", ".toml", ".json"})
+    judging = (p for p in found if p.is_file() and p.suffix in {".py", ".toml", ".json"})
+    return sorted(judging, key=_name)
+
+
+def _name(path: Path) -> str:
+    """Return the file's path in the repository, wherever the kit is."""
+    home = ROOT if path.is_relative_to(ROOT) else PACKAGE.parent
+    return path.relative_to(home).as_posix()
 
 
 @cache
@@ -32,6 +39,6 @@ def kit_digest() -> str:
     for name in LIBRARIES:
         state.update(f"{name} {version(name)}\0".encode())
     for path in _judging():
-        state.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
+        state.update(_name(path).encode() + b"\0")
         state.update(hashlib.sha256(path.read_bytes()).digest())
     return state.hexdigest()[:16]

@@ -31,7 +31,7 @@ from grader.intake.submission import SubmissionError
 from grader.notebooks.executions import Run, raw_cells, unclosed
 from grader.report.records import Report, Status, StepVerdict, report_from_dict
 from grader.report.text.terminal import Printer, numbered
-from grader.steps.paths import ROOT
+from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
 
 UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: mend that, and run it again."
@@ -61,7 +61,7 @@ def _other(step: Step, registry: Registry) -> str:
             found = notebooks.read(file.read(MAX_NOTEBOOK + 1), f"{step.id}.ipynb", registry)
         return found.sources[step.id]
     except (OSError, SubmissionError, KeyError):
-        exercise = ROOT / "exercises" / step.filename
+        exercise = paths.EXERCISES / step.filename
         return exercise.read_text(encoding="utf-8") if exercise.is_file() else ""
 
 
@@ -90,7 +90,9 @@ def _judged(step: Step, sources: Mapping[str, str]) -> Report:
         for id, text in sources.items():
             (folder / f"{id}.py").write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "grader", "check", step.id, "--submission", name]
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        path = os.pathsep.join(
+            filter(None, [str(paths.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
+        )
         done = subprocess.run(
             [*command, "--json", str(report)],
             env={**os.environ, "PYTHONPATH": path},

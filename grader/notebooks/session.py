@@ -16,9 +16,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from grader.steps.paths import INSTALLED, ROOT
+
 END_SECONDS = 0.5
 DIED = "the judge has ended without an answer; the next call starts a new one."
+
+
+def _package() -> dict[str, str]:
+    """Return the variable by which the judge finds the package of a checkout."""
+    return {} if INSTALLED else {"PYTHONPATH": str(ROOT)}
 
 
 class JudgeError(Exception):
@@ -48,7 +54,7 @@ class JudgeProcess:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "grader.notebooks.standby", str(self.folder)],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, **_package(), "PYTHONIOENCODING": "utf-8"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

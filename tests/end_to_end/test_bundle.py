@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.bundle.contents import contents, with_needed
 from grader.authoring.bundle.writing import ReleaseError, answers, write, zipped
-from grader.cli.kit.release import release
+from grader.cli.authoring.release import release
 from grader.diagnosis.lookup import Book, Known
 from grader.diagnosis.search import Call
 from grader.engine import kit_digest

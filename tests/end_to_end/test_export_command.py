@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from grader.classroom.gradebook import Gradebook, Mark
 from grader.classroom.judge import Exam, Outcome
+from grader.cli.authoring.release import release
 from grader.cli.kit.export import export as export_command
-from grader.cli.kit.release import release
 from grader.report.names import safe_name
 from tests.support.classes import not_gradable, right, wrong
 from tests.unit.classroom.test_exports import CANVAS, MOODLE

@@ -101,7 +101,7 @@ def test_same_values_forgives_rounding_only(old, new, same):
 @pytest.fixture
 def workshop(tmp_path, monkeypatch, steps):
     """A place to build in, with the stubs already there."""
-    monkeypatch.setattr(build, "EXERCISES", tmp_path)
+    monkeypatch.setattr(build, "STUBS", tmp_path)
     monkeypatch.setattr(stubs, "EXERCISES", tmp_path)
     monkeypatch.setattr(build, "BUILT", tmp_path / ".built.json")
     build.build_stubs(steps)
@@ -136,17 +136,17 @@ def test_reset_keeps_every_old_file(workshop):
 
 
 def test_reset_of_a_part_brings_back_all_its_steps(workshop):
-    shutil.rmtree(build.EXERCISES)
+    shutil.rmtree(stubs.EXERCISES)
     done = CliRunner().invoke(cli, ["reset", "part2"])
     assert done.exit_code == 0, done.output
     names = [step.filename for step in STEPS if step.part == 2]
-    assert sorted(path.name for path in build.EXERCISES.iterdir()) == names
+    assert sorted(path.name for path in stubs.EXERCISES.iterdir()) == names
     assert done.output.splitlines() == [f"exercises/{name} is the stub again." for name in names]
 
 
 def test_reset_says_what_it_cannot_write(workshop):
-    shutil.rmtree(build.EXERCISES)
-    build.EXERCISES.touch()
+    shutil.rmtree(stubs.EXERCISES)
+    stubs.EXERCISES.touch()
     done = CliRunner().invoke(cli, ["reset", "2"])
     assert done.exit_code == 2
     assert done.output.startswith("nopeek: cannot write exercises/step02_scores.py: ")

@@ -1,0 +1,1 @@
+"""Commands that only maintainers run; an installed package does not hold them."""

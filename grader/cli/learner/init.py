@@ -1,0 +1,74 @@
+"""The command `init`: a learner's folder, written from the data of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from grader.cli.paths import shown
+from grader.report.problem import Problem
+from grader.steps import registry as registry_module
+from grader.steps.paths import NOTEBOOKS
+from grader.steps.registry import Registry
+from grader.steps.stubs import stub_of
+
+TEMPLATE = Path(__file__).with_name("README.md.jinja")
+
+
+def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
+    """Yield path and text of every file in a learner's folder: stubs, notebooks and a README."""
+    from jinja2 import Template
+
+    for step in registry.steps:
+        yield f"exercises/{step.filename}", stub_of(step)
+    notebooks = [NOTEBOOKS / f"{step.id}.ipynb" for step in registry.steps]
+    notebooks = [path for path in notebooks if path.is_file()]
+    for path in notebooks:
+        yield f"notebooks/{path.name}", path.read_text(encoding="utf-8")
+    readme = Template(TEMPLATE.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    yield "README.md", readme.render(first=registry.steps[0], notebooks=notebooks)
+
+
+def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str]]:
+    """Write the files that the folder lacks; return the names written and the names kept."""
+    written, kept = [], []
+    for name, text in learner_files(registry):
+        path = folder / name
+        if path.exists():
+            kept.append(name)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(name)
+    return written, kept
+
+
+def _summary(names: list[str]) -> str:
+    """`14 exercises, 14 notebooks and README.md`."""
+    counts = [
+        f"{count} {name if count > 1 else name[:-1]}"
+        for name in ("exercises", "notebooks")
+        if (count := sum(1 for one in names if one.startswith(f"{name}/")))
+    ]
+    counts += [name for name in names if "/" not in name]
+    return " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
+def init(folder: Path) -> None:
+    """Write the exercises, the notebooks and a README into FOLDER, by default the current one."""
+    registry = registry_module.load()
+    try:
+        written, kept = write_missing(folder, registry)
+    except OSError as error:
+        raise Problem(f"cannot write into {folder}: {error.strerror}") from None
+    if written:
+        click.echo(f"Wrote {_summary(written)}.")
+    if kept:
+        click.echo(f"Kept what was there: {_summary(kept)}.")
+    first = f"exercises/{registry.steps[0].filename}"
+    enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {shown(folder)}`, "
+    click.echo(f"\nNext: {enter}open {first}, then run `nopeek check`.")
