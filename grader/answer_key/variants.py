@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from grader.intake.submission import Submission
 from grader.steps.paths import PACKAGE, ROOT
-from grader.steps.registry import Step
+from grader.steps.registry import KitError, Step
 
 MISTAKES = PACKAGE / "answer_key" / "mistakes"
 FAIR = ROOT / "tests" / "corpora" / "fair"
@@ -102,10 +102,21 @@ def _prelude(text: str, tree: ast.Module) -> str:
     return "\n\n".join(kept)
 
 
+def _literal(node: ast.expr, step: Step) -> Any:
+    """Return the value of a plain string or dict; KitError with file and line for anything else."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        what = "an f-string" if isinstance(node, ast.JoinedStr) else f"`{ast.unparse(node)}`"
+        raise KitError(
+            f"{step.filename}:{node.lineno}: a decorator's values are plain texts; this is {what}"
+        ) from None
+
+
 def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, prelude: str) -> Variant:
     assert isinstance(mark.func, ast.Name)
-    first, replaces = (ast.literal_eval(item) for item in mark.args)
-    options = {item.arg: ast.literal_eval(item.value) for item in mark.keywords if item.arg}
+    first, replaces = (_literal(item, step) for item in mark.args)
+    options = {item.arg: _literal(item.value, step) for item in mark.keywords if item.arg}
     places = {replaces: node.name, **(options.pop("also", None) or {})}
     body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
     return Variant(mark.func.id, first, node.name, step.id, places, prelude, body, **options)

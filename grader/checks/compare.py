@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from grader.isolation.wire import Foreign
 from grader.report.records import Array, Evidence
+from grader.steps.registry import load
 
 MAX_CELLS = 256
 _TYPES = {
@@ -29,12 +30,7 @@ _SPECIAL = {
 KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 
 # The sizes of cases, by the names that they have in the lessons.
-WORDS = {
-    **{"t_q": "T_q", "t_k": "T_k", "t": "T", "length": "T", "vocabulary": "V", "n_new": "n_new"},
-    **{"d_in": "d_in", "d_out": "d_out", "d_model": "d_model", "d_k": "d_k", "d_v": "d_v"},
-    **{"top_k": "top_k", "t_max": "T_max", "d_ff": "d_ff", "source": "S"},
-    **{"n_heads": "n_heads", "d_head": "d_head"},
-}
+WORDS = load().size_names
 
 
 class Broken(AssertionError):

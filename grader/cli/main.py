@@ -51,6 +51,7 @@ LATER = {
     "gpt2": "grader.cli.kit.gpt2",
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
+    "dev": "grader.cli.authoring.dev",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
     "release": "grader.cli.authoring.release",

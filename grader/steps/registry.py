@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Step:
     """One file of the student's: its functions and their checks, in order.
 
     hints are given one at a time: the idea, the place to look, a question that leads there.
+    sizes: the sizes of its checks' cases, with the names that they have in the lesson; last_axis:
+    those names that can only be the length of an array's last axis.
     """
 
     id: str
@@ -70,6 +72,8 @@ class Step:
     source: str
     hints: tuple[str, ...]
     functions: tuple[Function, ...]
+    sizes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    last_axis: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -137,6 +141,16 @@ class Registry:
     limits: Limits
     parts: tuple[Part, ...]
 
+    @property
+    def size_names(self) -> dict[str, str]:
+        """The names in the lessons of all sizes that cases have."""
+        return {size: name for step in self.steps for size, name in step.sizes.items()}
+
+    @property
+    def last_axis(self) -> frozenset[str]:
+        """The names in the lessons of sizes that only an array's last axis has."""
+        return frozenset(name for step in self.steps for name in step.last_axis)
+
     def of(self, part: Part) -> tuple[Step, ...]:
         """The steps of that part."""
         return tuple(step for step in self.steps if step.part == part.number)
@@ -197,15 +211,22 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _step(path: Path) -> Step:
     """The step that the TOML file describes; the file's name is its id."""
-    entry = read_toml(path)
-    return Step(
-        path.stem,
-        entry["title"],
-        int(entry["part"]),
-        entry["source"],
-        tuple(entry["hints"]),
-        tuple(_function(one, entry.get("hints_for", {})) for one in entry["function"]),
-    )
+    try:
+        entry = read_toml(path)
+        return Step(
+            path.stem,
+            entry["title"],
+            int(entry["part"]),
+            entry["source"],
+            tuple(entry["hints"]),
+            tuple(_function(one, entry.get("hints_for", {})) for one in entry["function"]),
+            entry.get("sizes", {}),
+            tuple(entry.get("last_axis", ())),
+        )
+    except KeyError as error:
+        raise KitError(f"{path.name} lacks {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise KitError(f"{path.name} cannot be read: {error}") from None
 
 
 @cache

@@ -89,17 +89,18 @@ def reset(step: Step) -> Path | None:
 def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
     """Writes a stub; a file that is not a stub as it was built is somebody's work and kept."""
     old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
-    if old == text and built.get(path.name) == _hash(text):
+    if old == text and built.get(path.name) == text_hash(text):
         return False
-    if old is not None and old != text and built.get(path.name) != _hash(old):
+    if old is not None and old != text and built.get(path.name) != text_hash(old):
         keep_aside(path)
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    built[path.name] = _hash(text)
+    built[path.name] = text_hash(text)
     return True
 
 
-def _hash(text: str) -> str:
+def text_hash(text: str) -> str:
+    """Return the hash by which a stub is recognised as it was built."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

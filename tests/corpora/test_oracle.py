@@ -7,6 +7,7 @@ from grader.intake.submission import Submission, read_folder
 from grader.isolation import Process, SpawningHost
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
+from tests.support.stubs import write_stubs
 
 SUITES = ("visible", "hidden")
 
@@ -31,8 +32,8 @@ def test_solutions_earn_everything_under_any_seed(grade, seed):
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_stubs_are_not_attempted(grade, suite):
-    report = grade(ROOT / "exercises", suite)
+def test_stubs_are_not_attempted(grade, suite, tmp_path):
+    report = grade(write_stubs(tmp_path / "stubs"), suite)
     assert report.score == 0
     assert {step.status for step in report.steps} == {Status.NOT_ATTEMPTED}
     statuses = {check.status for step in report.steps for check in step.checks}

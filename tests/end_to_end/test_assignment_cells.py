@@ -7,7 +7,6 @@ import sys
 import nbformat
 import pytest
 
-from tests.conftest import ROOT
 from tests.support import kernels
 from tests.support.courses import (
     NBGRADER,
@@ -18,6 +17,7 @@ from tests.support.courses import (
     solution,
     surroundings,
 )
+from tests.support.stubs import stub_text
 
 STEP = "step02_scores"
 UNSCALED = (
@@ -33,7 +33,7 @@ def source(step=STEP):
 
 def stub(step=STEP):
     """The same with nothing written."""
-    text = (ROOT / "exercises" / f"{step}.py").read_text(encoding="utf-8")
+    text = stub_text(step)
     return filled_in(source(step), text)
 
 

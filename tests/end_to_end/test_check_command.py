@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from grader.cli.main import cli
 from grader.report.records import SCHEMA
 from tests.conftest import ROOT, STEPS
+from tests.support.stubs import write_stubs
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def nopeek(tmp_path):
 def mine(tmp_path):
     """A student's folder: the stubs, with step 2 done and step 3 wrong."""
     folder = tmp_path / "mine"
-    shutil.copytree(ROOT / "exercises", folder)
+    write_stubs(folder)
     shutil.copy(ROOT / "solutions" / "step02_scores.py", folder)
     text = (ROOT / "solutions" / "step03_mask.py").read_text(encoding="utf-8")
     end = (
@@ -164,7 +165,7 @@ WRONG_USE = {
     "missing folder": (["check", "--submission", "nowhere"], "there is no folder nowhere"),
     "folder of something else": (
         ["check", "--submission", ROOT / "notebooks"],
-        "/ holds none of the files step01_projections.py … step14_masked_lm.py: name another",
+        f"/ holds none of the files {STEPS[0].filename} … {STEPS[-1].filename}: name another",
     ),
     "watching no folder": (["watch", "--submission", "nowhere"], "there is no folder nowhere"),
     "watching a file": (["watch", "--submission", "README.md"], "there is no folder README.md"),

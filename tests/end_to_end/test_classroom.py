@@ -14,10 +14,11 @@ import pytest
 from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
 from tests.support import processes
+from tests.support.stubs import stub_text
 
 STEP = "step02_scores"
 FINISHED = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
-STUB = (ROOT / "exercises" / f"{STEP}.py").read_text(encoding="utf-8")
+STUB = stub_text(STEP)
 UNSCALED = (
     "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
 )

@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 from tests.corpora.test_hostile import first_digits, secrets_noted
 from tests.support.courses import Course, cell_of, filled_in, in_one_cell, joined, solution, words
 from tests.support.processes import belonging, soon
+from tests.support.stubs import stub_text
 
 SEED = 0x5EED_0F_A_C0_0125E
 STEPS = ("step03_mask", "step07_kv_cache")
@@ -67,7 +68,7 @@ def expected(grade, step, source):
 def test_points_are_those_of_the_judge(course, scores, grade, step):
     got, wanted = {}, {}
     for student, source in works(step).items():
-        report = expected(grade, step, source or (ROOT / "exercises" / f"{step}.py").read_text())
+        report = expected(grade, step, source or stub_text(step))
         got[student] = scores[step, student]
         wanted[student] = report.score
         cells = course.graded(student, step)

@@ -18,6 +18,7 @@ from grader.steps import registry
 from tests.conftest import ROOT
 from tests.support import kernels
 from tests.support.courses import NBGRADER, Course, grade_id, in_one_cell, joined, solution
+from tests.support.stubs import stub_text
 
 SEED = 20_417
 STEPS = ("step01_projections", "step06_loss")
@@ -27,7 +28,7 @@ REGISTRY = registry.load()
 def notebooks(step):
     """What students hand in, as notebooks: right and wrong work."""
     source = json.loads((NBGRADER / "source" / step / f"{step}.ipynb").read_text(encoding="utf-8"))
-    stub = (ROOT / "exercises" / f"{step}.py").read_text(encoding="utf-8")
+    stub = stub_text(step)
     broken = f"def {REGISTRY.find(step).functions[0].name}(x)\n    return x\n"  # no colon
     texts = {"right": solution(step), "stub": stub, "broken": broken}
     wrong = read(MISTAKES, REGISTRY.find(step))

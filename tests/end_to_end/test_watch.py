@@ -1,7 +1,6 @@
 """make watch: every save is seen, whichever way it is made, and judged at once."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from grader.cli.watch import saves
 from tests.conftest import ROOT
 from tests.support.processes import interruptible
+from tests.support.stubs import write_stubs
 
 RIGHT = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
 WRONG = RIGHT + "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
@@ -56,7 +56,7 @@ def test_a_file_that_appears_is_a_save(tmp_path):
 def watching(tmp_path):
     """The real command on a copy of the stubs; its lines as they come."""
     folder = tmp_path / "mine"
-    shutil.copytree(ROOT / "exercises", folder)
+    write_stubs(folder)
     process = subprocess.Popen(
         [sys.executable, "-u", "-W", "error", "-m", "grader", "watch", "--submission", folder],
         cwd=tmp_path,

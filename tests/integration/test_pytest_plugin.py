@@ -10,6 +10,7 @@ from grader.answer_key.variants import MISTAKES, read
 from grader.intake.submission import Submission
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
+from tests.support.stubs import stub_text
 
 STEP = STEPS[3]
 SHOWN = {Status.PASSED: "passed", Status.SKIPPED: "skipped", Status.NOT_ATTEMPTED: "skipped"}
@@ -37,7 +38,7 @@ def sources():
     known = read(MISTAKES, STEP)
     law = next(m for m in known if m.caught_by == STEP.checks[-1].id)
     yield "right", (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8")
-    yield "stub", (ROOT / "exercises" / STEP.filename).read_text(encoding="utf-8")
+    yield "stub", stub_text(STEP.id)
     yield "wrong", known[0].source
     yield "breaks a law", law.source
 

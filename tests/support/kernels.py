@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 
 import jupytext
@@ -11,13 +10,14 @@ from nbclient import NotebookClient
 
 from grader.steps.registry import Step
 from tests.conftest import ROOT
+from tests.support.stubs import write_stubs
 
 SETTINGS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 
 
 def home(folder: Path) -> Path:
     """A folder with exercises to work on, and places for all that Jupyter writes."""
-    shutil.copytree(ROOT / "exercises", folder / "exercises")
+    write_stubs(folder / "exercises")
     return folder
 
 

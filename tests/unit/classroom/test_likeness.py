@@ -5,8 +5,8 @@ import pytest
 from grader.classroom import likeness
 from grader.classroom.likeness import few, near_sources, same_answers, written
 from grader.report.records import Diagnosis, Graded, Status
-from tests.conftest import ROOT
 from tests.support.classes import check, report, step
+from tests.support.stubs import stub_text
 
 KNOWN = Diagnosis("score_no_scale", "Look.", "Not divided.")
 
@@ -69,7 +69,7 @@ def test_few_grows_with_the_class(students, most):
 
 # sources
 
-STUB = (ROOT / "exercises" / "step06_loss.py").read_text(encoding="utf-8")
+STUB = stub_text("step06_loss")
 MINE = """
     total = 0.0
     count = 0

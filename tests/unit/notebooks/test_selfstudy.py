@@ -16,6 +16,7 @@ from grader.notebooks.standby import Judge
 from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.steps.stubs import stub
 from tests.conftest import ROOT, STEPS
+from tests.support.stubs import stub_text
 
 NAMES = [function.name for step in STEPS for function in step.functions]
 ONE, TWO = STEPS[:2]
@@ -306,8 +307,7 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_path):
-    stub_text = (ROOT / "exercises" / step.filename).read_text(encoding="utf-8")
-    programs = [stub_text, *(one.source for one in read(MISTAKES, step)[::9])]
+    programs = [stub_text(step.id), *(one.source for one in read(MISTAKES, step)[::9])]
 
     def ask(grader):
         judge = Judge(grader, tmp_path)

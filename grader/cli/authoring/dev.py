@@ -1,0 +1,59 @@
+"""The commands `dev new` and `dev check`, for those who add steps and mistakes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from grader.report.problem import Problem, steps_named
+from grader.steps import registry as registry_module
+from grader.steps.paths import ROOT
+from grader.steps.registry import KitError
+
+
+@click.group()
+def dev() -> None:
+    """Add steps and mistakes: `new` writes a step's files, `check` says what they lack."""
+
+
+@dev.command()
+@click.argument("number", type=click.IntRange(1, 99))
+@click.argument("name")
+def new(number: int, name: str) -> None:
+    """Write every file of a new step, for example `dev new 26 name`."""
+    from grader.authoring.step_findings import INFLUENCE_INPUTS, built_files
+    from grader.authoring.step_skeleton import SkeletonError, write_skeleton
+
+    try:
+        for what, path in write_skeleton(registry_module.load(), number, name):
+            click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
+    except SkeletonError as error:
+        raise Problem(str(error)) from None
+    step_id = f"step{number:02d}_{name}"
+    click.echo("\n`make build` writes these from them:")
+    for path in built_files(step_id):
+        click.echo(f"  {path.relative_to(ROOT)}")
+    click.echo("\nOnly if a function has time in it, for the map of who influences whom:")
+    click.echo(f"  {(INFLUENCE_INPUTS / step_id).relative_to(ROOT)}.py")
+    click.echo(f"\nNext: replace every TODO, `make build`, `python -m grader dev check {number}`.")
+
+
+@dev.command()
+@click.argument("step", nargs=-1)
+def check(step: tuple[str, ...]) -> None:
+    """Say in one sentence each what is missing or inconsistent in the files of steps."""
+    from grader.authoring.step_findings import find_in_kit, find_in_step
+
+    try:
+        registry = registry_module.load()
+    except KitError as error:
+        raise Problem(str(error)) from None
+    steps = steps_named(registry, step)
+    found = [sentence for one in steps for sentence in find_in_step(registry, one)]
+    found += find_in_kit(registry)
+    for sentence in found:
+        click.echo(sentence)
+    if not found:
+        click.echo("Nothing is missing.")
+    sys.exit(1 if found else 0)
