@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from grader.intake.submission import Submission
-from grader.steps.paths import PACKAGE, ROOT
+from grader.steps.paths import PACKAGE, ROOT, SOLUTIONS
 from grader.steps.registry import KitError, Step
 
 MISTAKES = PACKAGE / "answer_key" / "mistakes"
@@ -67,7 +67,7 @@ class Variant:
     @property
     def source(self) -> str:
         """The step's file with the variant in it."""
-        solution = (ROOT / "solutions" / f"{self.step}.py").read_text(encoding="utf-8")
+        solution = (SOLUTIONS / f"{self.step}.py").read_text(encoding="utf-8")
         puts = "\n".join(f"{function} = {name}" for function, name in self.places.items())
         return "\n\n".join([solution, self.prelude, self.body, puts]) + "\n"
 

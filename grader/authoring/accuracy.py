@@ -25,6 +25,7 @@ from grader.isolation.wire import Laid
 from grader.report.records import CheckVerdict, Diagnosis, Status
 from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
+from grader.steps.tree import leaves
 
 UNSEEN = ROOT / "tests" / "corpora" / "unseen"
 DOUBLE, SINGLE = "float64", "float32"
@@ -198,9 +199,5 @@ class Examined:
 
 
 def _locked(value: object) -> bool:
-    """Whether it is, or holds, an array that cannot be written."""
-    if isinstance(value, dict):
-        return any(map(_locked, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_locked, value))
-    return isinstance(value, Laid) and not value.writable
+    """Return whether it is, or holds, an array that cannot be written."""
+    return any(isinstance(leaf, Laid) and not leaf.writable for leaf in leaves(value))

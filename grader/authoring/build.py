@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from grader.report.records import Status
 from grader.steps.paths import STUBS, VALUES
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import BuildError, solution_of, stub, write_unless_worked_on
+from grader.steps.tree import named_leaves
 
 BUILT = STUBS / ".built.json"  # hashes of the stubs as they were built
 CLOSE = 1e-12
@@ -22,23 +23,10 @@ def stubs(registry: Registry) -> dict[Path, str]:
     return {STUBS / step.filename: stub(solution_of(step)) for step in registry.steps}
 
 
-def _leaves(data: Any) -> Iterator[Any]:
-    if isinstance(data, dict):
-        for key in sorted(data):
-            yield key
-            yield from _leaves(data[key])
-    elif isinstance(data, (list, tuple)):
-        for item in data:
-            yield from _leaves(item)
-    else:
-        yield data
-
-
 def same_values(old: Any, new: Any) -> bool:
     """Equal but for the last digits, which another machine's torch may compute differently."""
-    pairs = list(zip(_leaves(old), _leaves(new), strict=False))
-    same_length = len(list(_leaves(old))) == len(list(_leaves(new)))
-    return same_length and all(_same(one, other) for one, other in pairs)
+    before, after = named_leaves(old), named_leaves(new)
+    return before.keys() == after.keys() and all(_same(before[k], after[k]) for k in before)
 
 
 def _same(one: Any, other: Any) -> bool:

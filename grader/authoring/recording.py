@@ -15,17 +15,13 @@ from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Counted, Handle, Laid
 from grader.report.records import CheckVerdict
 from grader.steps.registry import Limits, Registry, Step
+from grader.steps.tree import map_leaves
 
 
 def _plain(value: Any) -> Any:
-    """The arguments without wrappers: the reference copies whatever it is given."""
-    if isinstance(value, (Laid, Counted)):
-        return value.array
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
+    """Return the arguments without wrappers: the reference copies whatever it is given."""
+    wrapped = (Laid, Counted)
+    return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, wrapped) else leaf)
 
 
 class ReferenceBench(Bench):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from grader.isolation.wire import Foreign
 from grader.report.records import Array, Evidence
 from grader.steps.registry import load
+from grader.steps.tree import named_leaves
 
 MAX_CELLS = 256
 _TYPES = {
@@ -138,21 +139,10 @@ def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     for name, value in arguments.items():
         if isinstance(value, dict):
             deep = any(isinstance(item, (dict, list)) for item in value.values())
-            found += shown_inputs(_leaves(value, name if deep else ""))
+            found += shown_inputs(named_leaves(value, name if deep else ""))
         elif value is not None and (array := as_array(value)) is not None:
             found.append(shown(name, array))
     return tuple(found)
-
-
-def _leaves(value: Any, name: str = "") -> dict[str, Any]:
-    """All that is in a nest of dicts and lists, by the way to it."""
-    if isinstance(value, dict):
-        parts = {f"{name}.{key}" if name else str(key): item for key, item in value.items()}
-    elif isinstance(value, (list, tuple)):
-        parts = {f"{name}[{number}]": item for number, item in enumerate(value)}
-    else:
-        return {name: value}
-    return {way: leaf for key, item in parts.items() for way, leaf in _leaves(item, key).items()}
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

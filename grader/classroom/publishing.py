@@ -18,9 +18,8 @@ from grader.report.files import write_whole
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
 from grader.report.records import Alike, Graded
-from grader.steps.paths import ROOT
 from grader.steps.registry import Registry
-from grader.steps.stubs import stub
+from grader.steps.stubs import solution_of, stub
 
 MAX_COMPARED = 2000  # which takes minutes
 
@@ -73,7 +72,7 @@ def _near(
     elif students > 1:
         try:
             for step in registry.steps:
-                given = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+                given = stub(solution_of(step))
                 sources = book.sources_of(run, step.id)
                 yield from near_sources(step.title, given, sources).alike
         except ImportError as error:

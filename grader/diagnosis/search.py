@@ -28,6 +28,7 @@ from grader.report.records import Diagnosis
 from grader.steps.inputs import digest
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Registry, Step
+from grader.steps.tree import leaves
 
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
@@ -322,19 +323,15 @@ def _told(value: Any) -> Any:
     return value
 
 
-def _single(value: Any) -> bool:
-    """Whether there are float32 numbers in it: they give float32 results."""
-    if isinstance(value, dict):
-        return any(map(_single, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_single, value))
-    array = value.array if isinstance(value, (Laid, Counted)) else value
+def _is_single(leaf: Any) -> bool:
+    """Return whether it is an array of float32, wrapped or not: they give float32 results."""
+    array = leaf.array if isinstance(leaf, (Laid, Counted)) else leaf
     return isinstance(array, np.ndarray) and array.dtype == np.float32
 
 
 def holds_single(call: Call) -> bool:
     """Whether there are float32 numbers among its arguments."""
-    return any(map(_single, [*call.args, *call.kwargs.values()]))
+    return any(map(_is_single, leaves([*call.args, *call.kwargs.values()])))
 
 
 def writes_into(log: Log, check: str) -> Diagnosis | None:

@@ -28,6 +28,7 @@ from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, T
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import CheckVerdict, Evidence, Status
 from grader.steps.registry import Check, KitError, Step, load
+from grader.steps.tree import leaves
 
 # A judge keeps every result of a step for the diagnosis: right ones are far smaller.
 MAX_NOTED = 2**20
@@ -36,14 +37,9 @@ HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
 
 
 def _size(outcome: Any) -> int:
-    """The bytes of the arrays and texts in a result."""
-    if isinstance(outcome, np.ndarray):
-        return outcome.nbytes
-    if isinstance(outcome, dict):
-        return sum(map(_size, outcome.values()))
-    if isinstance(outcome, (list, tuple)):
-        return sum(map(_size, outcome))
-    return len(outcome) if isinstance(outcome, str) else 0
+    """Return the bytes of the arrays and texts in a result."""
+    sizes = {np.ndarray: lambda array: array.nbytes, str: len}
+    return sum(sizes[type(leaf)](leaf) for leaf in leaves(outcome) if type(leaf) in sizes)
 
 
 def _noted(result: Any) -> Any:

@@ -8,15 +8,12 @@ from typing import Any
 from grader.checks.compare import call_text, shown_inputs
 from grader.report.records import Evidence
 from grader.steps.registry import Step
+from grader.steps.tree import map_leaves
 
 
 def _plain(value: Any) -> Any:
-    """The value without how its arrays lie in memory."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return getattr(value, "array", value)
+    """Return the value without how its arrays lie in memory."""
+    return map_leaves(value, lambda leaf: getattr(leaf, "array", leaf))
 
 
 def call_shown(

@@ -29,10 +29,10 @@ from grader.report.records import (
     StepVerdict,
     step_from_dict,
 )
-from grader.steps.paths import ROOT
+from grader.steps.paths import SOLUTIONS
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import UNWRITTEN
 
-SOLUTIONS = ROOT / "solutions"
 Sources = Mapping[str, tuple[str, str]]
 
 
@@ -326,7 +326,7 @@ class Grader:
             for one in before
             if one.step in source and one.status is not Status.PASSED and one.step not in self.right
         ]
-        written = "raise NotImplementedError" not in source
+        written = not UNWRITTEN.search(source)
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
         if verdict.message or not wrong or not (failed or written):
             return verdict

@@ -25,6 +25,7 @@ from grader.intake.notebooks import Notebook
 from grader.intake.submission import MAX_SOURCE, Submission, decoded, own_modules, refusal
 from grader.report.names import shown
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import UNWRITTEN
 
 MAX_DOWN = 4
 MAX_LOOKED_INTO = 50
@@ -252,9 +253,7 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, s
 
 def _untouched(source: str, step: Step) -> bool:
     """Whether a step file has as many functions to be written as there are."""
-    return len(re.findall(r"^\s+raise NotImplementedError", source, re.MULTILINE)) >= len(
-        step.functions
-    )
+    return len(UNWRITTEN.findall(source)) >= len(step.functions)
 
 
 def submission(student: str, place: Place, registry: Registry) -> Submission:

@@ -31,6 +31,7 @@ from grader.intake.ipynb import RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
 from grader.report.names import shown
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import UNWRITTEN
 
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
@@ -83,7 +84,7 @@ class Notebook:
 
 def stub(text: str) -> bool:
     """Whether a function's text is what a student was given."""
-    return bool(re.search(r"^\s+raise NotImplementedError", text, re.MULTILINE))
+    return bool(UNWRITTEN.search(text))
 
 
 class _Reading:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.steps.tree import map_leaves
+
 Sizes = Mapping[str, Any]
 Arguments = dict[str, Any]
 Build = Callable[..., Arguments]
@@ -81,13 +83,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def mapped(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
     """The same nest of dicts, lists and tuples, with every array changed."""
-    if isinstance(value, np.ndarray):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(mapped(item, change) for item in value)
-    return value
+    return map_leaves(value, lambda leaf: change(leaf) if isinstance(leaf, np.ndarray) else leaf)
 
 
 def as_single(array: NDArray[Any]) -> NDArray[Any]:

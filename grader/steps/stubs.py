@@ -21,6 +21,9 @@ _SELF_STUDY = re.compile(
 )
 
 
+UNWRITTEN = re.compile(r"^\s+raise NotImplementedError", re.MULTILINE)  # in place of a function
+
+
 class BuildError(Exception):
     """A solution or a check that nothing can be built from."""
 

@@ -15,6 +15,7 @@ from grader.isolation.client import CallFailed, Died, Program, Raised, TimedOut,
 from grader.isolation.wire import Foreign, Handle, Laid
 from grader.report.text.sheet import clean
 from grader.steps.registry import Limits
+from grader.steps.tree import map_leaves
 
 Floats = NDArray[np.floating[Any]]
 MIB = 2**20
@@ -32,13 +33,9 @@ def limits_for(limits: Limits, params_bytes: int) -> Limits:
     )
 
 
-def _held(worker: Worker, value: Any) -> Any:
-    """The same params, each array sent by itself and read-only: no frame holds all of a model."""
-    if isinstance(value, np.ndarray):
-        return worker.hold(Laid(value, writable=False))
-    if isinstance(value, dict):
-        return {key: _held(worker, item) for key, item in value.items()}
-    return [_held(worker, item) for item in value]
+def _held(worker: Worker, params: Any) -> Any:
+    """Return the params, each array sent by itself and read-only: no frame holds a whole model."""
+    return map_leaves(params, lambda array: worker.hold(Laid(array, writable=False)))
 
 
 class Decoder:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import WORDS
 from grader.diagnosis.properties.tried import Tried
+from grader.steps.tree import leaves
 
 VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 MASKS = ("mask", "padding")
@@ -81,15 +82,8 @@ def length(tried: Tried) -> int:
 
 
 def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
-    waiting = list(tried.arguments.values())
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, Mapping):
-            waiting += value.values()
-        elif isinstance(value, (list, tuple)):
-            waiting += value
-        elif isinstance(value, np.ndarray):
-            yield value
+    found = leaves(list(tried.arguments.values()))
+    return (leaf for leaf in found if isinstance(leaf, np.ndarray))
 
 
 def _very_large(tried: Tried) -> bool:

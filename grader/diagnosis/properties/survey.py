@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from grader.checks.compare import SINGLE, Broken, Tolerance, matches
@@ -23,6 +23,7 @@ from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Laid
 from grader.steps.inputs import digest
 from grader.steps.registry import Function, Step
+from grader.steps.tree import leaves
 
 PATIENCE = 3  # calls
 
@@ -41,7 +42,7 @@ class Survey:
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
         """The answer; an empty one where the code raised, so that the check goes on."""
         self.error = None
-        self.laid = any(isinstance(value, Laid) for value in _values(args))
+        self.laid = any(isinstance(value, Laid) for value in leaves(args))
         try:
             return self.worker.call(function, *args, **options)
         except Raised as raised:
@@ -74,17 +75,6 @@ class Survey:
                     self.check,
                 )
             )
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """Everything in a nest of containers."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _values(item)
-    else:
-        yield value
 
 
 def _agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
