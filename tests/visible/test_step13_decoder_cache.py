@@ -1,7 +1,5 @@
 """Checks of step 13: a cache for every layer, and text written by the whole decoder."""
 
-import numpy as np
-
 from grader.checks.laws import (
     Continuing,
     InChunks,
