@@ -113,7 +113,7 @@ from exercises.step09_heads import merge_heads, split_heads
 def shift_right(tokens, start_id):
     """What a decoder reads in teacher forcing: the start token, then all but the last token.
 
-    tokens (..., T), integers of any type; start_id: an id that this type can hold
+    tokens (..., T), integers (int64 or int32); start_id: an id
     -> (..., T)
 
         shifted[..., 0] = start_id,   shifted[..., t] = tokens[..., t-1]

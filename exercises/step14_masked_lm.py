@@ -80,10 +80,8 @@
 #
 # **Common traps.** Hiding wherever `replace` < 0.8, chosen or not, which leaves hardly
 # a word. Giving targets only to tokens that became [MASK]. Having targets everywhere:
-# then 85 of 100 answers stand in the input, and the loss rewards copying. Putting -100
-# into an array of a type that cannot hold it, such as uint8: np.where does this too
-# (from NumPy 2 on), without a word, and leaves 156. Why -100: it is what PyTorch's
-# cross entropy ignores by default.
+# then 85 of 100 answers stand in the input, and the loss rewards copying. Why -100: it
+# is what PyTorch's cross entropy ignores by default.
 #
 # **Sources.** Devlin et al. 2019, section 3.1 and appendix C.2 (the shares, and trials
 # with others); Taylor 1953 (cloze); Wettig et al. 2023 (other rates).
@@ -107,7 +105,7 @@ from exercises.step06_loss import cross_entropy
 def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
     """Hide some tokens of a text, and keep what stood there as targets.
 
-    tokens (...) integers of any type; select, replace (...) uniform numbers in [0, 1);
+    tokens (...) integers (int64 or int32); select, replace (...) uniform numbers in [0, 1);
     random_ids (...) ids -> (corrupted (...), targets (...)), both of integers
 
     A position is chosen where select < rate. A chosen one becomes

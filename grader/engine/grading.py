@@ -161,7 +161,8 @@ class Grader:
         verdicts = self._diagnosed(trial.attempt, trial.verdicts, trial.log)
         if trial is not right:
             message = messages.counted_on_own(right.points, step.max_points)
-            return _verdict(step, verdicts, True, message)
+            has_all = self._used(submission, step) <= {*submission.sources}
+            return _verdict(step, verdicts, True if has_all else None, message)
         return _verdict(step, verdicts, *self._on_own_steps(submission, step, verdicts))
 
     def _tried(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
@@ -180,6 +181,7 @@ class Grader:
         """Return the trial that earns more: on the kit's earlier steps, or on the student's own.
 
         People lean on their own cache, keywords and helpers, of which the kit's steps know nothing.
+        The kit's steps stand in for those that the student has not handed in.
         """
         step = right.attempt.step
         points = {verdict.check: verdict.points for verdict in right.verdicts}
@@ -195,15 +197,20 @@ class Grader:
         statuses = {verdict.status for verdict in right.verdicts}
         if statuses == {Status.NOT_ATTEMPTED}:
             return right
+        missing = self._missing(submission)
         try:
-            with self.bench.on(self._attempt(submission, step, {})):
+            with self.bench.on(self._attempt(submission, step, missing)):
                 again = self.bench.run(failed)  # few, and mostly in vain
         except CallFailed:
             return right
         if not any(verdict.status is Status.PASSED for verdict in again):
             return right
-        own = self._tried(submission, step, {})
+        own = self._tried(submission, step, missing)
         return own if own.points > right.points else right
+
+    def _missing(self, submission: Submission) -> dict[str, str]:
+        """Return the right steps of the kit that the student has not handed in."""
+        return {name: text for name, text in self.right.items() if name not in submission.sources}
 
     def _used(self, submission: Submission, step: Step) -> set[str]:
         """Return the earlier steps that a step may import, by way of the student's modules too."""

@@ -6,6 +6,11 @@ from grader.intake.submission import Submission
 from grader.report.records import Status
 from tests.conftest import ROOT, STEPS
 
+
+def solution(number):
+    return (ROOT / "solutions" / STEPS[number - 1].filename).read_text(encoding="utf-8")
+
+
 CACHE = '''
 import numpy as np
 from exercises.step01_projections import project_qkv
@@ -28,6 +33,18 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
     v = np.concatenate([one for _, one in cache], axis=-2)
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
 '''
+OF_OWN_CACHE = (
+    solution(8)
+    + """
+_attend = attend_with_cache
+
+def attend_with_cache(x_new, cache, *weights):
+    calls = len(cache)
+    y, cache = _attend(x_new, cache, *weights)
+    assert len(cache) == calls + 1
+    return y, cache
+"""
+)
 WITH_KEYWORD = """
 import numpy as np
 
@@ -38,10 +55,6 @@ def softmax(scores, axis=-1, scale=1.0):
     total = shifted.sum(axis=axis, keepdims=True)
     return shifted / np.where(total == 0, 1, total)
 """
-
-
-def solution(number):
-    return (ROOT / "solutions" / STEPS[number - 1].filename).read_text(encoding="utf-8")
 
 
 def sources(last):
@@ -61,16 +74,33 @@ def judged(grade, steps):
 
 def test_length_of_ones_own_cache(judged):
     mine = sources(8) | {"step07_kv_cache": CACHE}
-    mine["step08_generation"] = solution(8) + (
-        "\n_attend = attend_with_cache\n"
-        "def attend_with_cache(x_new, cache, *weights):\n"
-        "    calls = len(cache)\n    y, cache = _attend(x_new, cache, *weights)\n"
-        "    assert len(cache) == calls + 1\n    return y, cache\n"
-    )
+    mine["step08_generation"] = OF_OWN_CACHE
     verdict = judged(mine, 8)
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
     assert verdict.points == verdict.max_points
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
+
+
+@pytest.mark.parametrize("earlier", [(), (1, 2, 3, 4, 5, 6)])
+def test_inside_of_ones_own_cache_with_the_kits_steps_where_none_were_handed_in(judged, earlier):
+    mine = {STEPS[number - 1].id: solution(number) for number in earlier}
+    mine |= {"step07_kv_cache": CACHE, "step08_generation": OF_OWN_CACHE}
+    verdict = judged(mine, 8)
+    assert verdict.status is Status.PASSED
+    assert verdict.on_own_steps is (True if earlier else None)
+    assert verdict.message.startswith("It counts as it works on top of your own earlier steps")
+
+
+def test_inside_of_ones_own_cache_in_the_decoder(judged):
+    step13 = solution(13) + (
+        "\nfrom exercises.step07_kv_cache import new_cache\n_made = new_decoder_cache\n"
+        "def new_decoder_cache(n_layers):\n"
+        "    assert new_cache().copy() == []\n    return _made(n_layers)\n"
+    )
+    mine = {"step07_kv_cache": CACHE, "step13_decoder_cache": step13}
+    verdict = judged(mine, 13, "hidden")
+    assert verdict.status is Status.PASSED
+    assert verdict.on_own_steps is None
 
 
 def test_extra_keyword_of_ones_own_softmax(judged):

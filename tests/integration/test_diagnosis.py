@@ -63,17 +63,16 @@ def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
     corrupted = np.where(chosen & (replace < 0.8), {masked}, tokens)
     return np.where(chosen & (0.8 <= replace) & (replace < 0.9), random_ids, corrupted), targets
 """
-OVERFLOWS = "np.where(chosen, tokens, np.array(-100).astype(tokens.dtype))"
+LOST = "np.where(chosen & (rate < 1), tokens, -100)"  # wrong where all are chosen
 
 
 def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
-    """-100 in uint8 is 156, which nearly everybody finds out the hard way."""
-    targets = "np.where(chosen & (replace < 0.8), tokens, np.array(-100).astype(tokens.dtype))"
-    end = CORRUPTION.format(targets=targets, masked="mask_id")
+    targets = "np.where(chosen & (replace < 0.8), tokens, -100)"
+    end = CORRUPTION.format(targets=targets, masked="mask_id").replace("0.8 <= r", "0.8 < r")
     found = diagnosed("step14_masked_lm", end)
     assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
     (cause,) = set(found.values())
-    assert cause.says.endswith(" It does not explain what is wrong in corruption_integers.")
+    assert cause.says.endswith(" It does not explain what is wrong in corruption_borders.")
 
 
 @pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two"]]), (1e-2, [])])
@@ -90,15 +89,15 @@ def test_cause_that_leaves_a_check_explains_more_than_right_code(tolerance, foun
 
 
 def test_cause_may_leave_one_check_of_two(diagnosed):
-    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id").replace("< 0.8", "<= 0.8")
+    end = CORRUPTION.format(targets=LOST, masked="mask_id").replace("< 0.8", "<= 0.8")
     end = end.replace("0.8 <= replace", "0.8 < replace")
     found = diagnosed("step14_masked_lm", end)
-    assert set(found) == {"corruption_borders", "corruption_integers"}
+    assert set(found) == {"corruption_borders", "corruption_rate"}
     assert {d and d.misconception for d in found.values()} == {"mlm_hidden_limit_included"}
 
 
 def test_cause_of_one_check_alone_does_not_leave_all_others(diagnosed):
-    end = CORRUPTION.format(targets=OVERFLOWS, masked="mask_id - 1")
+    end = CORRUPTION.format(targets=LOST, masked="mask_id - 1")
     assert not [d for d in diagnosed("step14_masked_lm", end).values() if d and d.known]
 
 

@@ -40,10 +40,6 @@ SHAPES = [
     {"batch": (3,), "length": 3, "vocabulary": 3},
     {"batch": (2, 3), "length": 4, "vocabulary": 6},
 ]
-SMALL_INTEGERS = [
-    {"batch": (), "length": 4, "vocabulary": 9, "dtype": "uint8"},
-    {"batch": (2,), "length": 5, "vocabulary": 7, "dtype": "int32"},
-]
 ONE_TEXT = [{"batch": (), "length": 6, "vocabulary": 9}]
 TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
 
@@ -124,13 +120,6 @@ def texts_of_twins(draw, batch, length, vocabulary):
     tokens = np.where(turn % 2, arguments["mask_id"], arguments["tokens"])
     random_ids = np.where(turn // 2 % 2, arguments["mask_id"], tokens)
     return {**arguments, "tokens": tokens, "random_ids": random_ids}
-
-
-def texts_of_small_integers(draw, batch, length, vocabulary, dtype):
-    """Tokens and random ids in a type of few bits."""
-    arguments = texts(draw, batch, length, vocabulary)
-    small = {name: arguments[name].astype(dtype) for name in ("tokens", "random_ids")}
-    return {**arguments, **small}
 
 
 def scored(draw, batch, length, vocabulary):
@@ -220,11 +209,6 @@ def test_corruption_alone(student, given):
     rows_are_independent(
         masking(student), cases, batched=numbers, sizes=(1e-3, 1.0), what="position"
     )
-
-
-def test_corruption_integers(student, given):
-    """tokens may be of a small integer type, into which -100 does not fit."""
-    agrees(student.mask_tokens, given.cases(texts_of_small_integers, SMALL_INTEGERS))
 
 
 def test_corruption_repeat(student, given):

@@ -1256,20 +1256,6 @@ def np_returns_alias_generate(prompt, n_new, params, temperature=0.0, top_k=None
 
 
 @mistake(
-    "np_dtype_from_prompt",
-    "generate",
-    caught_by="generation_integers",
-    says="The text keeps the integer type of the prompt, where a large id wraps around.",
-    hint="What happens to the id 300 in an array of uint8?",
-)
-def np_dtype_from_prompt(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
-    refuse_bad_lengths(prompt, n_new, params, temperature, u)
-    choose = chooser(temperature, top_k, u)
-    small = lambda logits, i: np.asarray(choose(logits, i)).astype(prompt.dtype)
-    return continued(prompt, n_new, small, params)
-
-
-@mistake(
     "gen_full_table_refused",
     "generate",
     caught_by="generation_limits",

@@ -241,19 +241,6 @@ def np_squeeze_kills_axis_shift(tokens, start_id):
 
 
 @mistake(
-    "shift_marks_with_minus_one",
-    "shift_right",
-    caught_by="shift_right_integers",
-    says="The place of the start token is marked with -1, which unsigned tokens cannot hold.",
-    hint="Which numbers can an array of np.uint8 hold?",
-)
-def shift_marks_with_minus_one(tokens, start_id):
-    shifted = np.zeros_like(tokens) - np.asarray([1], tokens.dtype)
-    shifted[..., 1:] = tokens[..., :-1]
-    return np.where(shifted < 0, start_id, shifted)
-
-
-@mistake(
     "np_int64_only",
     "shift_right",
     caught_by="shift_right_integers",

@@ -1063,22 +1063,6 @@ def dec_shifted_by_global_max(tokens, params, n_heads, padding=None):
 
 
 @mistake(
-    "np_token_arithmetic",
-    "decoder_logits",
-    caught_by="decoder_integers",
-    says="An index is computed from the tokens in their own integer type, and may wrap around.",
-    hint="What is 89 times 4 in np.uint8?",
-)
-def np_token_arithmetic_decoder(tokens, params, n_heads, padding=None):
-    embedded(tokens, params)
-    d_model = params["embedding"].shape[1]
-    places = (tokens * tokens.dtype.type(d_model))[..., None] + np.arange(d_model)
-    x = params["embedding"].ravel()[places] + params["position"][: tokens.shape[-1]]
-    x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
-    return headed(x, params)
-
-
-@mistake(
     "np_squeeze_kills_axis",
     "decoder_logits",
     caught_by="decoder_shapes",

@@ -2257,22 +2257,6 @@ def np_returns_alias_writing(prompt, n_new, params, n_heads, temperature=0.0, to
 
 
 @mistake(
-    "np_dtype_from_prompt",
-    "decoder_generate",
-    caught_by="writing_integers",
-    says="The text keeps the integer type of the prompt, where a large id wraps around.",
-    hint="What happens to the id 300 in an array of uint8?",
-)
-def np_dtype_from_prompt_writing(
-    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
-):
-    refuse_bad_lengths(prompt, n_new, params, temperature, u)
-    choose = chooser(temperature, top_k, u)
-    small = lambda logits, i: np.asarray(choose(logits, i)).astype(prompt.dtype)
-    return continued(prompt, n_new, small, params, n_heads)
-
-
-@mistake(
     "gen_full_table_refused",
     "decoder_generate",
     caught_by="writing_limits",

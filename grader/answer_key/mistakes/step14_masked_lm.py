@@ -607,33 +607,7 @@ def mlm_two_axes_only(tokens, select, replace, random_ids, mask_id, rate=0.15):
     return corrupted.reshape(flat), targets.reshape(flat)
 
 
-# mask_tokens: types, memory, arguments
-
-
-@mistake(
-    "mlm_targets_overflow",
-    "mask_tokens",
-    caught_by="corruption_integers",
-    says="The targets have the tokens' own integer type, in which -100 is another number.",
-    hint="Which numbers can your array of targets hold?",
-)
-def mlm_targets_overflow(tokens, select, replace, random_ids, mask_id, rate=0.15):
-    corrupted, targets = corruption(tokens, select, replace, random_ids, mask_id, rate)
-    return corrupted, targets.astype(tokens.dtype)
-
-
-@mistake(
-    "mlm_targets_do_not_fit",
-    "mask_tokens",
-    caught_by="corruption_integers",
-    says="-100 is written into an array of the tokens' own type, which may not hold it.",
-    hint="Which numbers can your array of targets hold?",
-)
-def mlm_targets_do_not_fit(tokens, select, replace, random_ids, mask_id, rate=0.15):
-    corrupted, _ = corruption(tokens, select, replace, random_ids, mask_id, rate)
-    targets = np.full_like(tokens, -100)
-    targets[select < rate] = tokens[select < rate]
-    return corrupted, targets
+# mask_tokens: memory, arguments
 
 
 @mistake(

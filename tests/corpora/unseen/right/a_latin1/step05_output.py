@@ -1,0 +1,25 @@
+# -*- coding: iso-8859-1 -*-
+# Aufmerksamkeit (für Fräulein Müller)
+import numpy as np
+from exercises.step01_projections import project_qkv
+from exercises.step02_scores import attention_scores
+from exercises.step03_mask import apply_mask, causal_mask
+from exercises.step04_softmax import softmax
+
+
+def attention_output(weights, v):
+    return np.matmul(weights, v)
+
+
+def attention(q, k, v, mask=None):
+    punkte = attention_scores(q, k)
+    if mask is not None:
+        punkte = apply_mask(punkte, mask)
+    return attention_output(softmax(punkte), v)
+
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    äußere = causal_mask(x.shape[-2])
+    if padding is not None:
+        äußere = äußere & padding
+    return attention(*project_qkv(x, w_q, w_k, w_v), mask=äußere)

@@ -1,0 +1,1 @@
+from exercises.my_utils import *
