@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import EXACT, NOTHING, Broken, Question, Tolerance, matches
@@ -47,6 +48,11 @@ class Case:
         """What the reference's function of that name returns for these arguments."""
         return self._once(name, lambda: self.expect(name, self.arguments))
 
+    def lengths(self) -> set[int]:
+        """Return the lengths of all axes of the arguments, and of the right results so far."""
+        shapes = map(np.shape, _arrays([self.arguments, list(self._known.values())]))
+        return {length for shape in shapes for length in shape}
+
     def within(self, tolerance: Tolerance) -> Tolerance:
         """The tolerance, or this case's own if that is wider."""
         return tolerance.at_least(self.precision)
@@ -70,6 +76,15 @@ class Case:
     def changed(self, **arguments: Any) -> Case:
         """The same case with some arguments replaced."""
         return replace(self, arguments={**self.arguments, **arguments})
+
+
+def _arrays(value: Any) -> list[NDArray[Any]]:
+    """Return all arrays in a nest of values."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [array for item in value for array in _arrays(item)]
+    return [value] if isinstance(value, np.ndarray) else []
 
 
 class Asked(Protocol):

@@ -60,11 +60,13 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
     bad = ~np.isfinite(array) & np.isfinite(wanted)
     if bad.any() and case.witness is None:
         what = "NaN" if np.isnan(array[bad]).any() else "infinite"
-        told = f"With very large numbers {np.count_nonzero(bad)} of {bad.size} results are {what}."
+        number = np.count_nonzero(bad)
+        told = f"With very large numbers some of the {bad.size} results are {what}."
+        seen = f"With very large numbers {number} of {bad.size} results are {what}."
         inputs = shown_inputs(case.arguments)
         expected, got = (shown("expected", wanted),), (shown("got", array, bad),)
         call = call_text(name, case.arguments)
-        raise Broken(told, evidence=Evidence(call, inputs, expected, got))
+        raise Broken(told, seen, Evidence(call, inputs, expected, got))
 
 
 def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:

@@ -32,9 +32,10 @@ def work_is_linear(
     (few, least), (many, most) = counts[0], counts[-1]
     # Linear work keeps the cost per token; a loop over prefixes multiplies it by many/few.
     if least and most / many > (least / few) * (1 + many / few) / 2:
+        grew = f"when the text grew {many / few:.1f} times."
         raise Broken(
-            f"{because} The work of projecting grew {most / least:.1f} times "
-            f"when the text grew {many / few:.1f} times."
+            f"{because} The work of projecting grew much more {grew}",
+            f"{because} The work of projecting grew {most / least:.1f} times {grew}",
         )
 
 
