@@ -49,6 +49,10 @@ class Broken(AssertionError):
         self.evidence = evidence
 
 
+class WrongValue(Broken):
+    """A law holds, but for wrong values: it earns nothing, and nothing is said of it."""
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far apart two numbers may be and still count as equal."""
@@ -63,6 +67,7 @@ class Tolerance:
 
 NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)
+ROUGH = 1e-4  # of the largest number: enough to tell an answer from none
 SINGLE = Tolerance(1e-4, 1e-5)
 LARGE = Tolerance(1e-6, 1e-9)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, only_known
+from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
@@ -316,6 +316,8 @@ class Bench:
     def _failed(self, check: Check, failure: BaseException) -> CheckVerdict:
         visible = self.suite == "visible"
         match failure:
+            case WrongValue():
+                return self.verdict(check, Status.SKIPPED, messages.not_counted(check.function))
             case Broken():
                 message = only_known(failure.told, self._lengths())
                 if visible:

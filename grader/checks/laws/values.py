@@ -19,7 +19,15 @@ from grader.checks.compare import (
     shown,
     shown_inputs,
 )
-from grader.checks.laws.cases import Case, Function, is_right, name_of, noting
+from grader.checks.laws.cases import (
+    Answered,
+    Case,
+    Function,
+    is_right,
+    name_of,
+    noting,
+    values_are_right,
+)
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
 from grader.steps.inputs import as_single, mapped
@@ -90,6 +98,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
                 f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
                 Evidence(call, inputs, (), got),
             )
+        values_are_right(function, case, Answered("first", case.arguments, value), ())
 
 
 def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
