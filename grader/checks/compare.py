@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ from grader.steps.registry import load
 from grader.steps.tree import named_leaves
 
 MAX_CELLS = 256
+MAX_LENGTH = 9  # of a container, as it is told
+MAX_AXES = 4  # of a shape, where it is no secret
 _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
@@ -48,6 +50,10 @@ class Broken(AssertionError):
         self.evidence = evidence
 
 
+class WrongValue(Broken):
+    """A law holds, but for wrong values: it earns nothing, and nothing is said of it."""
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far apart two numbers may be and still count as equal."""
@@ -62,8 +68,29 @@ class Tolerance:
 
 NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)
+ROUGH = 1e-4  # of the largest number: enough to tell an answer from none
 SINGLE = Tolerance(1e-4, 1e-5)
 LARGE = Tolerance(1e-6, 1e-9)
+
+
+def _described_length(kind: str, length: int) -> str:
+    """Return what a container is; a length that nobody could mean is not repeated."""
+    return f"a {kind} of {length}" if length <= MAX_LENGTH else f"a long {kind}"
+
+
+def only_known(told: str, lengths: Set[int]) -> str:
+    """Return a finding without shapes that could have been chosen in order to be read.
+
+    A shape stays if it has few axes and each is as long as an axis of an argument or of the right
+    result, or 0 or 1. What was expected is the judge's own.
+    """
+
+    def keep(match: re.Match[str]) -> str:
+        axes = [int(axis) for axis in re.findall(r"\d+", match[0])]
+        return match[0] if len(axes) <= MAX_AXES and lengths.issuperset(axes) else "(…)"
+
+    found, expected, rest = told.partition("; expected")
+    return re.sub(r"\((?:\d+,|\d+(?:, \d+)+)\)", keep, found) + expected + rest
 
 
 def _of_type(description: str) -> str:
@@ -74,8 +101,8 @@ def _of_type(description: str) -> str:
     """
     if description in _TYPES or isinstance(getattr(builtins, description, None), type):
         return f"an object of type {description!r}"
-    if re.fullmatch(r"(tuple|list|dict) of \d{1,4}", description):
-        return f"a {description}"
+    if match := re.fullmatch(r"(tuple|list|dict) of (\d{1,9})", description):
+        return _described_length(match[1], int(match[2]))
     if description in _SPECIAL:
         return f"{'an np.' * (description == 'matrix') or 'a '}{description}"
     if description.startswith("array of "):
@@ -95,7 +122,7 @@ def described(value: Any) -> str:
         case bool() | int() | float():
             return f"a single {type(value).__name__}"
         case tuple() | list():
-            return f"a {type(value).__name__} of {len(value)}"
+            return _described_length(type(value).__name__, len(value))
     return f"a {type(value).__name__}"
 
 
@@ -178,13 +205,20 @@ class Question:
 NOTHING_ASKED = Question()
 
 
-def _how_many(wrong: NDArray[Any]) -> str:
+def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
+    """Return how many values are wrong, roughly for anybody and exactly for a visible check."""
     if wrong.size == 1:
-        return "The value is wrong."
-    if wrong.all():
-        return f"All {wrong.size} values are wrong."
-    number = np.count_nonzero(wrong)
-    return f"{number} of {wrong.size} values {'is' if number == 1 else 'are'} wrong."
+        return "The value is wrong.", "The value is wrong."
+    number, size = np.count_nonzero(wrong), wrong.size
+    if number == size:
+        return f"All {size} values are wrong.", f"All {size} values are wrong."
+    exactly = f"{number} of {size} values {'is' if number == 1 else 'are'} wrong."
+    return f"{roughly(number, size)} of the {size} values are wrong.", exactly
+
+
+def roughly(number: int, size: int) -> str:
+    """Return a share in words: a count is for the judged code to choose, so it could tell much."""
+    return "Some" if number <= size / 2 else "Most"
 
 
 def _other_length(expected: Sequence[int], got: Sequence[int], sizes: Mapping[str, Any]) -> str:
@@ -237,8 +271,8 @@ def matches(
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
-        told = f"{part}{_how_many(wrong)}{bad}"
-        raise Broken(told, evidence=question.answered(wanted, array, wrong))
+        told, seen = (f"{part}{many}{bad}" for many in _how_many(wrong))
+        raise Broken(told, seen, question.answered(wanted, array, wrong))
 
 
 def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:

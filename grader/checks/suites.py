@@ -46,6 +46,7 @@ class Given:
     edges: Sequence[Sizes] = ()
     witness: Witness | None = None
     made: Sequence[Case] = ()
+    chance: object = ""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[Build, int, str], Case] = {}
@@ -71,7 +72,7 @@ class Given:
         sizes = self.sized(sizes, build.__name__, number)
         draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
         arguments = mapped(build(draw, **sizes), frozen)
-        return Case(arguments, sizes, self.expect)
+        return Case(arguments, sizes, self.expect, chance=self.chance)
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
         """The sizes that this suite uses for these."""
@@ -112,7 +113,7 @@ class Live(Given):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self.seed = seed
+        self.seed = self.chance = seed
         self.reference = importlib.import_module("grader.answer_key.reference")
         self.known: dict[tuple[str, str], Any] = {}
 

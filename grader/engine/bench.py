@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken
+from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
@@ -28,23 +28,25 @@ from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, T
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import CheckVerdict, Evidence, Status
 from grader.steps.registry import Check, KitError, Step, load
-from grader.steps.tree import leaves
 
 # A judge keeps every result of a step for the diagnosis: right ones are far smaller.
 MAX_NOTED = 2**20
+# All of them together: a step has some thousand calls.
+MAX_LOG = 64 * 2**20
+A_VALUE = 64  # bytes of a Python object, about
 # After these there is nothing more to learn from the function's other checks.
 HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
 
 
 def _size(outcome: Any) -> int:
-    """Return the bytes of the arrays and texts in a result."""
-    sizes = {np.ndarray: lambda array: array.nbytes, str: len}
-    return sum(sizes[type(leaf)](leaf) for leaf in leaves(outcome) if type(leaf) in sizes)
-
-
-def _noted(result: Any) -> Any:
-    """The result, or that there was one: a log is kept in memory, and sent to the replay."""
-    return Foreign("too large to be kept") if _size(result) > MAX_NOTED else result
+    """The bytes of a result, about."""
+    if isinstance(outcome, np.ndarray):
+        return A_VALUE + outcome.nbytes
+    if isinstance(outcome, dict):
+        return A_VALUE + sum(map(_size, outcome.keys())) + sum(map(_size, outcome.values()))
+    if isinstance(outcome, (list, tuple)):
+        return A_VALUE + sum(map(_size, outcome))
+    return A_VALUE + (len(outcome) if isinstance(outcome, str) else 0)
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Bench:
         self.log = Log()
         self.faults: list[tuple[str, BaseException]] = []
         self.raised: set[tuple[str, str, int]] = set()
+        self.noted = 0
 
     def load(self, steps: Sequence[Step]) -> None:
         """Import the suite's checks of these steps; KitError if they cannot be imported."""
@@ -98,6 +101,14 @@ class Bench:
         self._note(function, args, options, answer)
         return answer
 
+    def _noted(self, result: Any) -> Any:
+        """The result, or that there was one: a log is kept in memory, and sent to the replay."""
+        size = _size(result)
+        if size > MAX_NOTED or self.noted + size > MAX_LOG:
+            return Foreign("too large to be kept")
+        self.noted += size
+        return result
+
     def _note(
         self,
         function: str,
@@ -108,10 +119,10 @@ class Bench:
         """Keeps a call for the diagnosis."""
         positional, named = options.get("then") or args
         more: dict[str, Any] = {"before": args} if options.get("then") else {}
-        outcome = answer if isinstance(answer, Raised) else _noted(answer.value)
+        outcome = answer if isinstance(answer, Raised) else self._noted(answer.value)
         if isinstance(answer, Answer):
             kept = {} if answer.kept is None else {"kept": answer.kept.number}
-            after = _noted(answer.arguments)
+            after = self._noted(answer.arguments)
             seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
             more |= {"products": answer.products, **kept, **seen}
         call = Call(function, positional, named, all(options["opaque"]), outcome, more)
@@ -119,7 +130,7 @@ class Bench:
 
     def _fetch(self, handle: Any) -> Any:
         value = self._working().fetch(handle)
-        self.log.calls.append(Call(FETCH, [handle], {}, False, _noted(value)))
+        self.log.calls.append(Call(FETCH, [handle], {}, False, self._noted(value)))
         return value
 
     def _working(self) -> Worker:
@@ -149,6 +160,7 @@ class Bench:
         """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
         self.attempt = attempt
         self.log = Log()
+        self.noted = 0
         self.raised.clear()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
         self.worker = Worker(self.host, self.deadline)
@@ -268,8 +280,11 @@ class Bench:
         evidence = None
         if status is Status.ERROR:
             evidence = self._call()
+            known = any(asked == self.asked for asked, _, _ in self.raised)
             if self._again(failure):
-                message = messages.raised_again(lengths_met(crash))
+                message = messages.raised_again(lengths_met(crash) if visible else "")
+            elif known and not visible:  # one place for each function
+                message = messages.raised_more(self.asked)
         printed = self.printed if visible else ""
         return self.verdict(check, status, message, evidence=evidence, printed=printed)
 
@@ -292,11 +307,19 @@ class Bench:
             failure, known(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
         )
 
+    def _lengths(self) -> set[int]:
+        """All lengths of the arguments of the check's cases, and of their right results."""
+        given = self.givens.get(self.attempt.step.id)
+        made = given.made if given else ()
+        return {0, 1}.union(*(case.lengths() for case in made))
+
     def _failed(self, check: Check, failure: BaseException) -> CheckVerdict:
         visible = self.suite == "visible"
         match failure:
+            case WrongValue():
+                return self.verdict(check, Status.SKIPPED, messages.not_counted(check.function))
             case Broken():
-                message = failure.told
+                message = only_known(failure.told, self._lengths())
                 if visible:
                     message = failure.shown + self._birth_of_nan(failure)
                 evidence = (failure.evidence or self._call()) if visible else None
@@ -314,7 +337,7 @@ class Bench:
                 return self.verdict(check, Status.ERROR, message, evidence=self._call())
             case Missing():
                 attempt = self.attempt
-                message = messages.missing(failure.name, self.names, attempt.step, attempt.source)
+                message = messages.missing(failure.name, attempt.step, attempt.source)
                 return self.verdict(check, Status.ERROR, message)
             case KitError() | SandboxError():
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import re
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 
-from grader.intake.submission import from_notebook, left_open, place
+from grader.intake.submission import from_notebook, left_open, lines_of, place
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.report.records import Status
 from grader.steps.registry import Limits, Step
 
 OWN = "an exception of its own"
+DEFINED = re.compile(
+    r"^(?:(?:async[ \t]+)?def[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
+)
+MAX_NAME = 80
+MAX_PLACED = 2000  # lines of a source in which the hidden suite names one: eleven bits at most
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
@@ -28,7 +35,16 @@ def no_time_left(limits: Limits) -> str:
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
 
-def missing(name: str, names: Sequence[str], step: Step, source: str) -> str:
+def _defined(source: str) -> list[str]:
+    """Return the names that a source defines at its left margin, as far as its text shows.
+
+    The worker knows better which there are, but its names may say anything.
+    """
+    found = (match[1] or match[2] for match in DEFINED.finditer(source))
+    return list(dict.fromkeys(name for name in found if name[0] != "_" and len(name) <= MAX_NAME))
+
+
+def missing(name: str, step: Step, source: str) -> str:
     """For a function that the file, or the notebook that became that source, does not define."""
     if where := left_open(source, name):
         return (
@@ -36,7 +52,7 @@ def missing(name: str, names: Sequence[str], step: Step, source: str) -> str:
             "a bracket or a quote is never closed there, or above it in its cell."
         )
     wanted = {function.name for function in step.functions}
-    others = [other for other in names if other not in wanted]
+    others = [other for other in _defined(source) if other not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
     guess = f" Is {close[0]!r} meant to be it?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
@@ -79,8 +95,14 @@ def printed(text: str) -> str:
     return "\n".join(lines)
 
 
-def _place(raised: Raised, source: str, step: Step) -> str:
-    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
+def is_placed(raised: Raised, source: str, visible: bool) -> bool:
+    """Whether the line that raised may be named: which it is, is the worker's word."""
+    return bool(raised.lines) and (visible or len(lines_of(source)) <= MAX_PLACED)
+
+
+def _place(raised: Raised, source: str, step: Step, visible: bool = True) -> str:
+    number = raised.lines[-1] if is_placed(raised, source, visible) else 0
+    where, line = place(source, number, step.filename)
     told = f": `{line[:100]}`" if line else ""
     return f" ({where}{told})" if where else ""
 
@@ -97,12 +119,23 @@ def _own_lines(text: str, source: str) -> str:
 
 def _function_around(source: str, number: int) -> str:
     """The name of the function at the left margin in which a line stands; "" if there is none."""
-    for line in reversed(re.split(r"\r\n?|\n", source)[:number]):
-        if match := re.match(r"(?:async\s+)?def\s+(\w+)", line):
-            return match[1]
+    beginnings = _beginnings(source)
+    before = bisect.bisect_left(beginnings, (number + 1, ""))
+    return beginnings[before - 1][1] if before and number > 0 else ""
+
+
+@lru_cache(maxsize=2)
+def _beginnings(source: str) -> list[tuple[int, str]]:
+    """Return the numbers of the lines that begin a statement at the left margin.
+
+    With each comes the name of the function that it defines, or "".
+    """
+    found = []
+    for number, line in enumerate(lines_of(source), 1):
         if line[:1].strip() and line[:1] not in "#@)]}'\"":
-            return ""
-    return ""
+            match = re.match(r"(?:async\s+)?def\s+(\w+)", line)
+            found.append((number, match[1] if match else ""))
+    return found
 
 
 def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
@@ -116,8 +149,15 @@ def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
     return line if file == here.rpartition(", ")[0] else there
 
 
-def _place_in_call(raised: Raised, function: str, source: str, step: Step) -> tuple[str, str]:
-    """The line that raised and the one that called it; and what is to be said of the second."""
+def _place_in_call(
+    raised: Raised, function: str, source: str, step: Step, visible: bool
+) -> tuple[str, str]:
+    """The line that raised and the one that called it; and what is to be said of the second.
+
+    The hidden suite names one line only.
+    """
+    if not visible:
+        return _place(raised, source, step, visible), ""
     where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
     if not where:
         return "", ""
@@ -138,13 +178,18 @@ def raised(
         return Status.NOT_ATTEMPTED, f"{function} is not written yet."
     if "MemoryError" in failure.kinds:
         return Status.MEMORY, f"{function} asked for more memory than a call may use."
-    where, hint = _place_in_call(failure, function, source, step)
+    where, hint = _place_in_call(failure, function, source, step, visible)
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{where}"
     cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
     text = f": {failure.text[:300]}" if visible and failure.text and not cryptic else ""
     said = f" {explanation}" if explanation else ""
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
+
+
+def raised_more(function: str) -> str:
+    """For another exception of a function of which the hidden suite has named one already."""
+    return f"{function} raised an exception here too: fix the one above first."
 
 
 def raised_again(met: str) -> str:
@@ -213,16 +258,17 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
     match failure:
         case Raised():
-            place = _place(failure, source, step)
+            place = _place(failure, source, step, visible)
             text = f": {failure.text[:300]}" if visible and failure.text else ""
-            text = text or _refused_import(failure, source)
+            if is_placed(failure, source, visible):
+                text = text or _refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:
                 return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
-            called = _called_outside(failure, source, step)
+            called = _called_outside(failure, source, step) if visible else ""
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (

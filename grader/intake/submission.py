@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from grader.intake.filenames import is_taken, listed, module_name
@@ -184,14 +186,28 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     That is a file and a line, or, in a source that was put together from a notebook, the cell and
     the line in it.
     """
-    lines = re.split(r"\r\n?|\n", source)  # as Python counts them; splitlines() sees more
+    lines, marks = _lines_and_marks(source)
     if not 0 < number <= len(lines):
         return "", ""
     text = lines[number - 1].strip().removeprefix(GUARD)
-    for above in range(number - 1, 0, -1):
-        if mark := _MARK.fullmatch(lines[above - 1]):
-            return f"{mark[1]}, line {number - above}", text
+    if before := bisect.bisect_left(marks, (number, "")):
+        above, cell = marks[before - 1]
+        return f"{cell}, line {number - above}", text
     return f"{filename}, line {number}", text
+
+
+@lru_cache(maxsize=2)
+def lines_of(source: str) -> list[str]:
+    """Return the lines of a source as Python counts them; splitlines() sees more."""
+    return re.split(r"\r\n?|\n", source)
+
+
+@lru_cache(maxsize=2)
+def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
+    """Return the lines, and the number of each that names the cell that the next ones are from."""
+    lines = lines_of(source)
+    found = ((n, _MARK.fullmatch(line)) for n, line in enumerate(lines, 1) if line[:7] == "# from ")
+    return lines, [(number, mark[1]) for number, mark in found if mark]
 
 
 def from_notebook(source: str) -> bool:
@@ -201,7 +217,7 @@ def from_notebook(source: str) -> bool:
 
 def left_open(source: str, name: str) -> str:
     """Where a function stood that was left out for an open bracket or quote; "" if none was."""
-    for number, line in enumerate(re.split(r"\r\n?|\n", source), 1):
+    for number, line in enumerate(lines_of(source), 1):
         if line == LEFT_OPEN.format(name=name):
             return place(source, number, "")[0]
     return ""

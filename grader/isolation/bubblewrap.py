@@ -1,7 +1,8 @@
 """The sandbox for code that nobody trusts: a world of its own, made by bubblewrap.
 
-Inside there is a Python, NumPy and one small writable folder in memory; no other process, no
-network, no /proc, nothing of the host that is not needed to run Python. Around every worker in it
+Inside there is a Python, NumPy and an empty folder; no other process, no network, no /proc, nothing
+of the host that is not needed to run Python, and no place to write. What cannot be written cannot
+be read by the next worker either, not even as the number of a file. Around every worker in it
 stand the same walls as in `process+`. Names of the host do not exist inside: what is needed is
 mounted at neutral places.
 """
@@ -25,7 +26,6 @@ FOLDER = "/tmp"
 NOBODY = 65_534
 # User numbers that nobody has; each sandbox gets its own.
 FIRST_USER, USERS = 1_600_000_000, 400_000_000
-MIB = 2**20
 
 
 def installed() -> str | None:
@@ -62,7 +62,7 @@ class Bubblewrap:
         return Paths(f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES)
 
     def walls(self) -> str:
-        """Those of `process+`, and a folder to write in."""
+        """Those of `process+`."""
         readable = [PREFIX, SHARED, PACKAGES, "/dev", str(self.world.loader.parent)]
         return json.dumps(
             {
@@ -71,7 +71,6 @@ class Bubblewrap:
                 "landlock": landlock.version(),
                 "readable": readable,
                 "calls": syscalls.program().hex(),
-                "files": self.limits.files,
             }
         )
 
@@ -121,5 +120,5 @@ class Bubblewrap:
             yield from ("--size", "4096", "--tmpfs", empty, "--remount-ro", empty)
         for device in ("/dev/null", "/dev/zero", "/dev/urandom"):
             yield from ("--dev-bind", device, device)
-        yield from ("--perms", "1777", "--size", str(self.limits.disk_mib * MIB))
-        yield from ("--tmpfs", FOLDER, "--remount-ro", "/", "--chdir", FOLDER)
+        yield from ("--perms", "0755", "--size", "4096", "--tmpfs", FOLDER, "--remount-ro", FOLDER)
+        yield from ("--remount-ro", "/", "--chdir", FOLDER)

@@ -6,11 +6,19 @@ import builtins
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from grader.isolation import Host, wire
-from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Handle, ProtocolError
+from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Foreign, Handle, ProtocolError
+
+# What is kept of an exception: any more of it is nobody's to read, and fills the judge's memory.
+MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
+MAX_NAMES = 5000
+MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
+MAX_HANDLE = 2**32
 
 
 class CallFailed(Exception):
@@ -87,21 +95,19 @@ def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any
     return answer[name]
 
 
-def _strings(value: Any) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if _listed(value) else ()
-
-
-def _listed(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
+def _strings(value: Any, most: int) -> tuple[str, ...]:
+    """Return the texts in a list, cut to the length of a name, and no more than so many."""
+    listed = value[:most] if isinstance(value, (list, tuple)) else ()
+    return tuple(item[:MAX_NAME] for item in listed if isinstance(item, str))
 
 
 def _raised(report: Mapping[str, Any], printed: str) -> Raised:
-    lines = _part(report, "lines", list)
+    lines = _part(report, "lines", list)[-MAX_LINES:]
     return Raised(
-        _part(report, "type", str),
-        _strings(report.get("kinds")),
-        _part(report, "message", str),
-        tuple(line for line in lines if isinstance(line, int)),
+        _part(report, "type", str)[:MAX_NAME],
+        _strings(report.get("kinds"), MAX_KINDS),
+        _part(report, "message", str)[:MAX_TEXT],
+        tuple(line for line in lines if type(line) is int),
         printed,
         _place(report.get("innermost")),
     )
@@ -110,8 +116,56 @@ def _raised(report: Mapping[str, Any], printed: str) -> Raised:
 def _place(value: Any) -> tuple[str, int] | None:
     match value:
         case [str(file), int(line)]:
-            return file, line
+            return file[:MAX_TEXT], line
     return None
+
+
+def _count_cells(value: Any) -> int:
+    """Count the numbers in all arrays of a reply; an empty array counts as one."""
+    if isinstance(value, np.ndarray):
+        return max(1, value.size)
+    if isinstance(value, (list, tuple)):
+        return sum(map(_count_cells, value))
+    return sum(map(_count_cells, value.values())) if isinstance(value, dict) else 0
+
+
+def _without_too_much(value: Any) -> Any:
+    """Return the value, or a note in its place if there are too many numbers in it to look at."""
+    if _count_cells(value) <= MAX_CELLS:
+        return value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_without_too_much(item) for item in value)
+    return Foreign("array of too many numbers")
+
+
+def _find_handles(value: Any) -> list[Handle]:
+    """Return the handles in a value, in the order in which they were written."""
+    if isinstance(value, Handle):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [handle for item in value for handle in _find_handles(item)]
+    return []
+
+
+def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
+    """Raise ProtocolError unless handles stand where the judge must not look, and only there.
+
+    A function of several results may have returned one thing, which is not a tuple, instead.
+    """
+    parts = [value] if len(opaque) == 1 else value
+    if not any(opaque):
+        right = not _find_handles(value)
+    elif isinstance(parts, (list, tuple)):
+        right = len(parts) == len(opaque) and all(
+            isinstance(part, Handle) if hidden else not _find_handles(part)
+            for part, hidden in zip(parts, opaque, strict=True)
+        )
+    else:
+        right = isinstance(parts, (np.ndarray, Foreign))
+    if not right:
+        raise ProtocolError("data in place of a handle, or a handle in place of data")
 
 
 class Worker:
@@ -123,6 +177,7 @@ class Worker:
         self.channel, self.number = host.start()
         self.alive = True
         self.unread = bytearray()
+        self.numbered = 0  # handles that were given so far have lower numbers
 
     def close(self) -> None:
         """Ends the process and all that it started."""
@@ -140,7 +195,7 @@ class Worker:
         ]
         request = {"do": "load", "modules": modules, "own": own, "module": program.module}
         ok, _ = self._ask(request)
-        return _strings(ok)
+        return _strings(ok, MAX_NAMES)
 
     def call(
         self,
@@ -180,23 +235,45 @@ class Worker:
         request.update({name: wish for name, wish in wishes.items() if wish})
         ok, printed = self._ask(request)
         try:
-            return Answer(
+            answer = Answer(
                 _part(_mapping(ok), "value"),
                 printed,
                 _part(ok, "products", int),
                 _part(ok, "kept", Handle) if keep else None,
                 _part(ok, "arguments", list) if arguments else None,
             )
+            _check_opaque(answer.value, opaque)
+            self._number([*_find_handles(answer.value), *_find_handles(answer.kept)])
+            if _find_handles(answer.arguments):
+                raise ProtocolError("a handle among the arguments")
         except ProtocolError:
-            self.close()
+            self._lose()
             raise Died from None
+        value, after = _without_too_much(answer.value), _without_too_much(answer.arguments)
+        return replace(answer, value=value, arguments=after)
+
+    def _number(self, handles: Sequence[Handle]) -> None:
+        """Raise ProtocolError unless each handle has a number of its own, in their order."""
+        for handle in handles:
+            if not self.numbered <= handle.number < MAX_HANDLE:
+                raise ProtocolError("a handle with the number of another one")
+            self.numbered = handle.number + 1
+
+    def _lose(self) -> None:
+        """End a worker that does not keep to what was agreed."""
+        self.host.upset = True
+        self.close()
 
     def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
         """What a kept result looks like now; rows: only these of its second to last axis."""
         request: dict[str, Any] = {"do": "fetch", "object": handle}
         if rows is not None:
             request["rows"] = list(rows)
-        return self._ask(request)[0]
+        value, _ = self._ask(request)
+        if _find_handles(value):
+            self._lose()
+            raise Died
+        return value if rows is not None else _without_too_much(value)
 
     def hold(self, value: Any) -> Handle:
         """Sends what many calls take, once: it stays there for as long as the worker lives.
@@ -205,7 +282,7 @@ class Worker:
         """
         held, _ = self._ask({"do": "hold", "object": value})
         if not isinstance(held, Handle):
-            self.close()
+            self._lose()
             raise Died
         return held
 
@@ -216,7 +293,7 @@ class Worker:
         until = min(time.monotonic() + seconds, self.deadline)
         try:
             reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
-            printed = _part(reply, "printed", str)
+            printed = _part(reply, "printed", str)[:MAX_PRINTED]
             if "raised" in reply:
                 raise _raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
@@ -225,8 +302,7 @@ class Worker:
             self.close()
             raise TimedOut(seconds, whole_step=until == self.deadline) from None
         except (OSError, ProtocolError, Died):
-            self.host.upset = True
-            self.close()
+            self._lose()
             raise Died from None
 
     def _exchange(self, data: bytes, until: float) -> bytes:

@@ -7,6 +7,8 @@ import sys
 
 CREATE_RULESET = 444
 ASK_VERSION = 1
+# Before its third version it lets a file be emptied that may only be read, by opening it.
+LEAST = 3
 
 
 def version() -> int:

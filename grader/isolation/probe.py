@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from grader.isolation import (
 )
 from grader.isolation.bubblewrap import installed
 from grader.isolation.client import CallFailed, Died, Program, TimedOut, Worker
+from grader.isolation.landlock import LEAST
 from grader.isolation.landlock import version as landlock_version
 from grader.isolation.syscalls import MACHINES
 from grader.isolation.world import World, find_world
@@ -110,6 +111,24 @@ def _unwritten(probe: Probe) -> bool:
     return not found
 
 
+def _unemptied(probe: Probe) -> bool:
+    """Believed is what the file then holds; under walls, it is among what a worker may read."""
+    bait = probe.folder / "bait"
+    bait.write_text(probe.token, encoding="ascii")
+    bait.chmod(0o666)
+    with start_host(_readable(probe.host.isolation, bait), probe.host.limits) as host:
+        replace(probe, host=host).try_to("empties", [str(bait)])
+    return bait.read_text(encoding="ascii") == probe.token
+
+
+def _readable(isolation: Isolation, path: Path) -> Isolation:
+    """The same isolation, in which a worker may read that file of the host too."""
+    if isinstance(isolation, ProcessPlus):
+        world = replace(isolation.world, shared=(*isolation.world.shared, path))
+        return ProcessPlus(world, isolation.limits)
+    return isolation
+
+
 def _processes(probe: Probe) -> bool:
     return bool(probe.try_to("meddles", os.getpid()) == [])
 
@@ -174,6 +193,7 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     PATHS_UNKNOWN: _unseen,
     "environment is clean": _environment,
     "nothing can be written on the host": _unwritten,
+    "what can be read cannot be emptied": _unemptied,
     "other processes are out of reach": _processes,
     "no further processes or threads": _alone,
     "memory is limited": _memory,
@@ -241,7 +261,7 @@ def _bubblewrap(limits: Limits) -> Isolation:
 
 
 def _process_plus(limits: Limits) -> Isolation:
-    if landlock_version() == 0:
+    if landlock_version() < LEAST:
         raise SandboxError(NO_LANDLOCK)
     return ProcessPlus(_world(), limits)
 
@@ -303,7 +323,8 @@ LEAKS = (
     "Grade on another machine, or trust the code and choose `--isolation process`"
 )
 NO_LANDLOCK = (
-    "process+ needs Landlock, which Linux has from 5.13 on and which this kernel does not offer: "
+    "process+ needs version 3 of Landlock, which Linux has from 6.2 on and which this kernel does "
+    "not offer: "
     "grade on another machine, or trust the code and choose `--isolation process`"
 )
 ELSEWHERE = (

@@ -109,6 +109,7 @@ class ProcessPlus(Process):
 
     def __init__(self, world: World, limits: Limits) -> None:
         self.world = world
+        self.limits = limits
         self.held: Mapping[str, bool] = {}
 
     def walls(self) -> str:

@@ -289,6 +289,9 @@ def test_attack_tells_nothing_hidden(name, attack):
     assert hostile.SECRET not in visible
     assert str(SEED) not in visible
     assert str(ROOT) not in visible
+    if attack.kind == "carries":
+        for word in ("carried_out", "7351", "7352", "351"):
+            assert word not in re.sub(r"&[#\w]+;", "", visible)
     if attack.suite == "hidden":
         assert first_digits(visible) & batch.digits == set()
         assert [line for line in secret_lines(attack) if line in visible] == []

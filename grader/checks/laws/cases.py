@@ -8,9 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import EXACT, NOTHING, Broken, Question, Tolerance, matches
+from grader.checks.compare import (
+    EXACT,
+    NOTHING,
+    ROUGH,
+    Broken,
+    Question,
+    Tolerance,
+    WrongValue,
+    as_array,
+    matches,
+    wrong_cells,
+)
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
 from grader.steps.inputs import Arguments, Draw, digest, frozen, mapped
@@ -26,7 +38,8 @@ Witness = Callable[["Case", Any, Any, Tolerance], None]
 class Case:
     """Arguments of one call, and where their right result is to be had.
 
-    precision: what can be asked of numbers made from these arguments, where it is less than usual.
+    chance: what the code that is judged cannot know, for choosing by lot. precision: what can be
+    asked of numbers made from these arguments, where it is less than usual.
     witness: in a survey, is told the right result and what came, and nothing is raised.
     """
 
@@ -35,6 +48,7 @@ class Case:
     expect: Expect
     witness: Witness | None = None
     precision: Tolerance = NOTHING
+    chance: object = ""
     _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out about these arguments; it is asked for again for every submission."""
 
@@ -46,6 +60,15 @@ class Case:
     def expected(self, name: str) -> Any:
         """What the reference's function of that name returns for these arguments."""
         return self._once(name, lambda: self.expect(name, self.arguments))
+
+    def expected_of(self, name: str, key: object, arguments: Arguments) -> Any:
+        """What the reference returns for other arguments, which have that key in this case."""
+        return self._once((name, key), lambda: self.expect(name, arguments))
+
+    def lengths(self) -> set[int]:
+        """Return the lengths of all axes of the arguments, and of the right results so far."""
+        shapes = map(np.shape, _arrays([self.arguments, list(self._known.values())]))
+        return {length for shape in shapes for length in shape}
 
     def within(self, tolerance: Tolerance) -> Tolerance:
         """The tolerance, or this case's own if that is wider."""
@@ -70,6 +93,15 @@ class Case:
     def changed(self, **arguments: Any) -> Case:
         """The same case with some arguments replaced."""
         return replace(self, arguments={**self.arguments, **arguments})
+
+
+def _arrays(value: Any) -> list[NDArray[Any]]:
+    """Return all arrays in a nest of values."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [array for item in value for array in _arrays(item)]
+    return [value] if isinstance(value, np.ndarray) else []
 
 
 class Asked(Protocol):
@@ -121,13 +153,53 @@ def is_right(
     )
 
 
+@dataclass(frozen=True)
+class Answered:
+    """A question that a law has asked, and what came; key tells it from the case's others."""
+
+    key: object
+    arguments: Arguments
+    got: Any
+
+
+def values_are_right(
+    function: Function, case: Case, first: Answered | None, changed: Sequence[Answered]
+) -> None:
+    """Raise WrongValue unless the first answer is right, and one of the others, chosen by lot.
+
+    Zeros depend on nothing, and keep most laws. The comparison is rough, because what a law asks
+    may be large; exact values are another check's business.
+    """
+    if case.witness is not None or not isinstance(function, StudentFunction):
+        return
+    lot = case.draw(("compared", case.chance)).whole(0, len(changed)) if changed else 0
+    for one in filter(None, [first, *changed[lot : lot + 1]]):
+        expected = case.expected_of(function.name, one.key, one.arguments)
+        if not _is_roughly(expected, one.got):
+            raise WrongValue(f"{function.name} does not return the right values here.")
+
+
+def _is_roughly(expected: Any, got: Any) -> bool:
+    """Say whether a result is right but for rounding."""
+    if isinstance(expected, tuple):
+        several = isinstance(got, (tuple, list)) and len(got) == len(expected)
+        return several and all(map(_is_roughly, expected, got))
+    right, array = np.asarray(expected), as_array(got)
+    if array is None or array.shape != right.shape:
+        return False
+    finite = np.abs(right[np.isfinite(right)]) if right.dtype.kind == "f" else np.zeros(0)
+    near = Tolerance(ROUGH, ROUGH * float(finite.max(initial=0.0)))
+    return not wrong_cells(right, array, near).any()
+
+
 @contextmanager
 def noting(note: str) -> Iterator[None]:
     """Puts the circumstances in front of what is found inside."""
     try:
         yield
     except Broken as broken:
-        raise Broken(note + broken.told, note + broken.shown, broken.evidence) from None
+        kind = type(broken)
+        raise kind(note + broken.told, note + broken.shown, broken.evidence) from None
 
 
 def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) -> NDArray[Any]:

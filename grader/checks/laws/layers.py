@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.checks.compare import Broken
+from grader.checks.compare import Broken, WrongValue
 from grader.checks.laws.cases import Axes, Case, Function
 from grader.checks.laws.time import future_does_not_matter
 from grader.isolation.client import CallFailed
@@ -25,6 +25,8 @@ def no_block_sees_the_future(
     for case in cases:
         try:
             future_does_not_matter(function, [case], along=along)
+        except WrongValue:
+            raise
         except Broken as broken:
             note = _where(function, case, along, alone) if broken.evidence else ""
             raise Broken(broken.told + note, broken.shown + note, broken.evidence) from None
@@ -49,7 +51,7 @@ def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
 
 def _leaks(function: Function, case: Case, along: Axes) -> bool:
     try:
-        future_does_not_matter(function, [case], along=along, sizes=[1.0])
+        future_does_not_matter(function, [case], along=along, sizes=[1.0], compared=False)
     except Broken as broken:
         return broken.evidence is not None  # else it is a result of another kind or shape
     except CallFailed:

@@ -17,7 +17,15 @@ from grader.checks.compare import (
     shown_inputs,
     wrong_cells,
 )
-from grader.checks.laws.cases import Case, Function, name_of, names_of, noting
+from grader.checks.laws.cases import (
+    Answered,
+    Case,
+    Function,
+    name_of,
+    names_of,
+    noting,
+    values_are_right,
+)
 from grader.checks.laws.time import finite_in_both, unstable
 from grader.report.records import Evidence
 from grader.steps.inputs import Arguments
@@ -37,21 +45,26 @@ def rows_are_independent(
     are that replace the others; what: what to call them, if they are not sequences.
     """
     for case in cases:
-        before = _results(function, case.arguments)
+        value = function(**case.arguments)
+        first, changed = Answered("first", case.arguments, value), []
+        before = _results(function, value)
         rows = case.arguments[batched[0]].shape[0]
         for size in sizes:
             others = case.others(batched, "rows", size)
             for row in range(rows):
                 arguments = _others_replaced(case, others, row)
-                after = _results(function, arguments)
+                value = function(**arguments)
+                changed.append(Answered(("rows", size, row), arguments, value))
+                after = _results(function, value)
                 for (label, one), (_, other) in zip(before, after, strict=False):
                     with noting(label):
                         _row_unmoved(function, case, one, other, row, what)
+        values_are_right(function, case, first, changed[:rows])
 
 
-def _results(function: Function, arguments: Arguments) -> list[tuple[str, NDArray[Any] | None]]:
+def _results(function: Function, value: Any) -> list[tuple[str, NDArray[Any] | None]]:
     """Every array that the function returns, and what to call it if there are several."""
-    value, names = function(**arguments), names_of(function)
+    names = names_of(function)
     if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
         return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]
     return [("", as_array(value))]

@@ -20,7 +20,7 @@ from grader.checks.compare import (
     shown_inputs,
     wrong_cells,
 )
-from grader.checks.laws.cases import Axes, Case, Function, name_of
+from grader.checks.laws.cases import Answered, Axes, Case, Function, name_of, values_are_right
 from grader.checks.laws.influence import UNMOVED, Change, Moves, past
 from grader.isolation.client import CallFailed
 from grader.report.influences import of_kind
@@ -107,20 +107,27 @@ def future_does_not_matter(
     along: Axes,
     axis: int = -2,
     sizes: Sequence[float] = (1.0, 1e3),
+    compared: bool = True,
 ) -> None:
     """Outputs before a cut stay when all inputs from the cut on are replaced, for every cut.
 
     along: the arguments with a time axis, and which axis that is; axis: time in the output;
-    sizes: how large the numbers are that come in their place.
+    sizes: how large the numbers are that come in their place. compared: whether values count too.
     """
     for case in cases:
         length = _length(case, along)
         before = timed_output(function, case.arguments, axis, length)
+        changed = []
         for start, size, arguments in _futures(case, along, sizes):
             after = timed_output(function, arguments, axis, length)
+            if size == sizes[0]:
+                changed.append(Answered(("future", tuple(along), size, start), arguments, after))
             broken = _moved_before(function, case, before, after, start, axis, tuple(along))
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, size)
+        if compared:
+            first = Answered("first", case.arguments, before)
+            values_are_right(function, case, first, changed)
 
 
 def finite_in_both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
@@ -231,10 +238,11 @@ def prefix_gives_the_same(
     for case in cases:
         length = _length(case, along)
         whole = timed_output(function, case.arguments, axis, length)
-        doubtful = False
+        doubtful, changed = False, []
         for end in range(1, length):
             prefix = _cut(case.arguments, along, slice(0, end), masks)
             alone = timed_output(function, prefix, axis, end)
+            changed.append(Answered(("prefix", tuple(along), end), prefix, alone))
             part = np.take(whole, np.arange(end), axis)
             near = case.within(tolerance)
             broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
@@ -243,6 +251,9 @@ def prefix_gives_the_same(
             doubtful = doubtful or bool(wrong_cells(alone, part, near).any())
         if doubtful:
             raise unstable("for the first positions, alone or in the whole,")
+        if tolerance is PREFIX:
+            first = Answered("first", case.arguments, whole)
+            values_are_right(function, case, first, changed)
 
 
 def _other_than_alone(

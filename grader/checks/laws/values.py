@@ -19,7 +19,15 @@ from grader.checks.compare import (
     shown,
     shown_inputs,
 )
-from grader.checks.laws.cases import Case, Function, is_right, name_of, noting
+from grader.checks.laws.cases import (
+    Answered,
+    Case,
+    Function,
+    is_right,
+    name_of,
+    noting,
+    values_are_right,
+)
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
 from grader.steps.inputs import as_single, mapped
@@ -60,11 +68,13 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
     bad = ~np.isfinite(array) & np.isfinite(wanted)
     if bad.any() and case.witness is None:
         what = "NaN" if np.isnan(array[bad]).any() else "infinite"
-        told = f"With very large numbers {np.count_nonzero(bad)} of {bad.size} results are {what}."
+        number = np.count_nonzero(bad)
+        told = f"With very large numbers some of the {bad.size} results are {what}."
+        seen = f"With very large numbers {number} of {bad.size} results are {what}."
         inputs = shown_inputs(case.arguments)
         expected, got = (shown("expected", wanted),), (shown("got", array, bad),)
         call = call_text(name, case.arguments)
-        raise Broken(told, evidence=Evidence(call, inputs, expected, got))
+        raise Broken(told, seen, Evidence(call, inputs, expected, got))
 
 
 def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:
@@ -88,6 +98,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
                 f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
                 Evidence(call, inputs, (), got),
             )
+        values_are_right(function, case, Answered("first", case.arguments, value), ())
 
 
 def rejects(function: Function, cases: Sequence[Case], because: str) -> None:

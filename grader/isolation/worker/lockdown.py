@@ -54,7 +54,6 @@ class Walls:
     """What a worker can no longer do, whatever code it runs; none of it can be undone.
 
     landlock: the version of its interface, 0 for none. readable: the paths that can be read.
-    files: how many files a worker may make in its folder; without it none, and nowhere.
     calls: the seccomp filter. user: whom root turns into. alone: nobody else is in this world.
     """
 
@@ -63,14 +62,13 @@ class Walls:
         calls: str,
         landlock: int = 0,
         readable: Sequence[str] = (),
-        files: int = 0,
         user: int | None = None,
         alone: bool = False,
     ) -> None:
         self.library = ctypes.CDLL(None, use_errno=True)
         self.filter = ctypes.create_string_buffer(bytes.fromhex(calls), len(calls) // 2)
         self.head = struct.pack("@HP", len(calls) // 16, ctypes.addressof(self.filter))
-        self.landlock, self.readable, self.files = landlock, readable, files
+        self.landlock, self.readable = landlock, readable
         self.user, self.alone = user, alone
         self.ruleset: int | None = None
 
@@ -91,23 +89,22 @@ class Walls:
         self._do("capset", struct.pack("=Ii", 0x2008_0522, 0), bytes(24))
         self._do("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)  # /proc/PID/mem and ptrace
         self._do("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        self.ruleset = self._make_ruleset([]) if self.landlock and not self.files else None
+        self.ruleset = self._make_ruleset() if self.landlock else None
 
-    def close(self, folder: str) -> None:
-        """Shut a worker in; it writes into that folder only."""
-        if self.landlock:
-            ruleset = self.ruleset if self.ruleset is not None else self._make_ruleset([folder])
-            self._do("syscall", LANDLOCK_RESTRICT, ruleset, 0)
-            os.close(ruleset)
+    def close(self) -> None:
+        """Shut a worker in; it writes nowhere."""
+        if self.ruleset is not None:
+            self._do("syscall", LANDLOCK_RESTRICT, self.ruleset, 0)
+            os.close(self.ruleset)
         self._do("prctl", PR_SET_SECCOMP, 2, self.head, 0, 0)
 
-    def _make_ruleset(self, writable: Sequence[str]) -> int:
+    def _make_ruleset(self) -> int:
         rights = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(self.landlock, 16)) - 1
         handled = struct.pack("=QQQ", rights, 3, 3)  # files; TCP; sockets and signals
         handled = handled[: 8 if self.landlock < 4 else 16 if self.landlock < 6 else 24]
         ruleset = self._do("syscall", LANDLOCK_CREATE, handled, len(handled), 0)
         grants = [(path, 0b1100) for path in self.readable]  # read files, list folders
-        for path, access in [*grants, (os.devnull, 0b0110), *((path, rights) for path in writable)]:
+        for path, access in [*grants, (os.devnull, 0b0110)]:
             target = os.open(path, os.O_PATH | os.O_CLOEXEC)
             if not Path(path).is_dir():
                 access &= 0b1100_0000_0000_0111  # what there is to do with a file

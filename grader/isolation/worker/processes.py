@@ -6,7 +6,6 @@ import contextlib
 import gc
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -30,7 +29,6 @@ from .session import Session
 
 COMMAND = struct.Struct(">cQ")
 U32 = struct.Struct(">I")
-GLANCE_SECONDS = 0.05
 
 
 def _serve(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls | None) -> None:
@@ -38,20 +36,28 @@ def _serve(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls
     silence()
     limit(memory_mib, seconds, 0 if walls else None)
     if walls:
-        walls.close(".")
+        walls.close()
     Session(channel).serve()
 
 
 def _serve_alone(descriptor: int, memory_mib: int, seconds: float, walls: Walls | None) -> None:
     """Be one worker, which says first that it is there."""
-    _enter(tempfile.mkdtemp(dir="."))
+    _enter(_make_folder(walls))
     channel = socket.socket(fileno=descriptor)
     channel.sendall(COMMAND.pack(b"r", os.getpid()))
     _serve(channel, memory_mib, seconds, walls)
 
 
+def _make_folder(walls: Walls | None) -> str:
+    """Make a worker's own working directory, which is empty when it comes.
+
+    In a world of its own there is one for all, into which nobody can write.
+    """
+    return "." if walls and walls.alone else tempfile.mkdtemp(dir=".")
+
+
 def _enter(folder: str) -> None:
-    """Go to a worker's own working directory, which is empty when it comes."""
+    """Go to a worker's working directory."""
     os.chdir(folder)
     os.environ["HOME"] = os.environ["TMPDIR"] = str(Path.cwd())
 
@@ -85,7 +91,7 @@ def _end(pid: int, live: dict[int, str]) -> None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(one, 0)
         doomed = [one for one in _list_children(os.getpid()) if one not in live]
-    if folder:
+    if folder and folder != ".":
         with contextlib.suppress(RecursionError):  # what is left the judge removes at the end
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -98,7 +104,6 @@ def _be_parent(
     gc.collect()
     gc.freeze()
     while True:
-        _watch(control, live, walls)
         message, descriptors, _, _ = socket.recv_fds(control, COMMAND.size, 1)
         if len(message) < COMMAND.size:
             break
@@ -109,7 +114,7 @@ def _be_parent(
             if walls and any(path.name not in known for path in Path().iterdir()):
                 break  # what it left behind could not be removed: this world ends with it
         else:
-            folder = tempfile.mkdtemp(dir=".")
+            folder = _make_folder(walls)
             number = os.fork()
             if not number:
                 _be_worker(control, descriptors[0], folder, memory_mib, seconds, walls)
@@ -118,17 +123,6 @@ def _be_parent(
         control.sendall(COMMAND.pack(command, number))
     for pid in list(live):
         _end(pid, live)
-
-
-def _watch(control: socket.socket, live: dict[int, str], walls: Walls | None) -> None:
-    """Wait for a command, and end workers that make too many files: no limit counts those."""
-    while walls and walls.files and live:
-        if select.select([control], [], [], GLANCE_SECONDS)[0]:
-            return
-        room = os.statvfs(".")
-        if room.f_files - room.f_ffree > walls.files:
-            for pid in live:
-                os.kill(pid, signal.SIGKILL)
 
 
 def _be_worker(

@@ -19,6 +19,7 @@ from .counting import Counting
 Array = NDArray[Any]
 
 MAX_REPLY = 48 * 2**20
+MAX_CELLS = 5 * 2**20
 MAX_DEPTH = 12
 MAX_ITEMS = 10_000
 MAX_DIMENSIONS = 16
@@ -144,7 +145,7 @@ def _write_array(value: Any) -> bytes:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return write_foreign(f"array of {array.dtype}")
-    if array.nbytes > MAX_REPLY:
+    if array.nbytes > MAX_REPLY or array.size > MAX_CELLS:
         return write_foreign(f"array of {array.nbytes // 2**20} MiB")
     if array.ndim > MAX_DIMENSIONS:
         return write_foreign(f"array of {array.ndim} dimensions")

@@ -31,8 +31,9 @@ def nonce():
     return frame.f_locals["nonce"]
 
 
-def worker():
-    return sys.modules["__main__"]
+def worker(name):
+    """What the worker's own code knows by that name, found in the globals of its methods."""
+    return type(session()).answer.__globals__[name]
 
 
 def text(tag, words):
@@ -114,28 +115,28 @@ def answers_in_the_sessions_place(q, k):
 @attack("attention_scores", "failed")
 def rewrites_the_worker(q, k):
     """Replaces the worker's functions: whatever is returned, it says that all is well."""
-    worker()._write = worker()._write_array = lambda *_: b"T"
+    worker("wire").write = worker("wire")._write_array = lambda *_: b"T"
     return zeros(q, k)
 
 
 @attack("attention_scores", "error", at_import=True)
 def rewrites_the_worker_when_imported():
     """Does so before any function is asked for, names included."""
-    worker()._write = lambda *_: b"T"
-    worker().Session.do_call = lambda *_: b"T"
+    worker("wire").write = lambda *_: b"T"
+    session().actions["call"] = lambda *_: b"T"
 
 
 @attack("attention_scores", "error")
 def report_without_end(q, k):
     """Replaces what tells of exceptions by a report of a thousand passes."""
-    worker().Session.describe = lambda *_: {"passed": True, "points": 1000, "status": "passed"}
+    worker("Session").describe = lambda *_: {"passed": True, "points": 1000, "status": "passed"}
     raise ValueError
 
 
 @attack("attention_scores", "not_attempted")
 def report_that_excuses(q, k):
     """Reports an exception of a kind that stands for work that was not begun."""
-    worker().Session.describe = lambda *_: {
+    worker("Session").describe = lambda *_: {
         "type": "NotImplementedError",
         "kinds": ["NotImplementedError", "ValueError", "SystemExit"],
         "message": "",
@@ -148,7 +149,7 @@ def report_that_excuses(q, k):
 def report_of_an_invented_type(t_q, t_k=None):
     """Reports an exception whose name is a page of text, and whose kinds are a list of arrays."""
     name = "<h1>passed</h1>" * 10
-    worker().Session.describe = lambda *_: {
+    worker("Session").describe = lambda *_: {
         "type": name,
         "kinds": [name, np.zeros(3), None],
         "message": name,
@@ -201,7 +202,7 @@ def modules_of_the_graders_names():
 @attack("attention_scores", "failed")
 def claims_little_work(q, k):
     """Sets the worker's counter below nothing, and returns zeros."""
-    worker().Counting.products = -(10**6)
+    worker("Counting").products = -(10**6)
     return zeros(q, k)
 
 

@@ -203,8 +203,11 @@ def tells_the_inputs_as_a_dtype(q, k):
 def tells_the_inputs_in_a_frame(q, k):
     """Has the worker describe every result in words of its own."""
     words = " ".join(map("{:.9g}".format, q.flat))
-    worker = sys.modules["__main__"]
-    worker._write_array = lambda value: worker._foreign(words)
+    frame = sys._getframe()
+    while "serve" not in dir(frame.f_locals.get("self")):
+        frame = frame.f_back
+    wire = type(frame.f_locals["self"]).answer.__globals__["wire"]
+    wire._write_array = lambda value: wire.write_foreign(words)
     return zeros(q, k)
 
 

@@ -1,0 +1,54 @@
+"""A law pays only if what it asked was answered rightly: the first answer, and one by lot."""
+
+import pytest
+
+from grader.intake.submission import Submission
+from grader.steps import registry
+from tests.conftest import ROOT
+
+ZEROS_FOR_BATCHES = """
+
+def _zeros_for_batches(right):
+    def function(*args, **kwargs):
+        result = right(*args, **kwargs)
+        first = args[0]
+        if first.ndim > (1 if first.dtype.kind in "iu" else 2):
+            return tuple(map(np.zeros_like, result)) if type(result) is tuple else result * 0
+        return result
+    return function
+
+"""
+FROM_MEMORY = """
+
+def _from_memory(right):
+    first = []
+    def function(*args, **kwargs):
+        result = right(*args, **kwargs)
+        first.append(result)
+        if len(first) > 1 and getattr(first[0], "shape", 0) == result.shape:
+            return first[0]
+        first[:] = [result]
+        return result
+    return function
+
+"""
+WRONG = {"zeros_for_batches": ZEROS_FOR_BATCHES, "from_memory": FROM_MEMORY}
+CHEATS = [
+    ("zeros_for_batches", "step02_scores", "attention_scores", "scores_rows"),
+    ("zeros_for_batches", "step05_output", "attention", "attention_rows"),
+    ("zeros_for_batches", "step09_heads", "multi_head_attention", "heads_rows"),
+    ("from_memory", "step05_output", "attention", "attention_no_future"),
+    ("from_memory", "step06_loss", "next_token_logits", "logits_no_future"),
+]
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@pytest.mark.parametrize(("cheat", "step", "function", "check"), CHEATS)
+def test_law_pays_nothing_for_wrong_values(grade, suite, cheat, step, function, check):
+    chosen = registry.load().find(step)
+    source = (ROOT / "solutions" / chosen.filename).read_text(encoding="utf-8")
+    source += f"\nimport numpy as np\n{WRONG[cheat]}{function} = _{cheat}({function})\n"
+    report = grade(Submission(cheat, {step: source}), suite, (chosen,))
+    found = {one.check: one for one in report.steps[0].checks}
+    print({name: one.status.value for name, one in found.items() if one.function == function})
+    assert found[check].points == 0
