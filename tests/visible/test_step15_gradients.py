@@ -158,7 +158,7 @@ def read(draw, batch, length, vocabulary, d_model, unlike=False):
     """Random tokens and their vectors' slopes; if unlike, none occurs twice, and token 0 does."""
     tokens = draw.tokens(vocabulary, *batch, length)
     if unlike:
-        tokens = (np.arange(length) - tokens[..., :1] % length) % vocabulary
+        tokens = (np.arange(length) - tokens[..., :1]) % length
     else:
         tokens[..., -1] = tokens[..., 0]
     d_x = draw.normal(*batch, length, d_model) * 2

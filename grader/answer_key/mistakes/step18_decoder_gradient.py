@@ -260,14 +260,14 @@ def loss_all_ignored_zero(tokens, params, n_heads, ignore_id=None):
     "np_half_precision",
     "decoder_loss",
     caught_by="decoder_loss_float32",
-    says="The logits of float32 parameters are kept in half precision.",
-    hint="In which dtype do you keep the logits, and how many digits does it have?",
+    says="With float32 parameters everything is computed in half precision.",
+    hint="In which dtype do your arrays go through the blocks, and how many digits does it have?",
 )
 def loss_in_half(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
-    logits = decoder_logits(inputs, params, n_heads)
     if params["embedding"].dtype == np.float32:
-        logits = logits.astype(np.float16).astype(np.float64)
+        params = everywhere(lambda p: p.astype(np.float16), params)
+    logits = decoder_logits(inputs, params, n_heads).astype(np.float64)
     return cross_entropy(logits, targets, ignore_id)
 
 

@@ -139,7 +139,7 @@ def gradients_recursive(tokens, params, n_heads, ignore_id=None):
             logits = np.einsum("...d,vd->...v", h, table)
             loss = cross_entropy(logits, targets, ignore_id)
             d_logits = cross_entropy_backward(logits, targets, ignore_id)
-            head = np.einsum("...v,...d->vd", d_logits, h)
+            head = d_logits.reshape(-1, len(table)).T @ h.reshape(-1, h.shape[-1])
             d_x, gain, bias = layer_norm_backward(d_logits @ table, x, ln_f["gain"])
             return loss, d_x, [], head, {"bias": bias, "gain": gain}
         loss, d_x, above, head, norm = climb(decoder_block(x, blocks[0], n_heads, mask), blocks[1:])
