@@ -168,9 +168,7 @@ def new_adamw(params):
 
 
 # %%
-def adamw_step(
-    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
-):
+def adamw_step(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     """Take one step of AdamW.
 
     params and grads, trees built alike -> (params, state), both new or changed as you like,

@@ -127,9 +127,9 @@ def attention_backward(
     d_out: Array, q: Array, k: Array, v: Array, mask: Array | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Autograd of softmax(q kᵀ / √d_k) v."""
-    leaves = [_leaf(q), _leaf(k), _leaf(v)]
+    queries, keys, values = leaves = [_leaf(q), _leaf(k), _leaf(v)]
     with torch.enable_grad():
-        out = _attention(*leaves, mask)
+        out = _attention(queries, keys, values, mask)
     d_q, d_k, d_v = _gradients(out, leaves, d_out)
     return d_q, d_k, d_v
 
@@ -142,7 +142,8 @@ def masked_self_attention_backward(
     length = np.shape(x)[-2]
     mask = np.tri(length, dtype=bool) & (True if padding is None else padding)
     with torch.enable_grad():
-        out = _attention(*(leaves[0] @ weight for weight in leaves[1:]), mask)
+        q, k, v = (leaves[0] @ weight for weight in leaves[1:])
+        out = _attention(q, k, v, mask)
     d_x, d_w_q, d_w_k, d_w_v = _gradients(out, leaves, d_out)
     return d_x, d_w_q, d_w_k, d_w_v
 
@@ -185,7 +186,8 @@ def _heads(
 
     def split(name: str) -> torch.Tensor:
         made = F.linear(x, params[f"w_{name}"].T, params[f"b_{name}"])
-        return made.unflatten(-1, (n_heads, d_model // n_heads)).transpose(-3, -2)
+        parts = made.reshape(*made.shape[:-1], n_heads, d_model // n_heads)
+        return parts.transpose(-3, -2)
 
     out = _attention(split("q"), split("k"), split("v"), allowed[..., None, :, :])
     return F.linear(out.transpose(-3, -2).flatten(-2), params["w_o"].T, params["b_o"])
@@ -296,7 +298,10 @@ def adamw_step(
     # The contract compares dicts by key: the gradients in the order of the parameters.
     gradients = _mapped(lambda _, g: _leaf(g).detach(), params, grads)
     adamw(
-        *(_leaves(tree) for tree in (trees[0], gradients, *trees[1:3])),
+        _leaves(trees[0]),
+        _leaves(gradients),
+        _leaves(trees[1]),
+        _leaves(trees[2]),
         max_exp_avg_sqs=[],
         state_steps=_leaves(trees[3]),
         foreach=False,
@@ -328,15 +333,14 @@ def adamw_run(
     for number, gradients in enumerate(grads):
         if nudge is not None:
             params = _mapped(lambda p, n=number: np.add(p, nudge[n]), params)
-        options = {} if weight_decay is None else {"weight_decay": weight_decay[number]}
-        params, state = adamw_step(params, gradients, state, lr[number], **options, **constants)
+        if weight_decay is not None:
+            constants["weight_decay"] = weight_decay[number]
+        params, state = adamw_step(params, gradients, state, lr[number], **constants)
         found.append(params)
     return tuple(found)
 
 
-def learning_rate(
-    step: int, peak: float, warmup: int, total: int, floor: float = 0.0
-) -> float:
+def learning_rate(step: int, peak: float, warmup: int, total: int, floor: float = 0.0) -> float:
     """`torch.optim.lr_scheduler`'s closed form of a cosine, behind a linear ramp."""
     if warmup > total:
         raise ValueError(f"warmup is {warmup}, more than total, which is {total}")

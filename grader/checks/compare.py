@@ -59,7 +59,6 @@ class Tolerance:
         """The wider of the two."""
         return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
 
-
     def for_size(self, size: float) -> Tolerance:
         """The same for numbers that go with others of that size: as much is lost of all of them."""
         return Tolerance(self.rtol, self.atol * max(1.0, size))

@@ -1,7 +1,5 @@
 """Checks of step 16: gradients of attention and of masked self-attention."""
 
-import numpy as np
-
 from grader.checks.laws import (
     agrees,
     agrees_in_float32,

@@ -191,9 +191,7 @@ def windows(draw, number, length, count, ends=False, bad=None):
     return {"stream": draw.tokens(50, number), "length": length, "starts": starts}
 
 
-def trained(
-    draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d_ff, max_norm=None
-):
+def trained(draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d_ff, max_norm=None):
     """A decoder, and batches for some steps."""
     sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
     arguments = {

@@ -442,9 +442,7 @@ def self_soft_mask(d_out, x, w_q, w_k, w_v, padding=None):
 )
 def self_anticausal(d_out, x, w_q, w_k, w_v, padding=None):
     mask = causal_mask(x.shape[-2]).T
-    return self_attention_back(
-        d_out, x, w_q, w_k, w_v, mask if padding is None else mask & padding
-    )
+    return self_attention_back(d_out, x, w_q, w_k, w_v, mask if padding is None else mask & padding)
 
 
 @mistake(
@@ -456,9 +454,7 @@ def self_anticausal(d_out, x, w_q, w_k, w_v, padding=None):
 )
 def self_strictly_past(d_out, x, w_q, w_k, w_v, padding=None):
     mask = np.tri(x.shape[-2], k=-1, dtype=bool)
-    return self_attention_back(
-        d_out, x, w_q, w_k, w_v, mask if padding is None else mask & padding
-    )
+    return self_attention_back(d_out, x, w_q, w_k, w_v, mask if padding is None else mask & padding)
 
 
 @mistake(
@@ -493,9 +489,7 @@ def self_padding_alone(d_out, x, w_q, w_k, w_v, padding=None):
 )
 def self_padding_or(d_out, x, w_q, w_k, w_v, padding=None):
     mask = causal_mask(x.shape[-2])
-    return self_attention_back(
-        d_out, x, w_q, w_k, w_v, mask if padding is None else mask | padding
-    )
+    return self_attention_back(d_out, x, w_q, w_k, w_v, mask if padding is None else mask | padding)
 
 
 @mistake(

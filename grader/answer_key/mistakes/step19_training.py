@@ -304,9 +304,7 @@ def clip_in_place(grads, max_norm):
     says="The bias correction is missing: m and v are used as they are.",
     hint="After the first step, how much of the gradient is in m?",
 )
-def adamw_no_correction(
-    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
-):
+def adamw_no_correction(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     state = means(state, grads, betas)
 
     def one(p, m, v):
@@ -323,9 +321,7 @@ def adamw_no_correction(
     says="t is 0 in the first step, so the bias correction divides by 0.",
     hint="What is 1 − β₁ᵗ in your first step?",
 )
-def adamw_time_from_zero(
-    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
-):
+def adamw_time_from_zero(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     new = means(state, grads, betas)
     with np.errstate(all="ignore"):
         t = np.float64(state["t"])
@@ -355,9 +351,7 @@ def adamw_time_stands_still(
     says="t grows once for each array, not once for each step.",
     hint="Print t in three steps in a row.",
 )
-def adamw_time_per_array(
-    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
-):
+def adamw_time_per_array(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     state = means(state, grads, betas)
     result = moved(params, state, lr, betas, eps, weight_decay)
     return result, {**state, "t": state["t"] - 1 + len(leaves(params))}
@@ -695,8 +689,9 @@ def adamw_in_place(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weigh
     hint="What should be left in m of the gradient before last?",
 )
 def adamw_m_is_gradient(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-    return stepped(params, grads, {**state, "m": each(np.zeros_like, grads)}, lr, betas, eps,
-                   weight_decay)
+    return stepped(
+        params, grads, {**state, "m": each(np.zeros_like, grads)}, lr, betas, eps, weight_decay
+    )
 
 
 # learning_rate

@@ -35,8 +35,8 @@ _PADDED = past(T) & (np.arange(T) != PADDED)
 
 def _from_behind(sees: Bools, how: str, part: int | None = 0, **more: Any) -> Moves:
     change = Change({"d_out": _D_OUT, "x": _X, **more}, {"d_out": _OTHER}, {"d_out": -2})
-    named = {"output": "gradient of x at position", "input": "loss", "how": how}
-    return Moves(change, sees.T.copy(), part=part, **named)
+    what = "gradient of x at position"
+    return Moves(change, sees.T.copy(), part=part, output=what, input="loss", how=how)
 
 
 def _masked(params: Any, extra: Bools) -> list[Moves]:

@@ -95,24 +95,31 @@ def batch_adds_up(
         count = case.arguments[batched[0]].shape[0]
         alone = [
             function(
-                **case.arguments
-                | {name: case.arguments[name][row : row + 1] for name in batched}
+                **case.arguments | {name: case.arguments[name][row : row + 1] for name in batched}
             )
             for row in range(count)
         ]
         names = names_of(function)
         if not all(isinstance(one, (tuple, list)) and len(one) == len(names) for one in alone):
             raise Broken(f"{name_of(function)} does not return {len(names)} results.")
-        factor = count if mean else 1
+        together = _mean if mean else _sum
         expected = tuple(
             np.concatenate([np.asarray(one[number]) for one in alone])
             if name in own
-            else combined(lambda *parts: sum(parts) / factor, *(one[number] for one in alone))
+            else combined(together, *(one[number] for one in alone))
             for number, name in enumerate(names)
         )
         what = "the mean" if mean else "the sum"
         told = f"The gradients for a batch are not {what} of those for its sequences alone."
         _same(function, case, expected, whole, told, EXACT)
+
+
+def _sum(*parts: Any) -> Any:
+    return sum(parts)
+
+
+def _mean(*parts: Any) -> Any:
+    return sum(parts) / len(parts)
 
 
 def is_zero_where(

@@ -37,7 +37,7 @@ def norm_by_jacobian(d_out, x, gain, eps=1e-5):
 
 
 @fair("explicit_jacobian", "layer_norm_backward")
-def norm_by_jacobian_alone(d_out, x, gain, eps=1e-05):
+def norm_by_jacobian_alone(d_out, x, gain, eps=1e-5):
     """For each position the matrix of slopes of n with respect to x."""
     return norm_by_jacobian(d_out, x, gain, eps)
 
@@ -62,7 +62,7 @@ def norm_step_by_step(d_out, x, gain, eps=1e-5):
 
 
 @fair("step_by_step", "layer_norm_backward")
-def norm_step_by_step_alone(d_out, x, gain, eps=1e-05):
+def norm_step_by_step_alone(d_out, x, gain, eps=1e-5):
     """Every operation by itself: mean, difference, square, mean, root, inverse, product."""
     return norm_step_by_step(d_out, x, gain, eps)
 

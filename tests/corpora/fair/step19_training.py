@@ -214,7 +214,7 @@ def adamw_as_torch(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weigh
 
 
 @fair("as_torch_does", "adamw_step", also={"new_adamw": "vectors"})
-def adamw_as_torch_alone(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-08, weight_decay=0.01):
+def adamw_as_torch_alone(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     """torch's order: decay first, one step size, the root divided by the root of the correction."""
     return adamw_as_torch(params, grads, state, lr, betas, eps, weight_decay)
 
@@ -227,7 +227,9 @@ def adamw_by_closure(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, wei
 
 
 @fair("closure", "adamw_step", also={"new_adamw": "closure_state"})
-def adamw_by_closure_alone(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-08, weight_decay=0.01):
+def adamw_by_closure_alone(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
     """The state is a function."""
     return adamw_by_closure(params, grads, state, lr, betas, eps, weight_decay)
 
@@ -306,9 +308,11 @@ def rate_by_cases(step, peak, warmup, total, floor=0.0):
         raise ValueError("warmup")
     share = np.clip((step - warmup) / max(total - warmup, 1), 0, 1)
     fallen = floor + (peak - floor) * np.cos(np.pi / 2 * share) ** 2
-    return np.where(step < warmup, peak * (step + 1) / max(warmup, 1), fallen)[()] if (
-        step < total
-    ) else np.float64(floor)
+    return (
+        np.where(step < warmup, peak * (step + 1) / max(warmup, 1), fallen)[()]
+        if (step < total)
+        else np.float64(floor)
+    )
 
 
 @fair("schedule_list", "learning_rate")
