@@ -143,9 +143,9 @@ def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     for name, value in arguments.items():
         if isinstance(value, dict):
             deep = any(isinstance(item, (dict, list)) for item in value.values())
-            found += shown_inputs(namednamed_leaves(value, name if deep else ""))
+            found += shown_inputs(named_leaves(value, name if deep else ""))
         elif isinstance(value, tuple) and any(isinstance(item, (dict, float)) for item in value):
-            found += shown_inputs(namednamed_leaves(value, name))  # one for each step
+            found += shown_inputs(named_leaves(value, name))  # one for each step
         elif value is not None and (array := as_array(value)) is not None:
             found.append(shown(name, array))
     return tuple(found)
