@@ -82,11 +82,7 @@ from exercises.step03_mask import causal_mask
 from exercises.step06_loss import cross_entropy, shift_tokens
 from exercises.step11_block import decoder_block, layer_norm
 from exercises.step12_decoder import decoder_logits
-from exercises.step15_gradients import (
-    cross_entropy_backward,
-    embedding_backward,
-    linear_backward,
-)
+from exercises.step15_gradients import cross_entropy_backward, embedding_backward, linear_backward
 from exercises.step17_block_gradient import decoder_block_backward, layer_norm_backward
 
 # %% [markdown]
