@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset lab exam gpt2 leakmap costs grade nbgrader release proof causes
+.PHONY: check watch list hint reset lab exam gpt2 leakmap costs train grade nbgrader release proof causes
 .PHONY: build test lint bench setup clean
 .DEFAULT_GOAL := check
 
@@ -49,6 +49,9 @@ leakmap: $(VENV)/.light   ## what one layer without a mask lets through
 
 costs: $(VENV)/.light   ## what the next token costs, with a cache and without
 	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
+train: $(VENV)/.light   ## my decoder learns a text: TEXT=file, STEPS=400, OUT=trained, CHEAT=1
+	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")

@@ -1,6 +1,7 @@
 """The torch reference: what every step of the contract computes, in float64.
 
-The only module of the project that imports torch. Arguments are NumPy arrays (or None, numbers,
+With `reference_training`, the only module of the project that imports torch, but for the demos that
+compare with it. Arguments are NumPy arrays (or None, numbers,
 dicts of arrays), never modified; results are new NumPy arrays, or a Python float where the contract
 says float. torch's own operations do the work, so that this is a second opinion and not the
 solutions typed again. Where torch and the contract disagree the contract wins, and the docstring or
@@ -16,6 +17,30 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import ArrayLike, NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from grader.answer_key.reference_training import (  # noqa: F401  (asked for by name)
+    adamw_run,
+    adamw_step,
+    attention_backward,
+    clip_gradients,
+    cross_entropy_backward,
+    decoder_block_backward,
+    decoder_loss,
+    decoder_loss_and_gradients,
+    embedding_backward,
+    feed_forward_backward,
+    gelu_backward,
+    layer_norm_backward,
+    learning_rate,
+    linear_backward,
+    masked_self_attention_backward,
+    multi_head_attention_backward,
+    new_adamw,
+    sample_batch,
+    softmax_backward,
+    train_run,
+    train_step,
+)
 
 # Before the first torch operation: a fork after a parallel one hangs.
 torch.set_num_threads(1)

@@ -65,6 +65,10 @@ class Tolerance:
         """The wider of the two."""
         return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
 
+    def for_size(self, size: float) -> Tolerance:
+        """The same for numbers that go with others of that size: as much is lost of all of them."""
+        return Tolerance(self.rtol, self.atol * max(1.0, size))
+
 
 NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)
@@ -87,7 +91,7 @@ def only_known(told: str, lengths: Set[int]) -> str:
 
     def keep(match: re.Match[str]) -> str:
         axes = [int(axis) for axis in re.findall(r"\d+", match[0])]
-        return match[0] if len(axes) <= MAX_AXES and lengths.issuperset(axes) else "(…)"
+        return match[0] if len(axes) <= MAX_AXES and set(axes) <= lengths else "(…)"
 
     found, expected, rest = told.partition("; expected")
     return re.sub(r"\((?:\d+,|\d+(?:, \d+)+)\)", keep, found) + expected + rest
@@ -167,9 +171,22 @@ def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
         if isinstance(value, dict):
             deep = any(isinstance(item, (dict, list)) for item in value.values())
             found += shown_inputs(named_leaves(value, name if deep else ""))
+        elif isinstance(value, tuple) and any(isinstance(item, (dict, float)) for item in value):
+            found += shown_inputs(named_leaves(value, name))  # one for each step
         elif value is not None and (array := as_array(value)) is not None:
             found.append(shown(name, array))
     return tuple(found)
+
+
+def largest(value: Any) -> float:
+    """The largest finite number in a nest of containers, in size; 0.0 if there is none."""
+    found = 0.0
+    for leaf in named_leaves(value).values():
+        array = as_array(leaf)
+        if array is not None and array.dtype.kind == "f":
+            sizes = np.abs(array[np.isfinite(array)])
+            found = max(found, float(sizes.max(initial=0.0)))
+    return found
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
@@ -213,7 +230,7 @@ def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
     if number == size:
         return f"All {size} values are wrong.", f"All {size} values are wrong."
     exactly = f"{number} of {size} values {'is' if number == 1 else 'are'} wrong."
-    return f"{roughly(number, size)} of the {size} values are wrong.", exactly
+    return f"{roughly(int(number), size)} of the {size} values are wrong.", exactly
 
 
 def roughly(number: int, size: int) -> str:
@@ -258,6 +275,9 @@ def matches(
         for label, one, other in zip(names, expected, got, strict=True):
             matches(one, other, tolerance, name=label, part=f"{label}: ", question=question)
         return
+    if isinstance(expected, (dict, list)):
+        _tree_matches(expected, got, tolerance, name, question)
+        return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
         raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
@@ -273,6 +293,59 @@ def matches(
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told, seen = (f"{part}{many}{bad}" for many in _how_many(wrong))
         raise Broken(told, seen, question.answered(wanted, array, wrong))
+
+
+MAX_NAMED = 4
+
+
+def _tree_matches(
+    expected: Any, got: Any, tolerance: Tolerance, name: str, question: Question
+) -> None:
+    """Raises Broken unless a nest of dicts and lists holds what it should under the same keys."""
+    _built_alike(expected, got, name)
+    wanted, came = named_leaves(expected), named_leaves(got)
+    wrong: list[tuple[str, Broken]] = []
+    for way, leaf in wanted.items():
+        try:
+            label = f"{name}{'' if way[:1] == '[' else '.'}{way}"
+            matches(leaf, came[way], tolerance, name=label, part=f"{label}: ", question=question)
+        except Broken as broken:
+            wrong.append((way, broken))
+    if not wrong:
+        return
+    first = wrong[0][1]
+    if len(wrong) == 1:
+        raise first
+    ways = ", ".join(way for way, _ in wrong[:MAX_NAMED])
+    more = f" and {len(wrong) - MAX_NAMED} more" if len(wrong) > MAX_NAMED else ""
+    which = "All" if len(wrong) == len(wanted) else f"{len(wrong)} of {len(wanted)}"
+    told = f"{name}: {which} arrays are wrong ({ways}{more}). {first.told}"
+    raise Broken(told, evidence=first.evidence)
+
+
+def _built_alike(expected: Any, got: Any, name: str) -> None:
+    """Raises Broken unless dicts have the same keys, lists the same lengths, all the way down."""
+    if isinstance(expected, dict):
+        if not isinstance(got, dict):
+            raise Broken(f"{name} is {described(got)}; expected a dict with {_keys(expected)}.")
+        missing = [key for key in expected if key not in got]
+        if missing:
+            raise Broken(f"{name} has no {_keys(dict.fromkeys(missing))}.")
+        if len(got) > len(expected):
+            raise Broken(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
+        for key, item in expected.items():
+            _built_alike(item, got[key], f"{name}.{key}" if name else str(key))
+    elif isinstance(expected, list):
+        if not isinstance(got, (list, tuple)) or len(got) != len(expected):
+            raise Broken(f"{name} is {described(got)}; expected a list of {len(expected)}.")
+        for number, item in enumerate(expected):
+            _built_alike(item, got[number], f"{name}[{number}]")
+    elif isinstance(got, (dict, list, tuple)):
+        raise Broken(f"{name} is {described(got)}; expected {_expected(np.asarray(expected))}.")
+
+
+def _keys(tree: Mapping[str, Any]) -> str:
+    return f"the keys {', '.join(map(repr, tree))}" if len(tree) > 1 else repr(next(iter(tree), ""))
 
 
 def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:

@@ -164,6 +164,10 @@ def packed(value: Any) -> Any:
     """A result as JSON data."""
     if isinstance(value, tuple):
         return {"tuple": [packed(item) for item in value]}
+    if isinstance(value, list):
+        return {"list": [packed(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": {key: packed(item) for key, item in value.items()}}
     if isinstance(value, np.ndarray):
         return {"kind": value.dtype.kind, "shape": value.shape, "values": value.ravel().tolist()}
     return value
@@ -175,5 +179,9 @@ def unpacked(data: Any) -> Any:
         return data
     if "tuple" in data:
         return tuple(unpacked(item) for item in data["tuple"])
+    if "list" in data:
+        return [unpacked(item) for item in data["list"]]
+    if "dict" in data:
+        return {key: unpacked(item) for key, item in data["dict"].items()}
     dtype = {"b": np.bool_, "i": np.int64, "f": np.float64}[data["kind"]]
     return np.asarray(data["values"], dtype).reshape(data["shape"])

@@ -55,6 +55,7 @@ LATER = {
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
     "release": "grader.cli.authoring.release",
+    "train": "grader.cli.training",
 }
 
 

@@ -42,7 +42,7 @@ class Known:
         """Whether these lengths may be repeated."""
         if self.allowed is None:
             return True
-        return len(lengths) <= MAX_TOLD and self.allowed.issuperset(lengths)
+        return len(lengths) <= MAX_TOLD and set(lengths) <= self.allowed
 
     def label(self, length: int, axis: int | None = None) -> str:
         """The length, and the size of the case that is as large: `5 (T_k is 5)`.

@@ -46,6 +46,9 @@ def same(one, other, tolerance):
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
+    if isinstance(one, dict) and isinstance(other, dict):
+        alike = one.keys() == other.keys() and FOREIGN not in one
+        return alike and all(same(value, other[key], tolerance) for key, value in one.items())
     numbers = (np.ndarray, np.generic, bool, int, float)
     if not isinstance(one, numbers) or not isinstance(other, numbers):
         return type(one) is type(other) and one == other
@@ -71,6 +74,10 @@ def _agrees(expected, got, tolerance, kept):
     if isinstance(expected, (tuple, list)):
         same_kind = isinstance(got, (tuple, list)) and len(got) == len(expected)
         return same_kind and all(_agrees(a, b, tolerance, kept) for a, b in zip(expected, got))
+    if isinstance(expected, dict) and isinstance(got, dict) and FOREIGN not in expected:
+        return expected.keys() == got.keys() and all(
+            _agrees(value, got[key], tolerance, kept) for key, value in expected.items()
+        )
     return same(expected, got, tolerance)
 
 
@@ -79,8 +86,16 @@ def _still(expected, got, tolerance, told):
 
     told: what it was when it was returned. What was opaque in that is anybody's own.
     """
-    if isinstance(expected, dict) or (isinstance(told, dict) and HANDLE in told):
+    if isinstance(told, dict) and HANDLE in told:
         return True
+    if isinstance(expected, dict):
+        if FOREIGN in expected or HANDLE in expected or not isinstance(got, dict):
+            return True
+        parts = told if isinstance(told, dict) else {}
+        return all(
+            _still(value, got.get(key), tolerance, parts.get(key))
+            for key, value in expected.items()
+        )
     if isinstance(expected, (tuple, list)):
         parts = told if isinstance(told, (tuple, list)) else [None] * len(expected)
         return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, parts))
@@ -196,6 +211,9 @@ def _keep(told, got, kept):
     elif isinstance(told, (tuple, list)) and isinstance(got, (tuple, list)):
         for one, other in zip(told, got):
             _keep(one, other, kept)
+    elif isinstance(told, dict) and isinstance(got, dict):
+        for key, one in told.items():
+            _keep(one, got.get(key), kept)
 
 
 def _known(call, kept):

@@ -312,12 +312,19 @@ def _left(value: Any) -> Any:
 
 
 def _told(value: Any) -> Any:
-    """A result with its handles as data. What cannot be sent, or is a dict, equals nothing."""
+    """A result with its handles as data. What cannot be sent equals nothing.
+
+    Nor does a dict that could be taken for a handle.
+    """
     match value:
         case Handle():
             return _marked(value)
-        case Foreign() | dict():
+        case Foreign():
             return {FOREIGN: ""}
+        case dict():
+            if HANDLE in value or FOREIGN in value:
+                return {FOREIGN: ""}
+            return {key: _told(item) for key, item in value.items()}
         case tuple() | list():
             return [_told(item) for item in value]
     return value

@@ -8,10 +8,19 @@ from grader.checks.laws.answers import probabilities_add_up
 from grader.checks.laws.cases import Case, Witness
 from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.checks.laws.continuing import Continuing
+from grader.checks.laws.gradients import (
+    batch_adds_up,
+    hidden_keys_get_nothing,
+    is_linear_in,
+    is_zero_where,
+    no_gradient_from_the_future,
+    no_gradient_through_padding,
+)
 from grader.checks.laws.layers import no_block_sees_the_future
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
+from grader.checks.laws.training import InSteps, agrees_step_by_step, runs_are_separate
 from grader.checks.laws.values import (
     agrees,
     agrees_in_float32,
@@ -25,20 +34,29 @@ __all__ = [
     "Case",
     "Continuing",
     "InChunks",
+    "InSteps",
     "Witness",
     "agrees",
     "agrees_in_chunks",
     "agrees_in_float32",
+    "agrees_step_by_step",
     "answers_the_same_again",
+    "batch_adds_up",
     "caches_are_separate",
     "future_does_not_matter",
+    "hidden_keys_get_nothing",
     "is_distribution",
+    "is_linear_in",
+    "is_zero_where",
     "leaves_arguments_alone",
     "no_block_sees_the_future",
+    "no_gradient_from_the_future",
+    "no_gradient_through_padding",
     "prefix_gives_the_same",
     "probabilities_add_up",
     "rejects",
     "rows_are_independent",
+    "runs_are_separate",
     "stays_right_when_large",
     "work_is_linear",
 ]

@@ -51,12 +51,13 @@ class Survey:
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
         """Keeps one result, or each of several by itself."""
-        several = isinstance(expected, tuple)
-        if several and isinstance(got, (tuple, list)) and len(got) == len(expected):
-            parts = zip(self.names, expected, got, strict=True)
+        several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
+        names = [name for name in self.names if not name.startswith("*")]
+        if several and len(got) == len(expected) == len(names):
+            parts = zip(names, expected, got, strict=True)
         else:
             parts = zip([""], [expected], [got], strict=True)
-        single = tolerance == SINGLE
+        single = tolerance.rtol == SINGLE.rtol
         where = [case.sizes.get(name) for name in ("chunks", "chunk")]
         key = digest([case.arguments, *where, single, self.laid])
         for part, right, found in parts:

@@ -78,9 +78,9 @@ class Printer:
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
         """One line for steps that are all in the same state."""
         sign, word, style = SIGNS[steps[0].status]
-        numbers = f"{numbered(steps[0])}-{numbered(steps[-1])}"
+        numbers = f"{f'{numbered(steps[0])}-{numbered(steps[-1])}':>4} {title}"
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
-        self.row(f" {sign} {numbers:>4} {title:<19} {word:<14} {points:>10}", style)
+        self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
 
     def total(self, report: Report) -> None:
         """The bar under the overview."""

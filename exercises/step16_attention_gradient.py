@@ -1,0 +1,178 @@
+# %% [markdown]
+# # Step 16 — Attention gradient
+#
+# **Time** 45 minutes. **Difficulty** 3 of 5. **Needs** steps 2 to 5, and 15.
+#
+# **After this you can**
+#
+# - walk back through masked self-attention, one operation at a time,
+# - say which token's query, key and value a prediction can change,
+# - find a leak without looking at any output: in the gradient.
+#
+# ## Before you read on
+#
+# "It takes great courage": four positions, causal attention, and a loss on position 1
+# only, the one that has read "It takes". Which rows of x get a gradient that is not 0?
+# Write down the set, then read on. Your code will be asked the same.
+
+# %% [markdown]
+# ## The same path, backwards
+#
+# Attention is four operations in a row. Backwards they come in the opposite order, and
+# each needs `d_` of its result and the arguments that it had:
+#
+#     q, k ──> scores ──> masked ──> weights ──┐
+#                                        v ────┴──> out
+#
+#     d_q, d_k <── d_scores <── d_weights <──┐
+#                                   d_v <────┴── d_out
+#
+# | forward | backward | shape |
+# |---|---|---|
+# | out = weights · v | d_v = weightsᵀ · d_out | (..., T_k, d_v) |
+# | | d_weights = d_out · vᵀ | (..., T_q, T_k) |
+# | weights = softmax(masked) | `softmax_backward` of step 15 | (..., T_q, T_k) |
+# | masked: −∞ where hidden | nothing to do: see below | |
+# | scores = q · kᵀ / √d_k | d_q = d_scores · k / √d_k | (..., T_q, d_k) |
+# | | d_k = d_scoresᵀ · q / √d_k | (..., T_k, d_k) |
+#
+# The transpose swaps the last two axes and no others: `np.swapaxes(a, -1, -2)`. In the
+# forward pass row i of the weights says *from whom* position i reads. The transpose asks
+# the other way round: column j says *who* has read position j, and all of them send
+# their gradient there. So d_v[j] is a sum over the queries, and the batch axes stay.
+#
+# **The mask.** A hidden key has weight 0. In softmax's gradient each row is multiplied by
+# its weights, so a hidden pair gets a slope of exactly 0: the mask needs no line of its
+# own. That is only true of weights that are 0. With −1e4 in place of −∞ a small weight
+# remains, and a small leak with it.
+
+# %% [markdown]
+# ## The leak law, seen from behind
+#
+# The future does not matter: this is what every step has checked in the outputs. The
+# gradient says the same from the other end. A loss on positions up to t has no gradient
+# at any later position:
+#
+#     d_out[s] = 0 for all s > t   ⟹   d_x[s] = 0 for all s > t
+#
+# For the question above: a loss on position 1 has a gradient in rows {0, 1}. Rows 2 and 3
+# are 0, not small. A single number there that is not 0 is a leak, and tells you where it
+# comes from. Padding is the same law for a key: no loss on any *other* position has a
+# gradient at a padded one.
+#
+# ## By hand
+#
+# The three tokens of steps 1 to 5, and a loss that is just the last output, so
+# d_out = (0, 0, 1). The last query's weights were (0.035, 0.259, 0.705), the values
+# (10, 20, 30), the output 26.70:
+#
+#     d_v       = weightsᵀ d_out              = (0.035, 0.259, 0.705)
+#     d_weights = d_out vᵀ, last row          = (10, 20, 30)
+#     d_scores  = weights · (value − 26.70)   = (−0.59, −1.74, ?)
+#
+# Each value is compared with the output, the weighted mean. A key whose value lies above
+# the mean should get a higher score, one below it a lower one. The missing number is 2.33
+# or 3.33: which, and how do you know without computing it?
+#
+# Rows 0 and 1 of d_weights are 0, since nothing was asked of those outputs. Now take the
+# loss on the first output instead, d_out = (1, 0, 0). Token 0 sees itself only, with a
+# weight of 1. Then d_v = (1, 0, 0), and d_q and d_k are 0 throughout: a softmax over one
+# key is 1 whatever the score is.
+
+# %%
+import numpy as np
+
+from exercises.step01_projections import project_qkv
+from exercises.step02_scores import attention_scores
+from exercises.step03_mask import apply_mask, causal_mask
+from exercises.step04_softmax import softmax
+from exercises.step15_gradients import linear_backward, softmax_backward
+
+# %% [markdown]
+# ## Attention
+#
+# The weights are needed again. Recompute them with your earlier functions: nothing has to
+# be kept from the forward pass. Try first a single query and a single key. What must d_q
+# be, for any d_out?
+
+
+# %%
+def attention_backward(d_out, q, k, v, mask=None):
+    """Compute the gradients of `attention` with respect to q, k and v.
+
+    d_out (..., T_q, d_v), q (..., T_q, d_k), k (..., T_k, d_k), v (..., T_k, d_v)
+    -> (d_q, d_k, d_v), each of the shape of its argument
+    mask: bool, True = may attend, broadcastable to (..., T_q, T_k); None allows everything
+
+        d_v = weightsᵀ · d_out
+        d_weights = d_out · vᵀ
+        d_scores = softmax_backward(d_weights, weights) / √d_k
+        d_q = d_scores · k,   d_k = d_scoresᵀ · q
+
+    A query that may attend to nothing has weights of 0 and contributes nothing.
+
+    Source: Vaswani et al. 2017, section 3.2.1; Dao et al. 2022, appendix B.2.
+
+    Two keys with equal weights, and values 0 and 4: the second score should rise.
+
+    >>> q, k, v = np.ones((1, 4)), np.zeros((2, 4)), np.array([[0.0], [4.0]])
+    >>> d_q, d_k, d_v = attention_backward(np.array([[1.0]]), q, k, v)
+    >>> d_v.tolist(), d_k.tolist(), d_q.tolist()
+    ([[0.5], [0.5]], [[-0.5, -0.5, -0.5, -0.5], [0.5, 0.5, 0.5, 0.5]], [[0.0, 0.0, 0.0, 0.0]])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Self-attention
+#
+# One x, three projections. In the forward pass x was used three times. What does that
+# mean for d_x? The weights serve every position of every sequence. What does that mean
+# for their gradients, and which function of step 15 knows it already?
+
+
+# %%
+def masked_self_attention_backward(d_out, x, w_q, w_k, w_v, padding=None):
+    """Compute the gradients of `masked_self_attention` with respect to x and the weights.
+
+    d_out (..., T, d_v), x (..., T, d_model), w_q, w_k (d_model, d_k), w_v (d_model, d_v)
+    -> (d_x, d_w_q, d_w_k, d_w_v), each of the shape of its argument
+    padding: what `padding_mask` returns, (..., 1, T), True = a real token
+
+    A loss on positions up to t has no gradient at any later position: d_x is 0 there.
+
+    Source: Vaswani et al. 2017, section 3.2.3 (no position sees later ones).
+
+    A loss on the first of two positions says nothing about the second:
+
+    >>> x, weight = np.array([[1.0, 2.0], [3.0, 5.0]]), np.eye(2)
+    >>> first = np.array([[1.0, 0.0], [0.0, 0.0]])
+    >>> d_x, d_w_q, d_w_k, d_w_v = masked_self_attention_backward(first, x, weight, weight, weight)
+    >>> d_x.tolist(), d_w_v.tolist()
+    ([[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Questions
+#
+# 1. All weights of a query go to one key: its softmax is saturated. What are d_q and d_k?
+#    What does that mean for learning, and what has √d_k to do with it?
+# 2. The whole loss is on the last position. Which rows of x get a gradient?
+# 3. Without any mask, the same question for a loss on position 0.
+#
+# **Traps.** The √d_k is forgotten on the way back, or divided by twice. The transpose swaps
+# the batch axes too. `d_scores @ q` where the transpose belongs: it runs whenever T_q and
+# T_k are equal. Padding is passed to the forward pass and forgotten in the backward one.
+#
+# **Read on.** Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1, footnote 4
+# (large scores have small gradients). Dao et al. 2022, "FlashAttention", section 3.1 and
+# appendix B.2: the same formulas, without ever storing the weights.
+#
+# **In one sentence:** the gradient of attention is attention transposed, and the mask that
+# hides the future from an output hides the output from the future.
+#
+# Step 17 walks back through the rest of a block.

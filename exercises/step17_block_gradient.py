@@ -1,0 +1,260 @@
+# %% [markdown]
+# # Step 17 — Block gradient
+#
+# **Time** 60 minutes. **Difficulty** 4 of 5. **Needs** steps 9, 11, 15 and 16.
+#
+# **After this you can**
+#
+# - walk back through layer norm, gelu, feed-forward and multi-head attention,
+# - see in the formula why a gradient passes unhurt through a hundred blocks,
+# - return gradients in the shape that parameters have: dicts in dicts.
+#
+# ## Before you read on
+#
+# A layer norm with only two features, gain 1 and bias 0. It turns (1, 0) into (1, −1), and
+# (7, 3) too. Now the loss grows with the first result, d_out = (1, 0). What is d_x?
+# Guess, then look for the answer under "By hand".
+
+# %% [markdown]
+# ## The stream, backwards
+#
+# A block adds to a stream, twice. Where x forks, one copy goes on and one goes into the
+# sub-layer. Backwards a fork becomes a sum:
+#
+#     d_x <──(+)─────────────┬─────(+)──────────────┬──── d_out
+#             ↑              │      ↑               │
+#             └ ln_1 <─ attention   └ ln_2 <─ feed_forward
+#
+# Follow the upper line from right to left. Nothing happens to d_out but that something is
+# added to it. The last block's gradient reaches the first block through no weight at
+# all. Without the shortcut it is multiplied by every sub-layer's slope: after 24
+# sub-layers, with a slope of 0.8 each, 0.005 of it is left.
+#
+# The order matters. The feed-forward sub-layer came last, so it is first now, and what
+# goes into the attention sub-layer's backward pass already contains its share.
+#
+# | forward | backward |
+# |---|---|
+# | y = n · gain + bias | d_gain = Σ d_out · n, d_bias = Σ d_out, d_n = d_out · gain |
+# | n = (x − mean) / σ | d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ |
+# | y = gelu(x) | d_x = d_out · gelu′(x) |
+# | heads side by side, then w_o | `linear_backward`, then `split_heads` of the gradient |
+# | split into heads | `merge_heads` of the gradient |
+# | out = x + sub-layer(x) | d_x = d_out + (the sub-layer's d_x) |
+#
+# Here σ = √(variance + eps), the means run over the features of one position, and the
+# sums of d_gain and d_bias over all positions of all sequences.
+#
+# ## By hand
+#
+# Four features, x = (3, 3, 1, 1): the mean is 2, the variance 1, so n = (1, 1, −1, −1).
+# The loss grows with the first result, d_out = (1, 0, 0, 0), gain 1, no eps:
+#
+#     mean(d_n) = 1/4        mean(d_n · n) = 1/4
+#     d_x = (1 − 1/4 − 1/4,  0 − 1/4 − 1/4,  0 − 1/4 + 1/4,  ?) = (0.5, −0.5, 0, ?)
+#
+# The last one is yours. Two checks: d_x adds up to 0, since moving all features alike is
+# taken off again; and the sum of d_x · n is 0, since stretching them is divided out.
+#
+# With two features these two conditions leave nothing: d_x = (0, 0). A norm of two
+# features is always (1, −1) or (−1, 1), and no small change is seen.
+#
+# **gelu.** Write u = √(2/π) (x + 0.044715 x³), so gelu(x) = x/2 · (1 + tanh u). The product
+# rule gives two terms, and the slope of tanh u is 1 − tanh² u, times that of u:
+#
+#     x         −3        −1        0      1       3
+#     slope     −0.012    −0.083    0.5    ?       1.012
+#
+# What is missing? The slopes at x and −x add up to 1, as gelu(x) − gelu(−x) = x.
+
+# %%
+import numpy as np
+
+from exercises.step01_projections import linear
+from exercises.step05_output import attention
+from exercises.step09_heads import merge_heads, multi_head_attention, split_heads
+from exercises.step11_block import gelu, layer_norm
+from exercises.step15_gradients import linear_backward
+from exercises.step16_attention_gradient import attention_backward
+
+# %% [markdown]
+# ## Layer norm
+#
+# Mean and σ are made from x as well, and that is where two of the three terms come from.
+# Treat them as constants and you get d_n / σ alone: it looks plausible, and it is wrong in
+# every feature.
+
+
+# %%
+def layer_norm_backward(d_out, x, gain, eps=1e-5):
+    """Compute the gradients of `layer_norm` with respect to x, gain and bias.
+
+    d_out (..., T, d_model), x (..., T, d_model), gain (d_model,)
+    -> (d_x (..., T, d_model), d_gain (d_model,), d_bias (d_model,))
+
+        n = (x − mean) / σ,   σ = √(variance + eps),   d_n = d_out · gain
+        d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ
+        d_gain = Σ d_out · n,   d_bias = Σ d_out,   over all positions
+
+    Source: Ba et al. 2016.
+
+    The example from the text above:
+
+    >>> x, d_out = np.array([[3.0, 3.0, 1.0, 1.0]]), np.array([[1.0, 0.0, 0.0, 0.0]])
+    >>> d_x, d_gain, d_bias = layer_norm_backward(d_out, x, np.ones(4), eps=0.0)
+    >>> d_x.tolist(), d_gain.tolist(), d_bias.tolist()
+    ([[0.5, -0.5, 0.0, 0.0]], [1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## GELU and feed-forward
+#
+# gelu works on each number by itself, so its backward function multiplies each number of
+# d_out by one slope. Use np.tanh, as in step 11. Feed-forward is three functions in a row:
+# which values of the forward pass do you need again, and which gradient goes to which key?
+
+
+# %%
+def gelu_backward(d_out, x):
+    """Compute the gradient of `gelu`, in its tanh form, with respect to x.
+
+    d_out and x, arrays of one shape -> the same shape
+
+        u = √(2/π) · (x + 0.044715 x³)
+        d_x = d_out · (½ (1 + tanh u) + ½ x (1 − tanh² u) · √(2/π) · (1 + 3 · 0.044715 x²))
+
+    The result stays finite for numbers of up to a million, of either sign.
+
+    Source: Hendrycks and Gimpel 2016, section 2.
+
+    >>> gelu_backward(np.ones(5), np.array([-3.0, -1.0, 0.0, 1.0, 3.0])).round(3).tolist()
+    [-0.012, -0.083, 0.5, 1.083, 1.012]
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %%
+def feed_forward_backward(d_out, x, params):
+    """Compute the gradients of `feed_forward` with respect to x and its parameters.
+
+    d_out (..., T, d_model), x (..., T, d_model)
+    params: w_in (d_model, d_ff), b_in (d_ff,), w_out (d_ff, d_model), b_out (d_model,)
+    -> (d_x (..., T, d_model), grads), grads a dict with the keys of params
+
+        d_hidden = d_out · w_outᵀ,   d_inner = gelu_backward(d_hidden, x w_in + b_in)
+        d_x = d_inner · w_inᵀ
+
+    Source: Vaswani et al. 2017, section 3.3.
+
+    >>> params = {"w_in": np.eye(2), "b_in": np.zeros(2), "w_out": np.eye(2), "b_out": np.zeros(2)}
+    >>> d_x, grads = feed_forward_backward(np.ones((1, 2)), np.array([[0.0, 1.0]]), params)
+    >>> d_x.round(3).tolist(), grads["w_out"].round(3).tolist()
+    ([[0.5, 1.083]], [[0.0, 0.0], [0.841, 0.841]])
+    >>> sorted(grads)
+    ['b_in', 'b_out', 'w_in', 'w_out']
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Multi-head attention
+#
+# `attention_backward` takes any number of batch axes, and the heads are one more. Splitting
+# and merging only move numbers: the way back moves them back. Three projections read x, so
+# three gradients arrive there. The mask has no head axis: `mask[..., None, :, :]` gives it
+# one, as in step 9.
+#
+# Compute d_b_k. It is 0, or rounding: adding the same vector to all keys adds the same
+# number to all scores of a query, and the softmax takes it off again. No check asks for
+# its digits.
+
+
+# %%
+def multi_head_attention_backward(d_out, x, params, n_heads, mask=None):
+    """Compute the gradients of `multi_head_attention` with respect to x and its parameters.
+
+    d_out (..., T, d_model), x (..., T, d_model)
+    params: w_q, w_k, w_v, w_o (d_model, d_model) and b_q, b_k, b_v, b_o (d_model,)
+    mask: bool, True = may attend, broadcastable to (..., T, T); None allows everything
+    -> (d_x (..., T, d_model), grads), grads a dict with the keys of params
+
+    Source: Vaswani et al. 2017, section 3.2.2.
+
+    A single position sees itself with a weight of 1, so only w_v, w_o and their biases count:
+
+    >>> params = {name: np.eye(2) for name in ("w_q", "w_k", "w_v", "w_o")}
+    >>> params |= {name: np.zeros(2) for name in ("b_q", "b_k", "b_v", "b_o")}
+    >>> d_out, x = np.array([[1.0, 0.0]]), np.array([[3.0, 5.0]])
+    >>> d_x, grads = multi_head_attention_backward(d_out, x, params, n_heads=2)
+    >>> d_x.tolist(), grads["w_v"].tolist(), grads["w_q"].tolist()
+    ([[1.0, 0.0]], [[3.0, 0.0], [5.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The block
+#
+# First the forward pass, as far as you need it: the input of each norm and of each
+# sub-layer. Then the same lines from the last to the first. Each norm's gradient is added
+# to the stream's, never put in its place.
+
+
+# %%
+def decoder_block_backward(d_out, x, params, n_heads, mask):
+    """Compute the gradients of `decoder_block` with respect to x and its parameters.
+
+    d_out (..., T, d_model), x (..., T, d_model)
+    params: ln_1 and ln_2 (each gain and bias), attention and feed_forward, as in step 11
+    mask: bool, True = may attend, broadcastable to (..., T, T)
+    -> (d_x (..., T, d_model), grads), grads a nest of dicts with the keys of params
+
+        d_middle = d_out + (back through ln_2 and feed_forward)
+        d_x = d_middle + (back through ln_1 and attention)
+
+    Source: He et al. 2016 (shortcuts); Xiong et al. 2020 (pre-norm).
+
+    If both sub-layers return nothing but zeros, the gradient passes as it is:
+
+    >>> names = ("w_q", "w_k", "w_v", "w_o", "w_in", "w_out")
+    >>> zeros = {name: np.zeros((2, 2)) for name in names}
+    >>> zeros |= {name.replace("w", "b", 1): np.zeros(2) for name in names}
+    >>> norm = {"gain": np.ones(2), "bias": np.zeros(2)}
+    >>> params = {"ln_1": norm, "ln_2": norm, "attention": zeros, "feed_forward": zeros}
+    >>> d_out, x = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> d_x, grads = decoder_block_backward(d_out, x, params, 1, np.tri(2, dtype=bool))
+    >>> d_x.tolist(), grads["feed_forward"]["b_out"].tolist()
+    ([[1.0, 2.0], [3.0, 4.0]], [4.0, 6.0])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Questions
+#
+# 1. Which four parameters of a block have a gradient that can be read off without any
+#    slope, as a sum of something over positions?
+# 2. d_out is 0 except at position 1. At which positions can d_x differ from 0, under a
+#    causal mask? Does the feed-forward sub-layer change the answer?
+# 3. All eight biases of attention and feed-forward: which one never learns anything?
+#
+# **Traps.** Mean and σ of the norm taken as constants. d_gain multiplied by x, not by n.
+# The gradient of the norm put in the place of the stream's. Going back through attention
+# with d_out, not with what the feed-forward sub-layer has added to it. Walking back
+# through the norm with its result in place of its input.
+#
+# **Read on.** Xiong et al. 2020, "On Layer Normalization in the Transformer
+# Architecture", section 3 (why pre-norm gradients keep their size). He et al. 2016,
+# "Identity Mappings in Deep Residual Networks", section 2 (the upper line of the figure).
+#
+# **In one sentence:** backwards, every fork is a sum, and the shortcut carries the
+# gradient past every sub-layer untouched.
+#
+# Step 18 puts embedding, blocks and loss together: all gradients of a decoder at once.

@@ -1,0 +1,180 @@
+# %% [markdown]
+# # Step 18 — Decoder gradient
+#
+# **Time** 45 minutes. **Difficulty** 4 of 5. **Needs** steps 6, 12, 15 and 17.
+#
+# **After this you can**
+#
+# - compute the loss of a whole decoder and all of its gradients, in one pass each way,
+# - say what a tied embedding learns as a reader and what it learns as a writer,
+# - estimate what a training step costs before you run it.
+#
+# ## Before you read on
+#
+# A decoder with a vocabulary of 1000 tokens reads one text of four tokens, "It takes great
+# courage". How many of the 1000 rows of its embedding get a gradient that is not 0: 3,
+# 4 or 1000? Decide. The answer is further down.
+
+# %% [markdown]
+# ## One pass forward, one pass back
+#
+# Masked self-attention makes three predictions from four tokens in one forward pass. Their
+# mean loss is one number, so one backward pass gives the gradients of all three at once,
+# added up. This is what the mask buys: a model without one would need a pass for each
+# prefix, forward and back.
+#
+#     inputs ─> x_0 ─ block 0 ─> x_1 ─ block 1 ─> x_2 ─ ln_f ─> h ─> logits ─> loss
+#                                                                targets ──┘
+#     d_x_0 <─ block 0 ─ d_x_1 <─ block 1 ─ d_x_2 <─ ln_f ─ d_h <─ d_logits <─ 1
+#
+# | forward | backward | shape |
+# |---|---|---|
+# | loss = `cross_entropy` | `cross_entropy_backward` | (..., T−1, V) |
+# | logits = h · embeddingᵀ | d_h = d_logits · embedding | (..., T−1, d_model) |
+# | | share of the head: Σ d_logits[t]ᵀ h[t] | (V, d_model) |
+# | h = `layer_norm`(x, ln_f) | `layer_norm_backward` | (..., T−1, d_model) |
+# | blocks, first to last | `decoder_block_backward`, last to first | a list of dicts |
+# | x = embedding[inputs] | reader's share: `embedding_backward` | (V, d_model) |
+# | + position[:T−1] | a sum over the batch | (T_max, d_model) |
+#
+# Backwards, each block needs the x that it read. So keep the list of them on the way
+# forward. What happens inside a block is computed again, by step 17: this is called
+# **recomputation**, or checkpointing. It costs about a third more time and saves most of
+# the memory.
+#
+# ## One table, two jobs
+#
+# The embedding is used twice: its rows are read at the bottom, and at the top every row
+# is compared with every position. Used twice means two gradients, added up:
+#
+# - **As a reader**, a row gets a gradient for each time its token stands in the *inputs*.
+#   "It takes great courage" has three inputs, so three rows.
+# - **As a writer**, every row gets one: each token that did *not* come had a probability,
+#   and should have had less. So the answer above is 1000.
+#
+# For a token that occurs nowhere the writer's share is all there is. A last token that
+# occurs only once is a target, never an input, so nothing reads it.
+#
+# A check for the writer's share alone: over the vocabulary it adds up to 0, because each
+# row of d_logits does.
+#
+# `position` has T_max rows, and a text uses the first T − 1 of them. The others get zeros,
+# in an array of the table's full shape.
+#
+# ## By hand: what does a step cost?
+#
+# A matrix product with P parameters costs 2 P arithmetic operations for each token: one
+# multiplication and one addition. Backwards there are two products, for d_x and for
+# d_weight. So a training step costs about
+#
+#     6 · P · tokens,   and with recomputation   8 · P · tokens
+#
+# GPT-2's smallest form has 124 million parameters. For 1024 tokens that is 6 · 124e6 · 1024
+# = 7.6e11 operations. Your decoder of 100,000 parameters, on batches of 16 texts of 64
+# tokens, takes 6 · 1e5 · 1024 = ? operations. On a processor that does 1e10 of them each
+# second: how many steps in two minutes? (About 1950; three quarters of them with
+# recomputation.)
+
+# %%
+import numpy as np
+
+from exercises.step03_mask import causal_mask
+from exercises.step06_loss import cross_entropy, shift_tokens
+from exercises.step11_block import decoder_block, layer_norm
+from exercises.step12_decoder import decoder_logits
+from exercises.step15_gradients import cross_entropy_backward, embedding_backward, linear_backward
+from exercises.step17_block_gradient import decoder_block_backward, layer_norm_backward
+
+# %% [markdown]
+# ## The loss
+#
+# Steps 6 and 12 have all of it. Which tokens go into the decoder, and which are targets?
+# One token more than T_max is allowed, as the last one needs no position.
+#
+# `ignore_id` says which *targets* do not count, for example padding at the end. As input
+# such a token is read like any other: it has a row in the embedding, and it is a key. Why
+# does that not disturb anything, if it stands at the end?
+
+
+# %%
+def decoder_loss(tokens, params, n_heads, ignore_id=None):
+    """Compute the cross entropy of every next token under the decoder.
+
+    tokens (..., T), 2 ≤ T ≤ T_max + 1; params as in step 12 -> float
+    ignore_id: targets equal to it do not count; None counts all
+
+    One pass of `decoder_logits` over the true tokens. ValueError if there are fewer than 2
+    tokens, more than T_max + 1, or no target that counts.
+
+    Source: Radford et al. 2018, section 3.1.
+
+    A decoder that gives all four tokens the same logits has a loss of ln 4 = 1.386:
+
+    >>> norm = {"gain": np.ones(2), "bias": np.zeros(2)}
+    >>> zeros = {"embedding": np.zeros((4, 2)), "position": np.eye(2), "blocks": [], "ln_f": norm}
+    >>> round(decoder_loss(np.array([0, 1, 3]), zeros, n_heads=1), 3)
+    1.386
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## All gradients
+#
+# `grads` has the keys of `params`, with a list of as many blocks, in the order of the
+# stack. You walk from the last block to the first, so mind how you fill that list.
+#
+# Before you trust it, measure: `central_differences` of `decoder_loss` for one array at a
+# time, on a decoder with two blocks and d_model = 4.
+
+
+# %%
+def decoder_loss_and_gradients(tokens, params, n_heads, ignore_id=None):
+    """Compute `decoder_loss` and its gradient with respect to every parameter.
+
+    tokens (..., T), 2 ≤ T ≤ T_max + 1; params as in step 12
+    -> (loss, grads), grads a nest of dicts and lists built like params
+
+    One forward and one backward pass. The embedding gets the gradients of both its uses;
+    positions that no token used get zeros. ValueErrors as for `decoder_loss`.
+
+    Source: Rumelhart et al. 1986; Press and Wolf 2017 (one table for both).
+
+    Two tokens, one prediction, both guesses at 1/2: the head's share is ±0.5 · h, and
+    token 0, which was read, changes nothing through a norm of two features:
+
+    >>> norm = {"gain": np.ones(2), "bias": np.zeros(2)}
+    >>> params = {"embedding": np.zeros((2, 2)), "position": np.eye(3, 2), "blocks": []}
+    >>> loss, grads = decoder_loss_and_gradients(np.array([0, 1]), {**params, "ln_f": norm}, 1)
+    >>> round(loss, 3), grads["embedding"].round(3).tolist()
+    (0.693, [[0.5, -0.5], [-0.5, 0.5]])
+    >>> grads["position"].shape, grads["blocks"], sorted(grads["ln_f"])
+    ((3, 2), [], ['bias', 'gain'])
+    """
+    # Write your code here.
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Questions
+#
+# 1. One block of the stack has no mask. Its gradients are still right: they are those of
+#    the model that leaks. What does training do with them?
+# 2. A batch of one text twice. What happens to loss and gradients, compared with once?
+# 3. All targets are replaced by other tokens. Which gradients change: those of the head,
+#    those of the last block, or all?
+#
+# **Traps.** Only one of the two shares of the embedding. The reader's share given to the
+# targets' rows. The blocks' gradients in the order in which they were computed. d_position
+# with T − 1 rows, or with a batch axis. ln_f walked back with its result.
+#
+# **Read on.** Press and Wolf 2017, "Using the Output Embedding to Improve Language
+# Models", section 3 (both shares, written out). Kaplan et al. 2020, "Scaling Laws for Neural
+# Language Models", section 2.1 (6 P per token). Chen et al. 2016, "Training Deep Nets with
+# Sublinear Memory Cost", section 4 (recomputation).
+#
+# **In one sentence:** one masked forward pass makes all predictions, and one backward
+# pass gives the gradient of all of them to every parameter.
+#
+# In step 19 the gradients are put to use: the decoder learns.

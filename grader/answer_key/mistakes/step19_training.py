@@ -1,0 +1,1187 @@
+"""Known wrong versions of step 19: each is right but for one thing."""
+
+import math
+
+import numpy as np
+
+from exercises.step18_decoder_gradient import decoder_loss_and_gradients
+from grader.answer_key.variants import mistake
+
+shared_state = {}
+
+
+def each(function, *trees):
+    """The function's results at each place of trees built alike."""
+    if isinstance(trees[0], dict):
+        return {key: each(function, *(tree[key] for tree in trees)) for key in trees[0]}
+    if isinstance(trees[0], list):
+        return [each(function, *items) for items in zip(*trees, strict=True)]
+    return function(*trees)
+
+
+def leaves(tree):
+    """All arrays of a tree."""
+    if isinstance(tree, dict):
+        return [leaf for item in tree.values() for leaf in leaves(item)]
+    if isinstance(tree, list):
+        return [leaf for item in tree for leaf in leaves(item)]
+    return [tree]
+
+
+def norm_of(tree):
+    return math.sqrt(sum(float((leaf**2).sum()) for leaf in leaves(tree)))
+
+
+def positive(max_norm):
+    if max_norm <= 0:
+        raise ValueError("max_norm must be above 0")
+
+
+def clipped(grads, max_norm):
+    """Right clipping."""
+    positive(max_norm)
+    norm = norm_of(grads)
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+def fresh(params):
+    """A right state."""
+    return {"t": 0, "m": each(np.zeros_like, params), "v": each(np.zeros_like, params)}
+
+
+def means(state, grads, betas):
+    """The state after these gradients, a new one."""
+    m = each(lambda m, g: betas[0] * m + (1 - betas[0]) * g, state["m"], grads)
+    v = each(lambda v, g: betas[1] * v + (1 - betas[1]) * g**2, state["v"], grads)
+    return {"t": state["t"] + 1, "m": m, "v": v}
+
+
+def moved(params, state, lr, betas, eps, weight_decay, t=None):
+    """Right new parameters after the state has been brought up to date."""
+    t = state["t"] if t is None else t
+
+    def one(p, m, v):
+        step = m / (1 - betas[0] ** t) / (np.sqrt(v / (1 - betas[1] ** t)) + eps)
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return each(one, params, state["m"], state["v"])
+
+
+def stepped(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    """A right step."""
+    state = means(state, grads, betas)
+    return moved(params, state, lr, betas, eps, weight_decay), state
+
+
+def one_for_all(params):
+    """The one state of this module."""
+    if not shared_state:
+        shared_state.update(fresh(params))
+    return shared_state
+
+
+def stepped_in_place(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    """A right step, the state in the dict that came in."""
+    params, new = stepped(params, grads, state, lr, betas, eps, weight_decay)
+    state.update(new)
+    return params, state
+
+
+def from_params(params):
+    """A state whose means begin at the parameters."""
+    return {"t": 0, "m": each(np.copy, params), "v": each(np.zeros_like, params)}
+
+
+def views_of_params(params):
+    """A state that keeps the very parameters of the start."""
+    return {**fresh(params), "params": params}
+
+
+# clip_gradients
+
+
+@mistake(
+    "clip_each_array",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="Each array is clipped by its own norm, so the direction changes.",
+    hint="How many norms are there for a tree of two arrays?",
+)
+def clip_each_array(grads, max_norm):
+    positive(max_norm)
+
+    def one(g):
+        norm = math.sqrt(float((g**2).sum()))
+        return g * min(1.0, max_norm / norm) if norm else g
+
+    return each(one, grads), norm_of(grads)
+
+
+@mistake(
+    "clip_each_number",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="Each number is cut off at ±max_norm: that is clipping by value.",
+    hint="Does the direction of the gradient stay the same?",
+)
+def clip_each_number(grads, max_norm):
+    positive(max_norm)
+    return each(lambda g: np.clip(g, -max_norm, max_norm), grads), norm_of(grads)
+
+
+@mistake(
+    "clip_always_scales",
+    "clip_gradients",
+    caught_by="clip_small",
+    says="Gradients are always scaled to max_norm, small ones upwards.",
+    hint="What should happen to gradients whose norm is below max_norm?",
+)
+def clip_always_scales(grads, max_norm):
+    positive(max_norm)
+    norm = norm_of(grads)
+    return each(lambda g: g * max_norm / norm if norm else g, grads), norm
+
+
+@mistake(
+    "clip_adds_torchs_number",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="1e-6 is added to the norm, as torch does it.",
+    hint="By exactly which number does the docstring scale?",
+)
+def clip_with_torchs_number(grads, max_norm):
+    positive(max_norm)
+    norm = norm_of(grads)
+    return each(lambda g: g * min(1.0, max_norm / (norm + 1e-6)), grads), norm
+
+
+@mistake(
+    "clip_norm_after",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="The norm that comes back is that of the clipped gradients.",
+    hint="Which norm does the docstring promise: before or after?",
+)
+def clip_norm_after(grads, max_norm):
+    result, norm = clipped(grads, max_norm)
+    return result, min(norm, max_norm)
+
+
+@mistake(
+    "clip_norm_squared",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="The root of the sum of squares is missing.",
+    hint="What is the norm of (3, 4)?",
+)
+def clip_without_root(grads, max_norm):
+    positive(max_norm)
+    norm = norm_of(grads) ** 2
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+@mistake(
+    "clip_sum_of_norms",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="The norms of the arrays are added up, not their squares.",
+    hint="What is the norm of two arrays, [3] and [4]: 5 or 7?",
+)
+def clip_sum_of_norms(grads, max_norm):
+    positive(max_norm)
+    norm = sum(math.sqrt(float((g**2).sum())) for g in leaves(grads))
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+@mistake(
+    "clip_largest_number",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="The norm is the largest number in size, not the root of the sum of squares.",
+    hint="What is the norm of (3, 4)?",
+)
+def clip_largest_number(grads, max_norm):
+    positive(max_norm)
+    norm = max(float(np.abs(g).max()) for g in leaves(grads))
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+@mistake(
+    "clip_root_mean_square",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="The squares are averaged, not added up.",
+    hint="What is the norm of (3, 4)?",
+)
+def clip_root_mean_square(grads, max_norm):
+    positive(max_norm)
+    norm = norm_of(grads) / math.sqrt(sum(g.size for g in leaves(grads)))
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+@mistake(
+    "clip_blocks_forgotten",
+    "clip_gradients",
+    caught_by="clip_trees",
+    says="Only arrays outside of lists count in the norm.",
+    hint="Which kinds of nodes does a tree have besides dicts?",
+)
+def clip_lists_forgotten(grads, max_norm):
+    positive(max_norm)
+
+    def outside(tree):
+        if isinstance(tree, dict):
+            return [leaf for item in tree.values() for leaf in outside(item)]
+        return [] if isinstance(tree, list) else [tree]
+
+    norm = math.sqrt(sum(float((g**2).sum()) for g in outside(grads)))
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+@mistake(
+    "clip_tree_flattened",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="The clipped gradients come back as a flat list of arrays.",
+    hint="How should the clipped tree be built?",
+)
+def clip_flattened(grads, max_norm):
+    result, norm = clipped(grads, max_norm)
+    return leaves(result), norm
+
+
+@mistake(
+    "clip_any_max_norm",
+    "clip_gradients",
+    caught_by="clip_errors",
+    says="A max_norm of 0 or less is taken without a ValueError.",
+    hint="What would a max_norm of −1 do to the sign of the gradients?",
+)
+def clip_any_max_norm(grads, max_norm):
+    norm = norm_of(grads)
+    return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
+
+
+@mistake(
+    "clip_zero_divides",
+    "clip_gradients",
+    caught_by="clip_small",
+    says="Gradients that are all 0 become NaN: 0 is divided by their norm.",
+    hint="What is the norm of a tree of zeros, and what is max_norm divided by it?",
+)
+def clip_zero_divides(grads, max_norm):
+    positive(max_norm)
+    norm = norm_of(grads)
+    unit = np.float64(norm)
+    with np.errstate(all="ignore"):
+        return each(lambda g: g / unit * min(norm, max_norm), grads), norm
+
+
+@mistake(
+    "np_input_mutated",
+    "clip_gradients",
+    caught_by="clip_arguments",
+    says="The caller's gradients are scaled in place.",
+    hint="What does *= do to an array that your function was only lent?",
+)
+def clip_in_place(grads, max_norm):
+    positive(max_norm)
+    norm = norm_of(grads)
+    if norm > max_norm:
+        for g in leaves(grads):
+            g *= max_norm / norm
+    return grads, norm
+
+
+# adamw_step
+
+
+@mistake(
+    "adam_no_bias_correction",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="The bias correction is missing: m and v are used as they are.",
+    hint="After the first step, how much of the gradient is in m?",
+)
+def adamw_no_correction(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    state = means(state, grads, betas)
+
+    def one(p, m, v):
+        return (1 - lr * weight_decay) * p - lr * m / (np.sqrt(v) + eps)
+
+    return each(one, params, state["m"], state["v"]), state
+
+
+@mistake(
+    "adam_time_from_zero",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="t is 0 in the first step, so the bias correction divides by 0.",
+    hint="What is 1 − β₁ᵗ in your first step?",
+)
+def adamw_time_from_zero(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    new = means(state, grads, betas)
+    with np.errstate(all="ignore"):
+        t = np.float64(state["t"])
+        return moved(params, new, lr, betas, eps, weight_decay, t), new
+
+
+@mistake(
+    "adam_time_stands_still",
+    "adamw_step",
+    caught_by="adamw_steps",
+    also={"new_adamw": "fresh"},
+    says="t stays 1 in every step.",
+    hint="Print t in three steps in a row.",
+)
+def adamw_time_stands_still(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    state = {**means(state, grads, betas), "t": 1}
+    return moved(params, state, lr, betas, eps, weight_decay), state
+
+
+@mistake(
+    "adam_time_twice",
+    "adamw_step",
+    caught_by="adamw_steps",
+    also={"new_adamw": "fresh"},
+    says="t grows once for each array, not once for each step.",
+    hint="Print t in three steps in a row.",
+)
+def adamw_time_per_array(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    state = means(state, grads, betas)
+    result = moved(params, state, lr, betas, eps, weight_decay)
+    return result, {**state, "t": state["t"] - 1 + len(leaves(params))}
+
+
+@mistake(
+    "adam_state_forgotten",
+    "adamw_step",
+    caught_by="adamw_steps",
+    also={"new_adamw": "fresh"},
+    says="m and v begin at 0 in every step: the state is not kept.",
+    hint="What does the second step know about the first gradient?",
+)
+def adamw_state_forgotten(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    return stepped(params, grads, fresh(params), lr, betas, eps, weight_decay)[0], state
+
+
+@mistake(
+    "adam_l2_in_gradient",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="Weight decay is added to the gradient: that is Adam with L2, not AdamW.",
+    hint="Does the decay go through m and v, or past them?",
+)
+def adamw_l2(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    grads = each(lambda g, p: g + weight_decay * p, grads, params)
+    return stepped(params, grads, state, lr, betas, eps, 0.0)
+
+
+@mistake(
+    "adam_decay_without_lr",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="The decay is not multiplied by the learning rate.",
+    hint="By which factor does the docstring shrink a parameter?",
+)
+def adamw_decay_without_lr(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    return stepped(params, grads, state, lr, betas, eps, weight_decay / lr)
+
+
+@mistake(
+    "adam_decay_missing",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="Weight decay is missing: this is Adam.",
+    hint="Follow the argument weight_decay through your function: where does it act?",
+)
+def adamw_no_decay(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped(params, grads, state, lr, betas, eps, 0.0)
+
+
+@mistake(
+    "adam_decay_after",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="The parameter is shrunk after the step, so the step is shrunk as well.",
+    hint="Which p stands in the first term of the docstring: the old or the new one?",
+)
+def adamw_decay_after(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    params, state = stepped(params, grads, state, lr, betas, eps, 0.0)
+    return each(lambda p: (1 - lr * weight_decay) * p, params), state
+
+
+@mistake(
+    "adam_decay_matrices_only",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="Only matrices are shrunk; biases and gains are left out.",
+    hint="Which arrays does the docstring name?",
+)
+def adamw_decay_matrices_only(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    new, state = stepped(params, grads, state, lr, betas, eps, 0.0)
+    return each(lambda n, p: n - lr * weight_decay * p * (p.ndim > 1), new, params), state
+
+
+@mistake(
+    "adam_eps_inside",
+    "adamw_step",
+    caught_by="adamw_options",
+    also={"new_adamw": "fresh"},
+    says="eps stands under the root.",
+    hint="Is eps added to v̂ or to its root?",
+)
+def adamw_eps_inside(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    state = means(state, grads, betas)
+    c_1, c_2 = (1 - beta ** state["t"] for beta in betas)
+
+    def one(p, m, v):
+        return (1 - lr * weight_decay) * p - lr * m / c_1 / np.sqrt(v / c_2 + eps)
+
+    return each(one, params, state["m"], state["v"]), state
+
+
+@mistake(
+    "adam_eps_before_correction",
+    "adamw_step",
+    caught_by="adamw_options",
+    also={"new_adamw": "fresh"},
+    says="eps is added before the bias correction of v.",
+    hint="To which root is eps added: that of v or that of v̂?",
+)
+def adamw_eps_before_correction(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    state = means(state, grads, betas)
+    c_1, c_2 = (1 - beta ** state["t"] for beta in betas)
+
+    def one(p, m, v):
+        step = m / c_1 / ((np.sqrt(v) + eps) / np.sqrt(c_2))
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return each(one, params, state["m"], state["v"]), state
+
+
+@mistake(
+    "adam_v_of_gradient",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="v is a mean of the gradients' sizes, not of their squares.",
+    hint="Which power of the gradient is in v?",
+)
+def adamw_v_of_sizes(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    m = means(state, grads, betas)
+    v = each(lambda v, g: betas[1] * v + (1 - betas[1]) * np.abs(g), state["v"], grads)
+    state = {**m, "v": v}
+    return moved(params, state, lr, betas, eps, weight_decay), state
+
+
+@mistake(
+    "adam_no_root",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="The step is divided by v̂, not by its root.",
+    hint="If all gradients are ten times as large, what becomes of your step?",
+)
+def adamw_no_root(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    state = means(state, grads, betas)
+    c_1, c_2 = (1 - beta ** state["t"] for beta in betas)
+
+    def one(p, m, v):
+        return (1 - lr * weight_decay) * p - lr * m / c_1 / (v / c_2 + eps)
+
+    return each(one, params, state["m"], state["v"]), state
+
+
+@mistake(
+    "adam_betas_swapped",
+    "adamw_step",
+    caught_by="adamw_steps",
+    also={"new_adamw": "fresh"},
+    says="β₁ and β₂ have changed places.",
+    hint="Which of the two means has the longer memory?",
+)
+def adamw_betas_swapped(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped(params, grads, state, lr, betas[::-1], eps, weight_decay)
+
+
+@mistake(
+    "adam_factors_swapped",
+    "adamw_step",
+    caught_by="adamw_steps",
+    also={"new_adamw": "fresh"},
+    says="β and 1 − β have changed places: the new gradient gets the weight of the old mean.",
+    hint="With β = 0.9, how much of the new gradient should be in the mean?",
+)
+def adamw_factors_swapped(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    return stepped(params, grads, state, lr, tuple(1 - beta for beta in betas), eps, weight_decay)
+
+
+@mistake(
+    "adam_betas_fixed",
+    "adamw_step",
+    caught_by="adamw_options",
+    also={"new_adamw": "fresh"},
+    says="The argument betas is not used: the defaults stand in its place.",
+    hint="Follow the argument betas through your function: where does it act?",
+)
+def adamw_betas_fixed(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped(params, grads, state, lr, (0.9, 0.999), eps, weight_decay)
+
+
+@mistake(
+    "adam_eps_fixed",
+    "adamw_step",
+    caught_by="adamw_options",
+    also={"new_adamw": "fresh"},
+    says="The argument eps is not used: the default stands in its place.",
+    hint="Follow the argument eps through your function: where does it act?",
+)
+def adamw_eps_fixed(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped(params, grads, state, lr, betas, 1e-8, weight_decay)
+
+
+@mistake(
+    "adam_lr_in_m",
+    "adamw_step",
+    caught_by="adamw_changes",
+    also={"new_adamw": "fresh"},
+    says="The learning rate is kept in m, so a new one does not hold for old gradients.",
+    hint="If lr changes between two steps, what should it be multiplied by in the second?",
+)
+def adamw_lr_in_m(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    m = each(lambda m, g: betas[0] * m + (1 - betas[0]) * lr * g, state["m"], grads)
+    state = {**means(state, grads, betas), "m": m}
+    c_1, c_2 = (1 - beta ** state["t"] for beta in betas)
+
+    def one(p, m, v):
+        return (1 - lr * weight_decay) * p - m / c_1 / (np.sqrt(v / c_2) + eps)
+
+    return each(one, params, state["m"], state["v"]), state
+
+
+@mistake(
+    "adam_sgd",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="This is plain gradient descent: nothing is divided by the root of v̂.",
+    hint="If all gradients are ten times as large, what becomes of your step?",
+)
+def adamw_plain_descent(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return each(lambda p, g: (1 - lr * weight_decay) * p - lr * g, params, grads), state
+
+
+@mistake(
+    "adam_ascends",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "fresh"},
+    says="The step is added, not subtracted: the loss grows.",
+    hint="Where does a gradient point: where the loss grows, or where it falls?",
+)
+def adamw_ascends(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    new = means(state, grads, betas)
+    result = moved(params, new, lr, betas, eps, weight_decay)
+    return each(lambda p, r: 2 * (1 - lr * weight_decay) * p - r, params, result), new
+
+
+@mistake(
+    "adam_lists_forgotten",
+    "adamw_step",
+    caught_by="adamw_trees",
+    also={"new_adamw": "fresh"},
+    says="Parameters inside lists are not updated.",
+    hint="Which kinds of nodes does a tree have besides dicts?",
+)
+def adamw_lists_forgotten(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    new, state = stepped(params, grads, state, lr, betas, eps, weight_decay)
+
+    def outside(old, tree):
+        if isinstance(tree, dict):
+            return {key: outside(old[key], item) for key, item in tree.items()}
+        return old if isinstance(tree, list) else tree
+
+    return outside(params, new), state
+
+
+@mistake(
+    "adam_keeps_start",
+    "adamw_step",
+    caught_by="adamw_changes",
+    also={"new_adamw": "views_of_params"},
+    says="The step starts from parameters that the state has kept, not from those that came in.",
+    hint="Which params does the docstring update: the ones of the last step, or the argument?",
+)
+def adamw_keeps_start(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    new, kept = stepped(state["params"], grads, state, lr, betas, eps, weight_decay)
+    return new, {**kept, "params": new}
+
+
+@mistake(
+    "adam_m_from_params",
+    "adamw_step",
+    caught_by="adamw_first",
+    also={"new_adamw": "from_params"},
+    says="m begins with the parameters, not with zeros.",
+    hint="How much gradient has been seen before the first step?",
+)
+def adamw_m_from_params(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped(params, grads, state, lr, betas, eps, weight_decay)
+
+
+@mistake(
+    "adam_shared_state",
+    "adamw_step",
+    caught_by="adamw_separate",
+    also={"new_adamw": "one_for_all"},
+    says="There is one state for all training runs.",
+    hint="Begin a second run while the first goes on: does the first notice?",
+)
+def adamw_shared_state(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    if {leaf.shape for leaf in leaves(state["m"])} != {leaf.shape for leaf in leaves(params)}:
+        state.update(fresh(params))
+    return stepped_in_place(params, grads, state, lr, betas, eps, weight_decay)
+
+
+@mistake(
+    "np_input_mutated",
+    "adamw_step",
+    caught_by="adamw_arguments",
+    also={"new_adamw": "fresh"},
+    says="The caller's parameters are changed in place.",
+    hint="What does -= do to an array that your function was only lent?",
+)
+def adamw_in_place(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    new, state = stepped(params, grads, state, lr, betas, eps, weight_decay)
+    for old, leaf in zip(leaves(params), leaves(new), strict=True):
+        old[...] = leaf
+    return params, state
+
+
+@mistake(
+    "adam_state_is_gradient",
+    "adamw_step",
+    caught_by="adamw_steps",
+    also={"new_adamw": "fresh"},
+    says="m is the newest gradient alone: there is no running mean.",
+    hint="What should be left in m of the gradient before last?",
+)
+def adamw_m_is_gradient(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped(
+        params, grads, {**state, "m": each(np.zeros_like, grads)}, lr, betas, eps, weight_decay
+    )
+
+
+# learning_rate
+
+
+@mistake(
+    "rate_ramp_from_zero",
+    "learning_rate",
+    caught_by="rate_agree",
+    says="The ramp begins at 0: the first step changes nothing.",
+    hint="What is your learning rate in step 0?",
+)
+def rate_ramp_from_zero(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * step / warmup
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
+    "rate_cosine_from_start",
+    "learning_rate",
+    caught_by="rate_agree",
+    says="The cosine counts from step 0, not from the end of the warm-up.",
+    hint="What should the learning rate be right after the warm-up, and what is it?",
+)
+def rate_cosine_from_start(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    return floor + (peak - floor) * (1 + math.cos(math.pi * step / total)) / 2
+
+
+@mistake(
+    "rate_linear_decay",
+    "learning_rate",
+    caught_by="rate_agree",
+    says="The learning rate falls along a straight line, not along a cosine.",
+    hint="What is half of a cosine wave at a quarter of its way?",
+)
+def rate_linear_decay(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    return floor + (peak - floor) * (1 - (step - warmup) / (total - warmup))
+
+
+@mistake(
+    "rate_no_half",
+    "learning_rate",
+    caught_by="rate_agree",
+    says="The cosine is not halved and moved up: it falls below the floor.",
+    hint="Between which two numbers does 1 + cos run, and between which two should the rate run?",
+)
+def rate_plain_cosine(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    return floor + (peak - floor) * math.cos(math.pi * (step - warmup) / (total - warmup))
+
+
+@mistake(
+    "rate_quarter_wave",
+    "learning_rate",
+    caught_by="rate_agree",
+    says="A quarter of a wave is used, which ends steeply, not half of one.",
+    hint="How fast does the rate change at the very end?",
+)
+def rate_quarter_wave(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * math.cos(math.pi / 2 * share)
+
+
+@mistake(
+    "rate_floor_not_used",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="The argument floor is not used: the rate falls to 0.",
+    hint="Follow the argument floor through your function: where does it act?",
+)
+def rate_without_floor(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return 0.0
+    return peak * (1 + math.cos(math.pi * (step - warmup) / (total - warmup))) / 2
+
+
+@mistake(
+    "rate_floor_added",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="The floor is added to a curve that already begins at the peak.",
+    hint="What is your rate right after the warm-up, with a floor?",
+)
+def rate_floor_added(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    return floor + peak * (1 + math.cos(math.pi * (step - warmup) / (total - warmup))) / 2
+
+
+@mistake(
+    "rate_floor_as_maximum",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="The rate falls towards 0 and is cut off at the floor.",
+    hint="Where does the cosine end: at 0 or at the floor?",
+)
+def rate_floor_as_maximum(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return max(floor, peak * (1 + math.cos(math.pi * share)) / 2)
+
+
+@mistake(
+    "rate_ramp_to_floor",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="The ramp begins at the floor, not near 0.",
+    hint="Is floor in the first line of the docstring's formula?",
+)
+def rate_ramp_from_floor(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return floor + (peak - floor) * (step + 1) / warmup
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
+    "rate_rises_again",
+    "learning_rate",
+    caught_by="rate_borders",
+    says="After the last step the cosine goes on, and the rate rises again.",
+    hint="What is your rate at twice the total?",
+)
+def rate_rises_again(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if warmup == total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
+    "rate_divides_by_zero",
+    "learning_rate",
+    caught_by="rate_borders",
+    says="A warm-up as long as the whole run divides by 0.",
+    hint="What is total − warmup if there is nothing behind the warm-up?",
+)
+def rate_divides_by_zero(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    share = min(1.0, max(0.0, (step - warmup) / (total - warmup)))
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
+    "rate_no_warmup_divides",
+    "learning_rate",
+    caught_by="rate_borders",
+    says="Without a warm-up it divides by 0.",
+    hint="What does warmup = 0 do to your ramp?",
+)
+def rate_no_warmup_divides(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    ramp = peak * (step + 1) / warmup
+    if step < warmup:
+        return ramp
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
+    "rate_no_error",
+    "learning_rate",
+    caught_by="rate_errors",
+    says="A warm-up longer than the whole run is taken without a ValueError.",
+    hint="When would the peak be reached if warmup is more than total?",
+)
+def rate_no_error(step, peak, warmup, total, floor=0.0):
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+# sample_batch
+
+
+@mistake(
+    "batch_one_too_short",
+    "sample_batch",
+    caught_by="batches_agree",
+    says="The windows are a token too short: the last target is missing.",
+    hint="How many tokens does a text of `length` inputs need, its targets included?",
+)
+def batch_one_too_short(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    return np.stack([stream[start : start + length] for start in starts])
+
+
+@mistake(
+    "batch_transposed",
+    "sample_batch",
+    caught_by="batches_agree",
+    says="The windows stand in the columns: the result is (length + 1, B).",
+    hint="Which axis counts the sequences, and which the time?",
+)
+def batch_transposed(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    return stream[starts + np.arange(length + 1)[:, None]]
+
+
+@mistake(
+    "batch_contiguous",
+    "sample_batch",
+    caught_by="batches_agree",
+    says="The windows follow each other from the first start: the other starts are not used.",
+    hint="Where does the second window begin?",
+)
+def batch_contiguous(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    rows = np.arange(len(starts))[:, None] * (length + 1)
+    return np.take(stream, starts[0] + rows + np.arange(length + 1), mode="wrap")
+
+
+@mistake(
+    "batch_starts_multiplied",
+    "sample_batch",
+    caught_by="batches_agree",
+    says="The starts are taken for numbers of windows, not for places in the stream.",
+    hint="Which token of the stream comes first in a window that starts at 3?",
+)
+def batch_starts_multiplied(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    return np.take(stream, (starts * length)[:, None] + np.arange(length + 1), mode="wrap")
+
+
+@mistake(
+    "batch_negative_starts",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="A negative start is read from the end of the stream.",
+    hint="What does NumPy do with the index −1?",
+)
+def batch_negative_starts(stream, length, starts):
+    if np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    return stream[starts[:, None] + np.arange(length + 1)]
+
+
+@mistake(
+    "batch_end_one_late",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="A window may begin one place too late: its last target is not in the stream.",
+    hint="Which is the last start that leaves room for length + 1 tokens?",
+)
+def batch_end_one_late(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length > len(stream)):
+        raise ValueError("a window does not fit")
+    return np.take(stream, starts[:, None] + np.arange(length + 1), mode="clip")
+
+
+@mistake(
+    "batch_end_one_early",
+    "sample_batch",
+    caught_by="batches_limits",
+    says="The last window that fits is refused.",
+    hint="Which is the last start that leaves room for length + 1 tokens?",
+)
+def batch_end_one_early(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 >= len(stream)):
+        raise ValueError("a window does not fit")
+    return stream[starts[:, None] + np.arange(length + 1)]
+
+
+@mistake(
+    "batch_cut_short",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="A window that runs out of the stream begins again at its start.",
+    hint="What should happen to a window that does not fit?",
+)
+def batch_wraps(stream, length, starts):
+    return np.take(stream, starts[:, None] + np.arange(length + 1), mode="wrap")
+
+
+@mistake(
+    "batch_only_first_checked",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="Only the first start is checked.",
+    hint="Which of the starts may lie too far back?",
+)
+def batch_only_first_checked(stream, length, starts):
+    if starts[0] < 0 or starts[0] + length + 1 > len(stream):
+        raise ValueError("a window does not fit")
+    return np.take(stream, starts[:, None] + np.arange(length + 1), mode="clip")
+
+
+@mistake(
+    "batch_random_starts",
+    "sample_batch",
+    caught_by="batches_repeat",
+    says="Starts are drawn at random: the argument is only used for its length.",
+    hint="Call your function twice with the same starts: are the answers the same?",
+)
+def batch_random_starts(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    starts = np.random.randint(0, len(stream) - length, size=len(starts))
+    return stream[starts[:, None] + np.arange(length + 1)]
+
+
+# train_step
+
+
+@mistake(
+    "train_loss_after",
+    "train_step",
+    caught_by="train_agree",
+    says="The loss that comes back is that after the step.",
+    hint="Which parameters does the loss belong to: the old or the new ones?",
+)
+def train_loss_after(tokens, params, state, n_heads, lr, max_norm=1.0):
+    _, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    params, state = adamw_step(params, clipped(grads, max_norm)[0], state, lr)
+    return decoder_loss_and_gradients(tokens, params, n_heads)[0], params, state
+
+
+@mistake(
+    "train_not_clipped",
+    "train_step",
+    caught_by="train_clipped",
+    says="The gradients are not clipped.",
+    hint="Follow the argument max_norm through your function: where does it act?",
+)
+def train_not_clipped(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    return (loss, *adamw_step(params, grads, state, lr))
+
+
+@mistake(
+    "train_clip_unused",
+    "train_step",
+    caught_by="train_clipped",
+    says="The gradients are clipped, and then the unclipped ones are used.",
+    hint="Which of the two trees goes into AdamW?",
+)
+def train_max_norm_fixed(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    return (loss, *adamw_step(params, clipped(grads, 1.0)[0], state, lr))
+
+
+@mistake(
+    "train_clips_params",
+    "train_step",
+    caught_by="train_agree",
+    says="The parameters are clipped after the step, and not the gradients before it.",
+    hint="What is too large now and then: gradients or parameters?",
+)
+def train_clips_params(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    params, state = adamw_step(params, grads, state, lr)
+    return loss, clipped(params, max_norm)[0], state
+
+
+@mistake(
+    "train_new_state_every_step",
+    "train_step",
+    caught_by="train_steps",
+    says="Every step begins with a new state of AdamW.",
+    hint="What does the second step know about the first gradient?",
+)
+def train_new_state(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    return (loss, *adamw_step(params, clipped(grads, max_norm)[0], new_adamw(params), lr))
+
+
+@mistake(
+    "train_old_params",
+    "train_step",
+    caught_by="train_agree",
+    says="The old parameters come back: the new ones are dropped.",
+    hint="Which of your variables holds the parameters after the step?",
+)
+def train_old_params(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    _, state = adamw_step(params, clipped(grads, max_norm)[0], state, lr)
+    return loss, params, state
+
+
+@mistake(
+    "train_no_decay",
+    "train_step",
+    caught_by="train_agree",
+    says="Weight decay is switched off.",
+    hint="Which defaults does AdamW have here?",
+)
+def train_no_decay(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    clip = clipped(grads, max_norm)[0]
+    return (loss, *adamw_step(params, clip, state, lr, weight_decay=0.0))
+
+
+@mistake(
+    "train_two_steps",
+    "train_step",
+    caught_by="train_agree",
+    says="AdamW is called twice for each batch.",
+    hint="How many steps does one call take?",
+)
+def train_two_steps(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    params, state = adamw_step(params, clipped(grads, max_norm)[0], state, lr)
+    return (loss, *adamw_step(params, clipped(grads, max_norm)[0], state, lr))
+
+
+@mistake(
+    "train_plain_descent",
+    "train_step",
+    caught_by="train_agree",
+    says="The step is one of plain gradient descent, not of AdamW.",
+    hint="Which function of this step moves the parameters?",
+)
+def train_plain_descent(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    return loss, each(lambda p, g: p - lr * g, params, clipped(grads, max_norm)[0]), state
+
+
+@mistake(
+    "np_input_mutated",
+    "train_step",
+    caught_by="train_arguments",
+    says="The caller's parameters are changed in place.",
+    hint="Whose arrays are params, and may they change?",
+)
+def train_in_place(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    new, state = adamw_step(params, clipped(grads, max_norm)[0], state, lr)
+    for old, leaf in zip(leaves(params), leaves(new), strict=True):
+        old[...] = leaf
+    return loss, params, state

@@ -1,0 +1,392 @@
+"""The torch reference of Part III: gradients by autograd, training by torch.optim, in float64.
+
+The forward functions are written once more here, in torch operations that autograd can follow. No
+gradient is written down: `torch.autograd.grad` finds each. Arguments are NumPy arrays or trees of
+them, never modified; results are new NumPy arrays.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch.optim.adamw import adamw
+
+# Before the first torch operation, as in the other reference.
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Params = Mapping[str, Array]
+Tree = Any
+
+# F.cross_entropy always ignores some id, -100 unless told; this one is no token's.
+NOTHING_IGNORED = torch.iinfo(torch.int64).min
+
+
+def _leaf(values: Array) -> torch.Tensor:
+    """A copy in float64 of which gradients can be had."""
+    return torch.from_numpy(np.array(values, dtype=np.float64, order="C")).requires_grad_()
+
+
+def _ids(values: Array) -> torch.Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.int64))
+
+
+def _mapped(function: Callable[..., Any], *trees: Tree) -> Tree:
+    """The function's results, in a tree built like the first."""
+    first = trees[0]
+    if isinstance(first, Mapping):
+        return {key: _mapped(function, *(tree[key] for tree in trees)) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [_mapped(function, *items) for items in zip(*trees, strict=True)]
+    return function(*trees)
+
+
+def _leaves(tree: Tree) -> list[Any]:
+    found: list[Any] = []
+    _mapped(found.append, tree)
+    return found
+
+
+def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tree:
+    """The gradient of `out`, weighted by d_out, with respect to each tensor of the tree."""
+    weights = None if d_out is None else _leaf(d_out).detach()
+    tensors = _leaves(tree)
+    found = torch.autograd.grad(out, tensors, weights, allow_unused=True)
+    given = [np.zeros(t.shape) if g is None else g.numpy().copy() for t, g in zip(tensors, found)]
+    rest = iter(given)
+    return _mapped(lambda _: next(rest), tree)
+
+
+def linear_backward(d_out: Array, x: Array, weight: Array) -> tuple[Floats, Floats, Floats]:
+    """Autograd of `F.linear`, with a bias of zeros."""
+    leaves = [_leaf(x), _leaf(weight), _leaf(np.zeros(np.shape(weight)[-1]))]
+    with torch.enable_grad():
+        out = F.linear(leaves[0], leaves[1].T, leaves[2])
+    d_x, d_weight, d_bias = _gradients(out, leaves, d_out)
+    return d_x, d_weight, d_bias
+
+
+def softmax_backward(d_weights: Array, weights: Array) -> Floats:
+    """Autograd of `torch.softmax` at the logarithm of its result; a row of zeros gives zeros."""
+    empty = ~(np.asarray(weights) > 0).any(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        scores = np.where(empty, 0.0, np.log(np.asarray(weights, np.float64)))
+    leaf = _leaf(scores)
+    with torch.enable_grad():
+        out = torch.softmax(leaf, dim=-1)
+    return np.asarray(np.where(empty, 0.0, _gradients(out, [leaf], d_weights)[0]))
+
+
+def cross_entropy_backward(logits: Array, targets: Array, ignore_id: int | None = None) -> Floats:
+    """Autograd of `F.cross_entropy`; ignoring everything is an error."""
+    _check_some(targets, ignore_id)
+    leaf = _leaf(logits)
+    with torch.enable_grad():
+        loss = _cross_entropy(leaf, _ids(targets), ignore_id)
+    gradient: Floats = _gradients(loss, [leaf])[0]
+    return gradient
+
+
+def _check_some(targets: Array, ignore_id: int | None) -> None:
+    """ValueError unless a target counts."""
+    if ignore_id is not None and bool((np.asarray(targets) == ignore_id).all()):
+        raise ValueError("targets must hold at least one position that is not ignore_id")
+
+
+def _cross_entropy(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int | None) -> Any:
+    ignored = NOTHING_IGNORED if ignore_id is None else ignore_id
+    rows = logits.reshape(targets.numel(), logits.shape[-1])
+    return F.cross_entropy(rows, targets.reshape(-1), ignore_index=ignored)
+
+
+def embedding_backward(d_x: Array, tokens: Array, vocabulary: int) -> Floats:
+    """Autograd of `F.embedding`."""
+    table = _leaf(np.zeros((vocabulary, np.shape(d_x)[-1])))
+    with torch.enable_grad():
+        out = F.embedding(_ids(tokens), table)
+    gradient: Floats = _gradients(out, [table], d_x)[0]
+    return gradient
+
+
+def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> torch.Tensor:
+    """Attention in operations whose gradient is 0, not NaN, where nothing may be attended to."""
+    scores = torch.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
+    allowed = torch.from_numpy(np.array(True if mask is None else mask)).expand(scores.shape)
+    some = allowed.any(dim=-1, keepdim=True)
+    hidden = scores.masked_fill(~allowed & some, -torch.inf)
+    return torch.matmul(torch.softmax(hidden, dim=-1) * some, v)
+
+
+def attention_backward(
+    d_out: Array, q: Array, k: Array, v: Array, mask: Array | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Autograd of softmax(q kᵀ / √d_k) v."""
+    queries, keys, values = leaves = [_leaf(q), _leaf(k), _leaf(v)]
+    with torch.enable_grad():
+        out = _attention(queries, keys, values, mask)
+    d_q, d_k, d_v = _gradients(out, leaves, d_out)
+    return d_q, d_k, d_v
+
+
+def masked_self_attention_backward(
+    d_out: Array, x: Array, w_q: Array, w_k: Array, w_v: Array, padding: Array | None = None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Autograd of causal self-attention."""
+    leaves = [_leaf(x), _leaf(w_q), _leaf(w_k), _leaf(w_v)]
+    length = np.shape(x)[-2]
+    mask = np.tri(length, dtype=bool) & (True if padding is None else padding)
+    with torch.enable_grad():
+        q, k, v = (leaves[0] @ weight for weight in leaves[1:])
+        out = _attention(q, k, v, mask)
+    d_x, d_w_q, d_w_k, d_w_v = _gradients(out, leaves, d_out)
+    return d_x, d_w_q, d_w_k, d_w_v
+
+
+def _normed(x: torch.Tensor, norm: Mapping[str, torch.Tensor], eps: float = 1e-5) -> torch.Tensor:
+    return F.layer_norm(x, x.shape[-1:], norm["gain"], norm["bias"], eps)
+
+
+def layer_norm_backward(
+    d_out: Array, x: Array, gain: Array, eps: float = 1e-5
+) -> tuple[Floats, Floats, Floats]:
+    """Autograd of `F.layer_norm`, with a bias of zeros."""
+    leaves = [_leaf(x), _leaf(gain), _leaf(np.zeros_like(gain))]
+    with torch.enable_grad():
+        out = _normed(leaves[0], {"gain": leaves[1], "bias": leaves[2]}, eps)
+    d_x, d_gain, d_bias = _gradients(out, leaves, d_out)
+    return d_x, d_gain, d_bias
+
+
+def gelu_backward(d_out: Array, x: Array) -> Floats:
+    """Autograd of `F.gelu` in its tanh form."""
+    leaf = _leaf(x)
+    with torch.enable_grad():
+        out = F.gelu(leaf, approximate="tanh")
+    gradient: Floats = _gradients(out, [leaf], d_out)[0]
+    return gradient
+
+
+def _fed(x: torch.Tensor, params: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    hidden = F.gelu(F.linear(x, params["w_in"].T, params["b_in"]), approximate="tanh")
+    return F.linear(hidden, params["w_out"].T, params["b_out"])
+
+
+def _heads(
+    x: torch.Tensor, params: Mapping[str, torch.Tensor], n_heads: int, mask: Any
+) -> torch.Tensor:
+    """Multi-head attention; the mask has no head axis."""
+    length, d_model = x.shape[-2:]
+    allowed = np.broadcast_to(True if mask is None else mask, (*x.shape[:-1], length))
+
+    def split(name: str) -> torch.Tensor:
+        made = F.linear(x, params[f"w_{name}"].T, params[f"b_{name}"])
+        parts = made.reshape(*made.shape[:-1], n_heads, d_model // n_heads)
+        return parts.transpose(-3, -2)
+
+    out = _attention(split("q"), split("k"), split("v"), allowed[..., None, :, :])
+    return F.linear(out.transpose(-3, -2).flatten(-2), params["w_o"].T, params["b_o"])
+
+
+def _block(x: torch.Tensor, params: Mapping[str, Any], n_heads: int, mask: Any) -> torch.Tensor:
+    x = x + _heads(_normed(x, params["ln_1"]), params["attention"], n_heads, mask)
+    return x + _fed(_normed(x, params["ln_2"]), params["feed_forward"])
+
+
+def _with_params(
+    forward: Callable[[torch.Tensor, Any], torch.Tensor], d_out: Array, x: Array, params: Tree
+) -> tuple[Floats, Tree]:
+    """The gradients with respect to x and to each parameter."""
+    leaf, leaves = _leaf(x), _mapped(_leaf, params)
+    with torch.enable_grad():
+        out = forward(leaf, leaves)
+    d_x, grads = _gradients(out, [leaf, leaves], d_out)
+    return d_x, grads
+
+
+def feed_forward_backward(d_out: Array, x: Array, params: Params) -> tuple[Floats, Tree]:
+    """Autograd of `F.linear`, `F.gelu`, `F.linear`."""
+    return _with_params(_fed, d_out, x, params)
+
+
+def multi_head_attention_backward(
+    d_out: Array, x: Array, params: Params, n_heads: int, mask: Array | None = None
+) -> tuple[Floats, Tree]:
+    """Autograd of multi-head self-attention."""
+    return _with_params(lambda a, tree: _heads(a, tree, n_heads, mask), d_out, x, params)
+
+
+def decoder_block_backward(
+    d_out: Array, x: Array, params: Mapping[str, Any], n_heads: int, mask: Array
+) -> tuple[Floats, Tree]:
+    """Autograd of a pre-norm block."""
+    return _with_params(lambda a, tree: _block(a, tree, n_heads, mask), d_out, x, params)
+
+
+def _loss(tokens: Array, leaves: Tree, n_heads: int, ignore_id: int | None) -> torch.Tensor:
+    """The mean cross entropy of every next token, in one pass."""
+    if np.shape(tokens)[-1] < 2:
+        raise ValueError("tokens must hold at least 2 positions")
+    inputs, targets = np.asarray(tokens)[..., :-1], np.asarray(tokens)[..., 1:]
+    _check_some(targets, ignore_id)
+    length, t_max = inputs.shape[-1], len(leaves["position"])
+    if length > t_max:
+        raise ValueError(f"tokens has {length} inputs, more than T_max, which is {t_max}")
+    x = F.embedding(_ids(inputs), leaves["embedding"]) + leaves["position"][:length]
+    for block in leaves["blocks"]:
+        x = _block(x, block, n_heads, np.tri(length, dtype=bool))
+    logits = F.linear(_normed(x, leaves["ln_f"]), leaves["embedding"])
+    loss: torch.Tensor = _cross_entropy(logits, _ids(targets), ignore_id)
+    return loss
+
+
+def decoder_loss(
+    tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
+) -> float:
+    """`F.cross_entropy` of one forward pass."""
+    return float(_loss(tokens, _mapped(_leaf, params), n_heads, ignore_id))
+
+
+def decoder_loss_and_gradients(
+    tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
+) -> tuple[float, Tree]:
+    """The same with autograd behind it, which adds up both uses of the embedding."""
+    leaves = _mapped(_leaf, params)
+    with torch.enable_grad():
+        loss = _loss(tokens, leaves, n_heads, ignore_id)
+    return float(loss), _gradients(loss, leaves)
+
+
+def clip_gradients(grads: Tree, max_norm: float) -> tuple[Tree, float]:
+    """`torch.linalg.vector_norm` of all gradients; torch's own clipping adds 1e-6 to the norm."""
+    if max_norm <= 0:
+        raise ValueError(f"max_norm must be above 0, and is {max_norm}")
+    numbers = np.concatenate([np.zeros(1), *(np.ravel(leaf) for leaf in _leaves(grads))])
+    norm = float(torch.linalg.vector_norm(_leaf(numbers).detach()))
+    scale = min(1.0, max_norm / norm) if norm else 1.0
+    return _mapped(lambda g: np.asarray(g, np.float64) * scale, grads), norm
+
+
+State = tuple[Tree, Tree, Tree]
+
+
+def new_adamw(params: Tree) -> State:
+    """The means of gradients and squares, and the number of steps: one of each for every array."""
+
+    def zeros(p: Array) -> Floats:
+        return np.zeros(np.shape(p))
+
+    return _mapped(zeros, params), _mapped(zeros, params), _mapped(lambda p: np.zeros(()), params)
+
+
+def adamw_step(
+    params: Tree,
+    grads: Tree,
+    state: State,
+    lr: float,
+    betas: Sequence[float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> tuple[Tree, State]:
+    """`torch.optim.adamw.adamw`, the function inside `torch.optim.AdamW`, on copies."""
+    trees = [_mapped(lambda leaf: _leaf(leaf).detach(), tree) for tree in (params, *state)]
+    # The contract compares dicts by key: the gradients in the order of the parameters.
+    gradients = _mapped(lambda _, g: _leaf(g).detach(), params, grads)
+    adamw(
+        _leaves(trees[0]),
+        _leaves(gradients),
+        _leaves(trees[1]),
+        _leaves(trees[2]),
+        max_exp_avg_sqs=[],
+        state_steps=_leaves(trees[3]),
+        foreach=False,
+        amsgrad=False,
+        beta1=betas[0],
+        beta2=betas[1],
+        lr=lr,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=False,
+    )
+    new, *means = (_mapped(lambda leaf: leaf.numpy().copy(), tree) for tree in trees)
+    return new, (means[0], means[1], means[2])
+
+
+def adamw_run(
+    params: Tree,
+    grads: Sequence[Tree],
+    lr: Sequence[float],
+    weight_decay: Sequence[float] | None = None,
+    nudge: Sequence[float] | None = None,
+    **constants: Any,
+) -> tuple[Tree, ...]:
+    """The parameters after each of some steps of AdamW, each with gradients of its own.
+
+    nudge: what is added to every parameter before each step, by somebody else than AdamW.
+    """
+    state, found = new_adamw(params), []
+    for number, gradients in enumerate(grads):
+        if nudge is not None:
+            params = _mapped(lambda p, n=number: np.add(p, nudge[n]), params)
+        if weight_decay is not None:
+            constants["weight_decay"] = weight_decay[number]
+        params, state = adamw_step(params, gradients, state, lr[number], **constants)
+        found.append(params)
+    return tuple(found)
+
+
+def learning_rate(step: int, peak: float, warmup: int, total: int, floor: float = 0.0) -> float:
+    """`torch.optim.lr_scheduler`'s closed form of a cosine, behind a linear ramp."""
+    if warmup > total:
+        raise ValueError(f"warmup is {warmup}, more than total, which is {total}")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    share = torch.tensor((step - warmup) / (total - warmup), dtype=torch.float64)
+    return float(floor + (peak - floor) * (1 + torch.cos(math.pi * share)) / 2)
+
+
+def sample_batch(stream: Array, length: int, starts: Array) -> NDArray[np.int64]:
+    """`torch.Tensor.unfold`: all windows, of which the starts choose."""
+    tokens, first = _ids(stream), _ids(starts)
+    fits = (first >= 0) & (first + length + 1 <= len(tokens))
+    if not bool(fits.all()):
+        raise ValueError("starts must leave room for length + 1 tokens in the stream")
+    windows = tokens.unfold(0, length + 1, 1)
+    chosen: NDArray[np.int64] = windows[first].numpy().copy()
+    return chosen
+
+
+def train_step(
+    tokens: Array,
+    params: Mapping[str, Any],
+    state: State,
+    n_heads: int,
+    lr: float,
+    max_norm: float = 1.0,
+) -> tuple[float, Tree, State]:
+    """The loss; autograd, clipping, and one step of AdamW."""
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    params, state = adamw_step(params, clip_gradients(grads, max_norm)[0], state, lr)
+    return loss, params, state
+
+
+def train_run(
+    tokens: Sequence[Array],
+    params: Mapping[str, Any],
+    n_heads: int,
+    lr: Sequence[float],
+    max_norm: float = 1.0,
+) -> tuple[tuple[float, Tree], ...]:
+    """The loss and the parameters after each of some training steps, each on a batch of its own."""
+    state, found = new_adamw(params), []
+    for batch, rate in zip(tokens, lr, strict=True):
+        loss, params, state = train_step(batch, params, state, n_heads, rate, max_norm)
+        found.append((loss, params))
+    return tuple(found)

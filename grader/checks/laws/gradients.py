@@ -1,0 +1,208 @@
+"""Laws about gradients: linear in d_out, added up over a batch, nothing from what was hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import (
+    EXACT,
+    Broken,
+    Tolerance,
+    as_array,
+    call_text,
+    described,
+    largest,
+    matches,
+    shown,
+    shown_inputs,
+)
+from grader.checks.laws.cases import Case, Function, name_of, names_of
+from grader.report.records import Evidence
+
+NOTHING_THERE = Tolerance(0.0, 1e-12)
+Bools = NDArray[np.bool_]
+
+
+def combined(how: Callable[..., Any], *nests: Any) -> Any:
+    """A function of the arrays at each place of nests that are built alike; Broken if not."""
+    first = nests[0]
+    if isinstance(first, dict):
+        if not all(isinstance(nest, dict) and nest.keys() == first.keys() for nest in nests):
+            raise Broken("The results of two calls do not have the same keys.")
+        return {key: combined(how, *(nest[key] for nest in nests)) for key in first}
+    if isinstance(first, (list, tuple)):
+        if not all(isinstance(nest, (list, tuple)) and len(nest) == len(first) for nest in nests):
+            raise Broken("The results of two calls do not have the same length.")
+        return type(first)(combined(how, *items) for items in zip(*nests, strict=True))
+    arrays = [as_array(nest) for nest in nests]
+    if any(array is None for array in arrays):
+        raise Broken(f"A result is {described(first)}; expected arrays.")
+    if len({array.shape for array in arrays if array is not None}) > 1:
+        raise Broken("The results of two calls do not have the same shape.")
+    return how(*arrays)
+
+
+def _same(
+    function: Function, case: Case, expected: Any, got: Any, told: str, tolerance: Tolerance
+) -> None:
+    """Raises Broken, beginning with these words, unless two results are the same."""
+    expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
+    try:
+        matches(
+            expected,
+            got,
+            case.within(tolerance).for_size(largest(expected)),
+            name=name_of(function),
+            names=names_of(function),
+        )
+    except Broken as broken:
+        call, inputs = call_text(name_of(function), case.arguments), shown_inputs(case.arguments)
+        evidence = Evidence(call, inputs)
+        raise Broken(f"{told} {broken.told}", f"{told} {broken.shown}", evidence) from None
+
+
+def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> None:
+    """Twice the slope plus another one: twice the gradient plus the other one."""
+    for case in cases:
+        other = case.others([argument], "linear", 1.0)[argument]
+        first = function(**case.arguments)
+        second = function(**{**case.arguments, argument: other})
+        both = function(**{**case.arguments, argument: 2 * case.arguments[argument] + other})
+        expected = combined(lambda a, b: 2 * a + b, first, second)
+        told = f"The result is not linear in {argument}: for 2a + b it is not 2 f(a) + f(b)."
+        _same(function, case, expected, both, told, EXACT)
+
+
+def batch_adds_up(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    batched: Sequence[str],
+    own: Sequence[str],
+    mean: bool = False,
+) -> None:
+    """Weights get the sum of what each sequence gives them alone; each sequence keeps its own.
+
+    batched: the arguments whose first axis counts the sequences; own: the results that have one
+    for each of them. mean: the function is about a mean loss, so the others are means.
+    """
+    for case in cases:
+        whole = function(**case.arguments)
+        count = case.arguments[batched[0]].shape[0]
+        alone = [
+            function(
+                **case.arguments | {name: case.arguments[name][row : row + 1] for name in batched}
+            )
+            for row in range(count)
+        ]
+        names = names_of(function)
+        if not all(isinstance(one, (tuple, list)) and len(one) == len(names) for one in alone):
+            raise Broken(f"{name_of(function)} does not return {len(names)} results.")
+        together = _mean if mean else _sum
+        expected = tuple(
+            np.concatenate([np.asarray(one[number]) for one in alone])
+            if name in own
+            else combined(together, *(one[number] for one in alone))
+            for number, name in enumerate(names)
+        )
+        what = "the mean" if mean else "the sum"
+        told = f"The gradients for a batch are not {what} of those for its sequences alone."
+        _same(function, case, expected, whole, told, EXACT)
+
+
+def _sum(*parts: Any) -> Any:
+    return sum(parts)
+
+
+def _mean(*parts: Any) -> Any:
+    return sum(parts) / len(parts)
+
+
+def is_zero_where(
+    function: Function,
+    case: Case,
+    arguments: dict[str, Any],
+    pick: Callable[[Any], Any],
+    where: Bools,
+    told: str,
+) -> None:
+    """What `pick` finds in the result is 0, to 1e-12, at these positions (axis -2)."""
+    array = as_array(pick(function(**arguments)))
+    if array is None or array.ndim < 2 or array.shape[:-1][-where.ndim :] != where.shape:
+        raise Broken(f"{name_of(function)} does not return one gradient for each position.")
+    sizes = np.abs(array.astype(float)).max(axis=-1)
+    limit = case.within(NOTHING_THERE).for_size(largest(array)).atol
+    bad = where & ~(sizes <= limit)
+    if bad.any():
+        first = int(np.argwhere(np.atleast_1d(bad))[0][-1])
+        more = f" At position {first} it is {np.nanmax(sizes[..., first]):.3g}."
+        marks = np.broadcast_to(bad[..., None], array.shape)
+        evidence = Evidence(
+            call_text(name_of(function), arguments),
+            shown_inputs(arguments),
+            (),
+            (shown("got", array, marks),),
+        )
+        raise Broken(told, told + more, evidence)
+
+
+def _part(function: Function, name: str) -> Callable[[Any], Any]:
+    """Finds the result of that name; None where there is none."""
+    names = names_of(function)
+
+    def pick(value: Any) -> Any:
+        several = isinstance(value, (tuple, list)) and len(value) == len(names)
+        return value[names.index(name)] if several else None
+
+    return pick
+
+
+def no_gradient_from_the_future(
+    function: Function, cases: Sequence[Case], *, part: str = "d_x"
+) -> None:
+    """A loss on positions up to t has no gradient at any later position, for every t."""
+    for case in cases:
+        d_out = case.arguments["d_out"]
+        length = d_out.shape[-2]
+        for t in range(length - 1):
+            later = np.broadcast_to(np.arange(length) > t, d_out.shape[:-1])
+            arguments = {**case.arguments, "d_out": np.where(later[..., None], 0, d_out)}
+            told = f"A loss on positions up to {t} has a gradient at later positions, in {part}."
+            is_zero_where(function, case, arguments, _part(function, part), later, told)
+
+
+def no_gradient_through_padding(
+    function: Function, cases: Sequence[Case], *, mask: str, part: str = "d_x"
+) -> None:
+    """A loss on the other positions has no gradient at a padded one.
+
+    mask: the argument with the keys that may be seen, of which the last row says what is padding.
+    """
+    for case in cases:
+        d_out = case.arguments["d_out"]
+        padded = np.broadcast_to(~case.arguments[mask][..., -1, :], d_out.shape[:-1])
+        arguments = {**case.arguments, "d_out": np.where(padded[..., None], 0, d_out)}
+        told = f"A loss on the real tokens has a gradient at padded positions, in {part}."
+        is_zero_where(function, case, arguments, _part(function, part), padded, told)
+
+
+def hidden_keys_get_nothing(
+    function: Function, cases: Sequence[Case], *, parts: Sequence[str] = ("d_k", "d_v")
+) -> None:
+    """A loss on one query has no gradient at a key that is hidden from it."""
+    for case in cases:
+        d_out, mask = case.arguments["d_out"], case.arguments["mask"]
+        t_q, t_k = d_out.shape[-2], case.arguments["k"].shape[-2]
+        allowed = np.broadcast_to(mask, (*d_out.shape[:-1], t_k))
+        for query in range(t_q):
+            only = (np.arange(t_q) == query)[:, None]
+            arguments = {**case.arguments, "d_out": np.where(only, d_out, 0)}
+            told = f"A loss on query {query} has a gradient at keys that are hidden from it"
+            for part in parts:
+                pick = _part(function, part)
+                hidden = ~allowed[..., query, :]
+                is_zero_where(function, case, arguments, pick, hidden, f"{told}, in {part}.")

@@ -1,0 +1,124 @@
+"""What laws need of an optimiser: a function that is called step after step, with a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.checks.compare import Broken, described
+from grader.checks.laws.cases import Case, is_right, noting
+from grader.checks.laws.gradients import combined
+from grader.checks.laws.state import unchanged
+from grader.checks.student import StudentFunction
+from grader.isolation.client import Answer
+from grader.isolation.wire import Foreign
+from grader.steps.inputs import Arguments
+from grader.steps.registry import Function as Registered
+
+EACH_STEP = ("tokens", "grads", "lr", "weight_decay")
+
+
+@dataclass(frozen=True)
+class InSteps:
+    """A function that takes a state and returns the next one: to a law, one of all the steps.
+
+    Its arguments are those of the function without `state`; those in EACH_STEP hold one value for
+    each step. `nudge` is added to all parameters before each step. The result is a tuple: for each
+    step what the function returns, without the state.
+    """
+
+    step: StudentFunction
+    fresh: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the name of the student's function."""
+        return self.step.name
+
+    @property
+    def function(self) -> Registered:
+        """The registry's entry, as a `StudentFunction` has it."""
+        return self.step.function
+
+    def __call__(self, **whole: Any) -> tuple[Any, ...]:
+        return tuple(self.results(whole, self.step))
+
+    def answer(self, *, arguments: bool, **whole: Any) -> Answer:
+        """The answer to the whole, if every call leaves its own arguments alone."""
+        value = tuple(self.results(whole, lambda **given: unchanged(self.step, given).value))
+        return Answer(value, arguments=[[], whole] if arguments else None)
+
+    def results(self, whole: Arguments, ask: Callable[..., Any]) -> Iterator[Any]:
+        """Makes a state at once; takes a step whenever the next result is asked for."""
+        return self._results(whole, ask, self.fresh(params=whole["params"]))
+
+    def _results(self, whole: Arguments, ask: Callable[..., Any], state: Any) -> Iterator[Any]:
+        params = whole["params"]
+        nudges: Sequence[float] | None = whole.get("nudge")
+        for number in range(len(whole["lr"])):
+            given = {
+                name: value[number] if name in EACH_STEP else value
+                for name, value in whole.items()
+                if name not in ("params", "nudge")
+            }
+            if nudges is not None:
+                by = nudges[number]
+                params = combined(lambda p, by=by: np.add(p, by), params)
+            told, params, state = self._parted(ask(**given, params=params, state=state))
+            yield told
+
+    def _parted(self, value: Any) -> tuple[Any, Any, Any]:
+        """What the step's result is without the state, the parameters in it, and the state."""
+        names = self.function.returns
+        if not isinstance(value, (tuple, list)) or len(value) != len(names):
+            nothing = isinstance(value, Foreign) and value.description == "NoneType"
+            listed = ", ".join(name.lstrip("*") for name in names)
+            raise Broken(
+                f"{self.name} returned {described(None if nothing else value)}; "
+                f"expected {len(names)} results: ({listed})."
+            )
+        rest, params = tuple(value[:-1]), value[-2]
+        return (rest if len(rest) > 1 else params), params, value[-1]
+
+
+def agrees_step_by_step(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
+    """After each step, what the reference has after as many."""
+    for case in cases:
+        for number, got in enumerate(function.results(case.arguments, function.step)):
+            _right_after(function, case, number, got, like)
+
+
+def _right_after(function: InSteps, case: Case, number: int, got: Any, like: str) -> None:
+    right = case.expected(like)[number]
+    with noting(f"After step {number + 1}: "):
+        is_right(_Told(function.name, function.function), case, got, expected=right)
+
+
+def runs_are_separate(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
+    """Two training runs in turns, each with a state of its own, come out right."""
+    runs = [function.results(case.arguments, function.step) for case in cases]
+    with noting("With two runs in turns, each with a state of its own: "):
+        for number, turn in enumerate(zip(*runs, strict=True)):
+            for case, got in zip(cases, turn, strict=True):
+                _right_after(function, case, number, got, like)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A function's name, and its results but for the state, for messages."""
+
+    name: str
+    function: Registered
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the results are called, where there are several besides the state."""
+        found = tuple(name for name in self.function.returns if not name.startswith("*"))
+        return found if len(found) > 1 else ()
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Nobody asks it."""
+        raise NotImplementedError

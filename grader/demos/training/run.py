@@ -1,0 +1,175 @@
+"""Training steps of a submission's decoder, one after the other, in a worker."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.loaded import NotReady, worker_with
+from grader.demos.training.stories import Text
+from grader.demos.training.weights import flatten
+from grader.engine.grading import solutions
+from grader.intake.submission import Submission
+from grader.isolation import Host
+from grader.isolation.client import Program, Worker
+from grader.steps.registry import Registry
+
+MODULE, WRITER, LOSS = "step19_training", "step13_decoder_cache", "step18_decoder_gradient"
+MASK = "step03_mask"
+NOT_WRITTEN = "raise NotImplementedError"
+NO_MASK = """
+
+def causal_mask(t_q, t_k=None):
+    import numpy
+    return numpy.ones((t_q, t_q if t_k is None else t_k), dtype=bool)
+"""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The decoder's sizes, and the batches'."""
+
+    n_layers: int = 2
+    n_heads: int = 4
+    d_model: int = 64
+    length: int = 64
+    batch: int = 16
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A training step that was taken: its number from 1, its loss, and the parameters after it."""
+
+    number: int
+    loss: float
+    params: Any
+    seconds: float
+
+
+def modules(
+    registry: Registry, submission: Submission
+) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Return the modules to train with, and the steps of them that are the solutions'."""
+    right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
+    own = dict(submission.texts())
+    missing = [
+        step.id
+        for step in registry.steps
+        if step.id in right and (step.id not in own or NOT_WRITTEN in own[step.id][0])
+    ]
+    return {**own, **{name: right[name] for name in missing}}, missing
+
+
+def without_mask(registry: Registry) -> dict[str, tuple[str, str]]:
+    """Return the solutions with a causal mask that hides nothing; NotReady without solutions."""
+    right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
+    if MASK not in right:
+        raise NotReady("A decoder without its mask is made of the solutions, which are not here.")
+    text, place = right[MASK]
+    return {**right, MASK: (text + NO_MASK, place)}
+
+
+def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
+    """Return a decoder to start from, as GPT-2 does: weights of 0.02, no biases, gains of 1."""
+    draw, d = np.random.RandomState(seed), sizes.d_model
+
+    def weight(*shape: int) -> NDArray[np.float64]:
+        return np.asarray(draw.normal(0.0, 0.02, shape))
+
+    def norm() -> dict[str, Any]:
+        return {"gain": np.ones(d), "bias": np.zeros(d)}
+
+    def block() -> dict[str, Any]:
+        attention = {f"w_{name}": weight(d, d) for name in "qkvo"}
+        attention |= {f"b_{name}": np.zeros(d) for name in "qkvo"}
+        network = {"w_in": weight(d, 4 * d), "b_in": np.zeros(4 * d)}
+        network |= {"w_out": weight(4 * d, d), "b_out": np.zeros(d)}
+        return {"ln_1": norm(), "ln_2": norm(), "attention": attention, "feed_forward": network}
+
+    return {
+        "embedding": weight(vocabulary, d),
+        "position": weight(sizes.length, d),
+        "blocks": [block() for _ in range(sizes.n_layers)],
+        "ln_f": norm(),
+    }
+
+
+@contextlib.contextmanager
+def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
+    """A worker that can train."""
+    with worker_with(host, Program(MODULE, dict(own)), "Training") as worker:
+        yield worker
+
+
+def train(
+    worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
+) -> Iterator[Taken]:
+    """Take training steps, and tell each; NotReady where the loss is no number any more."""
+    draw = np.random.RandomState(seed)
+    state = worker.call("new_adamw", [params], {}, opaque=[True]).value
+    warmup = min(steps // 10, 100)
+    for number in range(steps):
+        begun = time.monotonic()
+        starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
+        tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
+        lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
+        answer = worker.call(
+            "train_step",
+            [tokens, params, state, sizes.n_heads, lr],
+            {},
+            opaque=[False, False, True],
+            forget=[state],
+        )
+        match answer.value:
+            case [loss, dict(params), state]:
+                loss = float(np.asarray(loss))
+            case _:
+                raise NotReady("train_step does not return (loss, params, state).")
+        if not math.isfinite(loss):
+            raise NotReady(_nan(number + 1, params))
+        yield Taken(number + 1, loss, params, time.monotonic() - begun)
+
+
+def _nan(number: int, params: Any) -> str:
+    """Say in which step a loss was lost, and which parameters look worst."""
+    sizes = {name: np.abs(array).max(initial=0.0) for name, array in flatten(params).items()}
+    worst = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
+    return (
+        f"The loss of step {number} is not a finite number; the largest parameters are those of "
+        f"{worst}. Look at the gradient of {worst}, then at the learning rate."
+    )
+
+
+def honest_loss(
+    host: Host, own: Mapping[str, tuple[str, str]], text: Text, params: Any, sizes: Sizes, seed: int
+) -> float:
+    """Return the loss of these parameters with the mask in place, on a batch of the text."""
+    starts = np.random.RandomState(seed).randint(0, len(text.tokens) - sizes.length, sizes.batch)
+    tokens = text.tokens[starts[:, None] + np.arange(sizes.length + 1)]
+    with worker_with(host, Program(LOSS, dict(own)), "The loss") as worker:
+        value = worker.call("decoder_loss", [tokens, params, sizes.n_heads], {}).value
+    return float(np.asarray(value))
+
+
+def write(
+    host: Host,
+    own: Mapping[str, tuple[str, str]],
+    prompt: NDArray[np.int64],
+    params: Any,
+    sizes: Sizes,
+    seed: int,
+) -> NDArray[np.int64]:
+    """Let the decoder write on from the prompt until all positions are used."""
+    count = sizes.length - len(prompt)
+    u = np.random.RandomState(seed).random_sample(count)
+    with worker_with(host, Program(WRITER, dict(own)), "Writing") as worker:
+        options = {"temperature": 0.7, "u": u}
+        value = worker.call("decoder_generate", [prompt, count, params, sizes.n_heads], options)
+    return np.asarray(value.value)

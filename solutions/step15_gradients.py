@@ -1,0 +1,287 @@
+# %% [markdown]
+# # Step 15 — Gradients
+#
+# **Time** 60 minutes. **Difficulty** 3 of 5. **Needs** steps 1, 4 and 6.
+#
+# **After this you can**
+#
+# - say how each number that went into a loss would change it,
+# - run four functions of Part I backwards: linear map, softmax, loss and embedding,
+# - check any gradient yourself, without trusting a formula.
+#
+# ## Before you read on
+#
+# A model has read "It takes" and gives the next token these probabilities:
+#
+#     great 1/4    much 1/4    courage 1/2
+#
+# The text goes on with *great*. You may change the three logits a little. Which of them
+# should rise, and which should fall most? Decide before you go on: the answer is the
+# first gradient of this step.
+
+# %% [markdown]
+# ## Walking back
+#
+# Training changes every parameter a little, in the direction that makes the loss smaller.
+# So it needs one number for each parameter: by how much does the loss grow if this
+# number grows? That is the **gradient**. Written d_x, it has the shape of x:
+#
+#     d_x[i] = ∂loss / ∂x[i]
+#
+# A decoder is a chain of functions. Its gradient is found from the end to the start,
+# which is called the **backward pass**. Each function is asked one question only: *you
+# returned `out`, and the loss grows by `d_out` with it. How does the loss grow with what
+# you were given?* A backward function therefore takes `d_out` first, then the arguments
+# of the forward function.
+#
+# One backward pass costs about twice as much as a forward pass, however many parameters
+# there are. Asking for each parameter by itself would cost a forward pass for each.
+#
+# | forward | backward | NumPy |
+# |---|---|---|
+# | out = x W + b | d_x = d_out Wᵀ | `d_out @ weight.T` |
+# | the same W for every position | d_W = Σ x[t]ᵀ d_out[t] | one matrix product |
+# | the same b for every position | d_b = Σ d_out[t] | a sum |
+# | w = softmax(s) | d_s[i] = w[i] (d_w[i] − Σ_j w[j] d_w[j]) | `sum(axis=-1, keepdims=True)` |
+# | mean of −log p(target) | (p − one-hot of the target) / N | `put_along_axis` |
+# | table[tokens] | each row of d_x goes to its token's row | `np.add.at` |
+#
+# Two rules cover all of it. **Where a value is used twice, its gradients add up.** A
+# weight serves every position of every sequence, so its gradient is a sum over all of
+# them. **The shape of a gradient is the shape of its value.** When shapes do not fit,
+# the sum or the transpose is missing.
+
+# %% [markdown]
+# ## By hand
+#
+# **The loss.** The probabilities from above, p = (1/4, 1/4, 1/2), the target *great*, and
+# N = 2 predictions in the text:
+#
+#     p − one-hot     (−3/4, 1/4, 1/2)
+#     divided by 2    (−0.375, 0.125, 0.25)
+#
+# Raising the logit of *great* lowers the loss; the other two should fall, *courage* most.
+# The three numbers add up to 0: raising all logits alike changes nothing.
+#
+# **The softmax.** Weights w = (1/4, 1/4, 1/2), and the loss grows with them by
+# d_w = (1, 0, 2). The weighted mean of d_w is 1/4 · 1 + 1/4 · 0 + 1/2 · 2 = 1.25:
+#
+#     d_s = w · (d_w − 1.25) = (−0.0625, −0.3125, ?)
+#
+# The last one is yours. A check: these numbers, too, add up to 0.
+#
+# **The linear map.** Two positions, one output feature:
+#
+#     x = [[1, 2],    W = [[10],    d_out = [[1],
+#          [3, 4]]         [1]]              [10]]
+#
+#     d_x = d_out Wᵀ = [[10, 1], [100, 10]]
+#     d_W = xᵀ d_out = [[1·1 + 3·10], [2·1 + 4·10]] = [[31], [42]]
+#     d_b = 1 + 10 = 11
+#
+# **The embedding.** Tokens 2 0 2 and d_x = [[1, 1], [2, 2], [4, 4]]. Row 2 of the table
+# was read twice and gets [5, 5]; row 0 gets [2, 2]; row 1 was not read and gets zeros.
+#
+# ## Check it yourself
+#
+# A gradient is a slope, and a slope can be measured. Move one number of x up by h and
+# down by h, and look at the loss both times:
+#
+#     d_x[i] ≈ (loss(x[i] + h) − loss(x[i] − h)) / 2h
+#
+# This is a **central difference**. Its error is about h² plus rounding/h, so h = 1e-6
+# gives nine or ten digits in float64. The cell below does it for all numbers of an array.
+# It is slow, it needs no formula, and it is never wrong by a factor. To make a loss of
+# any `out`, multiply it by some `d_out` and add everything up:
+#
+#     central_differences(lambda x: (softmax(x) * d_weights).sum(), scores)
+
+# %%
+import numpy as np
+
+from exercises.step04_softmax import softmax
+
+
+# %%
+def central_differences(loss, x, h=1e-6):
+    """Measure the gradient of `loss`, a function of one array, at x. It is yours to use."""
+    slopes = np.zeros_like(x)
+    for index in np.ndindex(x.shape):
+        moved = x.copy()
+        moved[index] = x[index] + h
+        above = loss(moved)
+        moved[index] = x[index] - h
+        slopes[index] = (above - loss(moved)) / (2 * h)
+    return slopes
+
+
+# %% [markdown]
+# ## The linear map
+#
+# `x` may have any number of batch axes, and weight and bias served all of them. Which
+# axes must disappear in d_weight, and which in d_bias? Make one long list of positions
+# first: `x.reshape(-1, x.shape[-1])`.
+
+
+# %%
+def linear_backward(d_out, x, weight):
+    """Compute the gradients of `linear` with respect to x, weight and bias.
+
+    d_out (..., T, n_out), x (..., T, n_in), weight (n_in, n_out)
+    -> (d_x (..., T, n_in), d_weight (n_in, n_out), d_bias (n_out,))
+
+        d_x = d_out · weightᵀ
+        d_weight = Σ over all positions of x[t]ᵀ · d_out[t]
+        d_bias = Σ over all positions of d_out[t]
+
+    The bias itself is not needed: the result grows with it as it is.
+
+    Source: Goodfellow et al. 2016, section 6.5.4.
+
+    The example from the text above:
+
+    >>> x, weight = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[10.0], [1.0]])
+    >>> d_x, d_weight, d_bias = linear_backward(np.array([[1.0], [10.0]]), x, weight)
+    >>> d_x.tolist(), d_weight.tolist(), d_bias.tolist()
+    ([[10.0, 1.0], [100.0, 10.0]], [[31.0], [42.0]], [11.0])
+    """
+    ### BEGIN SOLUTION
+    positions = x.reshape(-1, x.shape[-1])
+    d_positions = d_out.reshape(-1, d_out.shape[-1])
+    return d_out @ weight.T, positions.T @ d_positions, d_positions.sum(axis=0)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The softmax
+#
+# Each weight depends on every score of its row, because all of them are in the sum below
+# the fraction. Written out, the slopes are a matrix, ∂w[i]/∂s[j] = w[i] (δ[i, j] − w[j]).
+# You never need the matrix: multiplied by d_w it becomes one weighted mean per row.
+#
+# What happens in a row of zeros, a query that may attend to nothing? Try the formula.
+
+
+# %%
+def softmax_backward(d_weights, weights):
+    """Compute the gradient of `softmax` over the last axis with respect to the scores.
+
+    d_weights (..., T_k), weights (..., T_k), a result of `softmax` -> (..., T_k)
+
+        d_scores[i] = weights[i] · (d_weights[i] − Σ_j weights[j] · d_weights[j])
+
+    Each row of the result adds up to 0. A row of weights that is all 0 gives zeros.
+
+    Source: Goodfellow et al. 2016, sections 6.2.2 and 6.5.
+
+    The example from the text above:
+
+    >>> weights = np.array([0.25, 0.25, 0.5])
+    >>> softmax_backward(np.array([1.0, 0.0, 2.0]), weights).tolist()
+    [-0.0625, -0.3125, 0.375]
+    """
+    ### BEGIN SOLUTION
+    mean = (weights * d_weights).sum(axis=-1, keepdims=True)
+    return weights * (d_weights - mean)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The loss
+#
+# The loss is the end of the chain, so there is no `d_out`: it is 1. Softmax, logarithm
+# and mean have long formulas by themselves. Together they leave a difference: the
+# probabilities that the model gave, minus the ones that it should have given.
+#
+# Which N is it? Look at what `cross_entropy` divides by. An ignored target may be an id
+# like −100: do not index with it.
+
+
+# %%
+def cross_entropy_backward(logits, targets, ignore_id=None):
+    """Compute the gradient of `cross_entropy` with respect to the logits.
+
+    logits (..., T, V), targets (..., T) -> (..., T, V)
+
+        d_logits[t] = (softmax(logits[t]) − one-hot(targets[t])) / N
+
+    N is the number of targets, in the whole batch, that are not ignore_id. A position whose
+    target is ignore_id gets zeros. ValueError if every target is.
+
+    Source: Goodfellow et al. 2016, section 6.2.2.3; Rumelhart et al. 1986.
+
+    The example from the text above, with a second position that is ignored:
+
+    >>> logits = np.log([[0.25, 0.25, 0.5], [0.2, 0.2, 0.6]])
+    >>> cross_entropy_backward(logits, np.array([0, -1]), ignore_id=-1).round(3).tolist()
+    [[-0.75, 0.25, 0.5], [0.0, 0.0, 0.0]]
+    >>> cross_entropy_backward(logits, np.array([0, 2])).round(3).tolist()
+    [[-0.375, 0.125, 0.25], [0.1, 0.1, -0.2]]
+    """
+    ### BEGIN SOLUTION
+    counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
+    if not counted.any():
+        raise ValueError("targets must hold at least one position that is not ignore_id")
+    ids = np.where(counted, targets, 0)[..., None]  # an ignored target may be no index
+    d_logits = softmax(logits)
+    chosen = np.take_along_axis(d_logits, ids, axis=-1)
+    np.put_along_axis(d_logits, ids, chosen - 1, axis=-1)
+    return np.where(counted[..., None], d_logits, 0) / np.count_nonzero(counted)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The embedding
+#
+# Reading a row is a linear map of a one-hot vector, so its gradient is a sum once more.
+# Predict: `table[tokens] += d_x` with a token that occurs twice. Does the second += see
+# the first? NumPy reads all rows, adds, and writes all rows. One of the two is lost.
+
+
+# %%
+def embedding_backward(d_x, tokens, vocabulary):
+    """Compute the gradient with respect to the table that `table[tokens]` was read from.
+
+    d_x (..., T, d_model), tokens (..., T), vocabulary V -> (V, d_model)
+
+        d_table[j] = Σ of d_x[t] over all positions t with tokens[t] = j
+
+    A token that occurs several times gets all its gradients, one that does not occur zeros.
+
+    Source: Bengio et al. 2003, section 3 (the table is learned with everything else).
+
+    The example from the text above:
+
+    >>> d_x = np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]])
+    >>> embedding_backward(d_x, np.array([2, 0, 2]), 4).tolist()
+    [[2.0, 2.0], [0.0, 0.0], [5.0, 5.0], [0.0, 0.0]]
+    """
+    ### BEGIN SOLUTION
+    d_table = np.zeros((vocabulary, d_x.shape[-1]), dtype=d_x.dtype)
+    np.add.at(d_table, tokens, d_x)  # unlike +=, it adds a row for each time it is named
+    return d_table
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Questions
+#
+# 1. All logits of a position rise by the same number. What happens to the loss, and where
+#    do you see it in the gradient?
+# 2. A batch of 3 sequences becomes a batch of 6, each sequence twice. What happens to the
+#    loss, to d_logits at one position, and to the gradient of a weight?
+# 3. A model gives the target a probability of 1. What is the gradient at that position?
+#
+# **Traps.** A mean where a sum belongs: d_weight is a sum over positions, because the mean
+# is already in `cross_entropy_backward`. Dividing by the length of a sequence instead of
+# the number of counted targets. A softmax gradient without its second term.
+#
+# **Read on.** Rumelhart, Hinton and Williams 1986, "Learning representations by
+# back-propagating errors" (four pages, the idea). Goodfellow, Bengio and Courville 2016,
+# *Deep Learning*, section 6.5 (the chain rule on a graph of operations). Griewank and
+# Walther 2008, *Evaluating Derivatives*, chapters 3 and 4 (why backwards costs so little).
+#
+# **In one sentence:** a backward function turns the slope of its result into the slopes of
+# its arguments, and sums wherever a value was used more than once.
+#
+# Step 16 puts the first three together and walks back through attention.

@@ -1,0 +1,12 @@
+"""Step 15 on fresh inputs, and in sizes that nobody is shown."""
+
+from tests.visible.test_step15_gradients import *
+
+EDGES = {
+    "linear_back_shapes": [{"batch": (1, 4), "length": 17, "n_in": 6, "n_out": 2}],
+    "softmax_back_shapes": [{"batch": (4, 1), "t_q": 6, "t_k": 40}],
+    "entropy_back_ignored": [
+        {"batch": (1, 5), "length": 6, "vocabulary": 7, "ignored": "minus 1"},
+    ],
+    "table_back_repeated": [{"batch": (3, 2), "length": 9, "vocabulary": 3, "d_model": 6}],
+}

@@ -1,0 +1,15 @@
+"""Step 17 on fresh inputs, and in sizes that nobody is shown."""
+
+from tests.visible.test_step17_block_gradient import *
+
+EDGES = {
+    "norm_back_shapes": [{"batch": (1, 4), "length": 6, "d_model": 17}],
+    "heads_back_mask": [
+        {"batch": (1, 5), "length": 6, "n_heads": 2, "d_head": 3, "mask": "each"},
+    ],
+    "heads_back_shapes": [{"batch": (), "length": 17, "n_heads": 4, "d_head": 2}],
+    "block_back_mask": [
+        {"batch": (1, 5), "length": 6, "n_heads": 3, "d_head": 2, "d_ff": 4, "mask": "each"},
+    ],
+    "block_back_shapes": [{"batch": (), "length": 17, "n_heads": 4, "d_head": 2, "d_ff": 7}],
+}

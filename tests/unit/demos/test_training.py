@@ -1,0 +1,72 @@
+"""Texts to learn from, and weights that are kept."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.demos.training import run, stories, weights
+from grader.report.problem import Problem
+
+SIZES = run.Sizes(n_layers=2, n_heads=2, d_model=4, length=5, batch=2)
+ABOUT = weights.About(2, 2, 4, 5, "abc", 7)
+
+
+def test_stories_are_the_same_for_the_same_seed_and_long_enough():
+    assert stories.stories(3) == stories.stories(3) != stories.stories(4)
+    assert stories.CHARACTERS <= len(stories.stories()) < stories.CHARACTERS + 200
+
+
+def test_text_is_decoded_to_what_it_was():
+    text = stories.prepare("It takes great courage", 4)
+    assert text.decode(text.tokens) == "It takes great courage"
+    assert text.decode(text.tokens[9:14]) == "great"
+
+
+def test_text_that_is_too_short_is_refused():
+    with pytest.raises(Problem, match="has 5 characters, too few for windows of 4"):
+        stories.prepare("abcde", 4)
+    assert len(stories.prepare("abcdef", 4).tokens) == 6
+
+
+@pytest.mark.parametrize(("content", "told"), [(None, "cannot read"), (b"\xff\xfe", "UTF-8")])
+def test_file_that_is_no_text_is_refused(tmp_path, content, told):
+    path = tmp_path / "text"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Problem, match=told):
+        stories.read_text(path)
+
+
+def test_weights_come_back_as_they_were(tmp_path):
+    params = run.first_params(SIZES, 3, 0)
+    weights.save(tmp_path / "new", params, ABOUT)
+    arrays, about = weights.load(tmp_path / "new")
+    again = weights.refill(params, arrays)
+    assert about == ABOUT
+    assert weights.flatten(again).keys() == weights.flatten(params).keys()
+    for name, array in weights.flatten(params).items():
+        np.testing.assert_array_equal(weights.flatten(again)[name], array)
+    assert len(again["blocks"]) == 2
+
+
+def test_weights_are_read_by_safetensors(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    params = run.first_params(SIZES, 3, 0)
+    weights.save(tmp_path, params, ABOUT)
+    found = safetensors.load_file(tmp_path / weights.WEIGHTS)
+    np.testing.assert_array_equal(found["blocks.1.ln_1.gain"], np.ones(4))
+
+
+@pytest.mark.parametrize("broken", [weights.WEIGHTS, weights.ABOUT])
+def test_folder_without_readable_weights_is_refused(tmp_path, broken):
+    weights.save(tmp_path, run.first_params(SIZES, 3, 0), replace(ABOUT, steps=0))
+    (tmp_path / broken).write_bytes(b"nothing")
+    with pytest.raises(Problem, match="holds no weights that can be read"):
+        weights.load(tmp_path)
+
+
+def test_lost_loss_names_the_parameter_that_looks_worst():
+    params = run.first_params(SIZES, 3, 0)
+    params["blocks"][1]["attention"]["w_q"][0, 0] = np.nan
+    assert "those of blocks.1.attention.w_q" in run._nan(3, params)

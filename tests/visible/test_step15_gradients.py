@@ -1,0 +1,324 @@
+"""Checks of step 15: gradients of the linear map, the softmax, the loss and the embedding."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    batch_adds_up,
+    is_linear_in,
+    leaves_arguments_alone,
+    rejects,
+    stays_right_when_large,
+)
+
+MAPPED = [
+    {"batch": (), "length": 2, "n_in": 3, "n_out": 4},
+    {"batch": (), "length": 4, "n_in": 5, "n_out": 2},
+    {"batch": (2,), "length": 3, "n_in": 4, "n_out": 5},
+]
+MAPPED_SHAPES = [
+    {"batch": (), "length": 1, "n_in": 1, "n_out": 1},
+    {"batch": (1,), "length": 1, "n_in": 3, "n_out": 2},
+    {"batch": (3,), "length": 3, "n_in": 3, "n_out": 3},
+    {"batch": (2, 3), "length": 4, "n_in": 5, "n_out": 6},
+    {"batch": (), "length": 11, "n_in": 2, "n_out": 3},
+]
+MAPPED_BATCH = [{"batch": (3,), "length": 2, "n_in": 4, "n_out": 5}]
+
+WEIGHED = [
+    {"batch": (), "t_q": 1, "t_k": 3},
+    {"batch": (), "t_q": 3, "t_k": 4},
+    {"batch": (2,), "t_q": 4, "t_k": 5},
+]
+WEIGHED_SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1},
+    {"batch": (1,), "t_q": 2, "t_k": 1},
+    {"batch": (3,), "t_q": 3, "t_k": 3},
+    {"batch": (), "t_q": 5, "t_k": 2},
+    {"batch": (2, 3), "t_q": 2, "t_k": 7},
+    {"batch": (), "t_q": 2, "t_k": 17},
+]
+WEIGHED_EMPTY = [
+    {"batch": (), "t_q": 2, "t_k": 3, "empty": True},
+    {"batch": (2,), "t_q": 4, "t_k": 5, "empty": True},
+]
+WEIGHED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4}]
+# A weight that is nearly 1, as after large scores; and slopes of any size.
+WEIGHED_LARGE = [
+    {"batch": (), "t_q": 2, "t_k": 3, "size": 1e3},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "size": 1e6},
+]
+
+SCORED = [
+    {"batch": (), "length": 1, "vocabulary": 3},
+    {"batch": (), "length": 3, "vocabulary": 4},
+    {"batch": (2,), "length": 3, "vocabulary": 5},
+]
+SCORED_SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 2},
+    {"batch": (1,), "length": 1, "vocabulary": 3},
+    {"batch": (3,), "length": 3, "vocabulary": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 6},
+    {"batch": (), "length": 11, "vocabulary": 5},
+]
+SCORED_BATCH = [
+    {"batch": (3,), "length": 4, "vocabulary": 5},
+    {"batch": (4,), "length": 2, "vocabulary": 3},
+]
+IGNORED = [
+    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
+    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
+    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
+]
+IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
+ALL_IGNORED = [
+    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "ignored": "zero"},
+]
+SCORED_LARGE = [
+    {"batch": (), "length": 2, "vocabulary": 3, "size": 1e3},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "size": 1e6},
+    {"batch": (), "length": 3, "vocabulary": 4, "size": 10.0, "shift": 1e6},
+]
+
+READ = [
+    {"batch": (), "length": 3, "vocabulary": 5, "d_model": 2, "unlike": True},
+    {"batch": (), "length": 4, "vocabulary": 7, "d_model": 3, "unlike": True},
+]
+REPEATED = [
+    {"batch": (), "length": 3, "vocabulary": 2, "d_model": 2},
+    {"batch": (), "length": 6, "vocabulary": 3, "d_model": 4},
+    {"batch": (2,), "length": 5, "vocabulary": 4, "d_model": 3},
+]
+READ_SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 1, "d_model": 1},
+    {"batch": (1,), "length": 2, "vocabulary": 3, "d_model": 1},
+    {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 9, "d_model": 5},
+    {"batch": (), "length": 2, "vocabulary": 40, "d_model": 3},
+]
+READ_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "d_model": 3}]
+
+
+def mapped_back(draw, batch, length, n_in, n_out):
+    """Random vectors, a weight, and the slopes of the result, a few units in size."""
+    return {
+        "d_out": draw.normal(*batch, length, n_out) * 2,
+        "x": draw.normal(*batch, length, n_in),
+        "weight": draw.normal(n_in, n_out),
+    }
+
+
+def weights_that_add_up(draw, rows, t_k):
+    """Rows of multiples of 1/1024 that add up to 1; some may be 0."""
+    cuts = np.sort(draw.tokens(1025, *rows, t_k - 1), axis=-1)
+    ends = np.full((*rows, 1), 1024)
+    return np.diff(np.concatenate([0 * ends, cuts, ends], axis=-1), axis=-1) / 1024
+
+
+def weighed(draw, batch, t_q, t_k, empty=False, size=2.0):
+    """Weights as softmax returns them, and their slopes; if empty, the first row is all 0."""
+    weights = weights_that_add_up(draw, (*batch, t_q), t_k)
+    if empty:
+        weights[..., 0, :] = 0
+    return {"d_weights": draw.normal(*batch, t_q, t_k) * size, "weights": weights}
+
+
+def scored(draw, batch, length, vocabulary, size=2.0, shift=0.0):
+    """Random logits and targets; token 0 is one of the targets."""
+    targets = draw.tokens(vocabulary, *batch, length)
+    targets[..., -1] = 0
+    return {"logits": draw.normal(*batch, length, vocabulary) * size + shift, "targets": targets}
+
+
+def ignored(draw, batch, length, vocabulary, ignored):
+    """The same, with an id that is ignored; some targets, but not all, are that one."""
+    arguments = scored(draw, batch, length, vocabulary)
+    ids = {"minus 100": -100, "zero": 0, "minus 1": -1, "above": vocabulary + 3, "absent": -7}
+    targets, ignore_id = arguments["targets"], ids[ignored]
+    if ignored != "absent":
+        targets[..., 0] = ignore_id
+        targets[..., -1] = np.where(draw.uniform(*batch) < 0.5, ignore_id, 1)
+        targets[..., 1] = 1 + draw.tokens(vocabulary - 1, *batch)
+    return {**arguments, "ignore_id": ignore_id}
+
+
+def all_ignored(draw, **sizes):
+    """The same, with nothing left that counts."""
+    arguments = ignored(draw, **sizes)
+    return {**arguments, "targets": np.full_like(arguments["targets"], arguments["ignore_id"])}
+
+
+def read(draw, batch, length, vocabulary, d_model, unlike=False):
+    """Random tokens and their vectors' slopes; if unlike, none occurs twice, and token 0 does."""
+    tokens = draw.tokens(vocabulary, *batch, length)
+    if unlike:
+        tokens = (np.arange(length) - tokens[..., :1]) % length
+    else:
+        tokens[..., -1] = tokens[..., 0]
+    d_x = draw.normal(*batch, length, d_model) * 2
+    return {"d_x": d_x, "tokens": tokens, "vocabulary": vocabulary}
+
+
+def test_linear_back_agree(student, given):
+    """x, weight and bias get the gradients that autograd finds for x · weight + bias."""
+    agrees(student.linear_backward, given.cases(mapped_back, MAPPED))
+
+
+def test_linear_back_shapes(student, given):
+    """Any number of batch axes, axes of length 1, and equal sizes give the right gradients."""
+    agrees(student.linear_backward, given.cases(mapped_back, MAPPED_SHAPES))
+
+
+def test_linear_back_slope(student, given):
+    """Gradients are linear in d_out: twice the slope, twice the gradient."""
+    is_linear_in(student.linear_backward, given.cases(mapped_back, MAPPED), "d_out")
+
+
+def test_linear_back_batch(student, given):
+    """Weight and bias get the sum over the sequences of a batch; each x keeps its own."""
+    cases = given.cases(mapped_back, MAPPED_BATCH)
+    batch_adds_up(student.linear_backward, cases, batched=("d_out", "x"), own=("d_x",))
+
+
+def test_linear_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.linear_backward, given.cases(mapped_back, MAPPED))
+
+
+def test_linear_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(mapped_back, MAPPED_BATCH)
+    also = given.cases(mapped_back, MAPPED_BATCH, salt="also")
+    answers_the_same_again(student, student.linear_backward, cases, also=also)
+
+
+def test_linear_back_arguments(student, given):
+    """d_out, x and weight may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.linear_backward, given.cases(mapped_back, MAPPED_BATCH))
+
+
+def test_softmax_back_agree(student, given):
+    """Scores get the gradient that autograd finds for softmax over the last axis."""
+    agrees(student.softmax_backward, given.cases(weighed, WEIGHED))
+
+
+def test_softmax_back_shapes(student, given):
+    """Any number of batch axes, queries and keys gives the right gradient."""
+    agrees(student.softmax_backward, given.cases(weighed, WEIGHED_SHAPES))
+
+
+def test_softmax_back_zeros(student, given):
+    """A row of weights that is all 0 gives zeros, and the other rows what is right."""
+    agrees(student.softmax_backward, given.cases(weighed, WEIGHED_EMPTY))
+
+
+def test_softmax_back_slope(student, given):
+    """The gradient is linear in d_weights: twice the slope, twice the gradient."""
+    is_linear_in(student.softmax_backward, given.cases(weighed, WEIGHED), "d_weights")
+
+
+def test_softmax_back_large(student, given):
+    """Slopes of up to a million in size give finite, right gradients."""
+    stays_right_when_large(student.softmax_backward, given.cases(weighed, WEIGHED_LARGE))
+
+
+def test_softmax_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.softmax_backward, given.cases(weighed, WEIGHED))
+
+
+def test_softmax_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(weighed, WEIGHED_BATCH)
+    also = given.cases(weighed, WEIGHED_BATCH, salt="also")
+    answers_the_same_again(student, student.softmax_backward, cases, also=also)
+
+
+def test_softmax_back_arguments(student, given):
+    """d_weights and weights may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.softmax_backward, given.cases(weighed, WEIGHED_BATCH))
+
+
+def test_entropy_back_agree(student, given):
+    """Logits get probabilities minus one-hot targets, divided by the number of predictions."""
+    agrees(student.cross_entropy_backward, given.cases(scored, SCORED))
+
+
+def test_entropy_back_ignored(student, given):
+    """Ignored positions get zeros, and are not in the number that the others are divided by."""
+    agrees(student.cross_entropy_backward, given.cases(ignored, IGNORED))
+
+
+def test_entropy_back_batch(student, given):
+    """The mean runs over all predictions of all sequences of a batch."""
+    agrees(student.cross_entropy_backward, given.cases(scored, SCORED_BATCH))
+
+
+def test_entropy_back_shapes(student, given):
+    """Any number of batch axes, positions and tokens gives the right gradient."""
+    agrees(student.cross_entropy_backward, given.cases(scored, SCORED_SHAPES))
+
+
+def test_entropy_back_large(student, given):
+    """Logits of up to a million in size give finite, right gradients."""
+    stays_right_when_large(student.cross_entropy_backward, given.cases(scored, SCORED_LARGE))
+
+
+def test_entropy_back_errors(student, given):
+    """If every target is ignored, that is a ValueError."""
+    cases = given.cases(all_ignored, ALL_IGNORED)
+    rejects(student.cross_entropy_backward, cases, "Every target is ignored")
+
+
+def test_entropy_back_float32(student, given):
+    """float32 logits give gradients that are right to float32's precision."""
+    agrees_in_float32(student.cross_entropy_backward, given.cases(scored, SCORED))
+
+
+def test_entropy_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(ignored, IGNORED_BATCH)
+    also = given.cases(ignored, IGNORED_BATCH, salt="also")
+    answers_the_same_again(student, student.cross_entropy_backward, cases, also=also)
+
+
+def test_entropy_back_arguments(student, given):
+    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.cross_entropy_backward, given.cases(ignored, IGNORED_BATCH))
+
+
+def test_table_back_agree(student, given):
+    """Each token's row gets the slopes of the position where it stands; unused rows get zeros."""
+    agrees(student.embedding_backward, given.cases(read, READ))
+
+
+def test_table_back_repeated(student, given):
+    """A token that occurs several times gets the sum of all its slopes."""
+    agrees(student.embedding_backward, given.cases(read, REPEATED))
+
+
+def test_table_back_shapes(student, given):
+    """Any number of batch axes, positions and tokens gives the right table."""
+    agrees(student.embedding_backward, given.cases(read, READ_SHAPES))
+
+
+def test_table_back_float32(student, given):
+    """float32 slopes give a table that is right to float32's precision."""
+    agrees_in_float32(student.embedding_backward, given.cases(read, READ + REPEATED))
+
+
+def test_table_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(read, READ_BATCH), given.cases(read, READ_BATCH, salt="also")
+    answers_the_same_again(student, student.embedding_backward, cases, also=also)
+
+
+def test_table_back_arguments(student, given):
+    """d_x and tokens may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.embedding_backward, given.cases(read, READ_BATCH))

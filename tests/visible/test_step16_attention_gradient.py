@@ -1,0 +1,201 @@
+"""Checks of step 16: gradients of attention and of masked self-attention."""
+
+from grader.checks.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    batch_adds_up,
+    hidden_keys_get_nothing,
+    is_linear_in,
+    leaves_arguments_alone,
+    no_gradient_from_the_future,
+    no_gradient_through_padding,
+    stays_right_when_large,
+)
+from tests.visible.masks import any_keys, padding
+
+PLAIN = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 5},
+    {"batch": (), "t_q": 3, "t_k": 5, "d_k": 2, "d_v": 4},
+    {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 5, "d_v": 2},
+]
+MASKED = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "any"},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "any"},
+    {"batch": (3,), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
+]
+BLOCKED = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "blocked"},
+    {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 2, "d_v": 5, "mask": "blocked"},
+]
+SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "t_q": 1, "t_k": 4, "d_k": 2, "d_v": 3},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "t_q": 4, "t_k": 2, "d_k": 5, "d_v": 6},
+    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 3, "d_v": 4},
+]
+BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 3, "d_v": 5, "mask": "any"}]
+LARGE = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "size": 1e3},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "size": 1e5, "mask": "any"},
+]
+
+TEXTS = [
+    {"batch": (), "length": 2, "d_model": 3, "d_k": 2, "d_v": 4},
+    {"batch": (), "length": 4, "d_model": 2, "d_k": 5, "d_v": 3},
+    {"batch": (2,), "length": 3, "d_model": 5, "d_k": 4, "d_v": 2},
+]
+PADDED = [
+    {"batch": (), "length": 3, "d_model": 2, "d_k": 3, "d_v": 4, "place": "middle"},
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "place": "start"},
+    {"batch": (3,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "place": "each"},
+]
+TEXT_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 2, "d_k": 1, "d_v": 3},
+    {"batch": (1,), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "length": 4, "d_model": 6, "d_k": 5, "d_v": 2},
+    {"batch": (), "length": 11, "d_model": 2, "d_k": 3, "d_v": 4},
+]
+TIMED = [
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5},
+    {"batch": (2,), "length": 6, "d_model": 2, "d_k": 4, "d_v": 3},
+]
+TEXT_BATCH = [{"batch": (3,), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5}]
+PADDED_BATCH = [{**TEXT_BATCH[0], "place": "each"}]
+TEXT_LARGE = [
+    {"batch": (), "length": 3, "d_model": 2, "d_k": 4, "d_v": 3, "size": 1e3},
+    {"batch": (2,), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "size": 1e5},
+]
+
+
+def attended(draw, batch, t_q, t_k, d_k, d_v, mask=None, size=1.0):
+    """Random queries, keys and values, slopes, and a mask; scores of a few units times `size`."""
+    arguments = {
+        "d_out": draw.normal(*batch, t_q, d_v) * 2,
+        "q": draw.normal(*batch, t_q, d_k) * size,
+        "k": draw.normal(*batch, t_k, d_k),
+        "v": draw.normal(*batch, t_k, d_v),
+    }
+    if mask is None:
+        return arguments
+    if mask == "keys":  # one row for all queries, another one in each sequence
+        return {**arguments, "mask": padding("each", batch, t_k)}
+    seen = any_keys(draw, t_q, t_k)
+    if mask == "blocked":
+        seen[t_q // 2] = False
+    return {**arguments, "mask": seen}
+
+
+def text(draw, batch, length, d_model, d_k, d_v, place=None, size=1.0):
+    """Random vectors, weights and slopes; `place` is where padding is, `size` that of scores."""
+    arguments = {
+        "d_out": draw.normal(*batch, length, d_v) * 2,
+        "x": draw.normal(*batch, length, d_model),
+        "w_q": draw.normal(d_model, d_k) / 2 * size,
+        "w_k": draw.normal(d_model, d_k) / 2,
+        "w_v": draw.normal(d_model, d_v),
+    }
+    return arguments if place is None else {**arguments, "padding": padding(place, batch, length)}
+
+
+def test_attention_back_agree(student, given):
+    """q, k and v get the gradients that autograd finds for attention."""
+    agrees(student.attention_backward, given.cases(attended, PLAIN))
+
+
+def test_attention_back_mask(student, given):
+    """Under any mask, of one row or of many, the gradients are right."""
+    agrees(student.attention_backward, given.cases(attended, MASKED))
+
+
+def test_attention_back_hidden(student, given):
+    """A loss on one query has no gradient at a key that is hidden from it."""
+    hidden_keys_get_nothing(student.attention_backward, given.cases(attended, MASKED))
+
+
+def test_attention_back_blocked(student, given):
+    """A query that may attend to nothing contributes nothing, and makes no NaN."""
+    agrees(student.attention_backward, given.cases(attended, BLOCKED))
+
+
+def test_attention_back_shapes(student, given):
+    """Any number of batch axes, queries and keys gives the right gradients."""
+    agrees(student.attention_backward, given.cases(attended, SHAPES))
+
+
+def test_attention_back_slope(student, given):
+    """Gradients are linear in d_out: twice the slope, twice the gradient."""
+    is_linear_in(student.attention_backward, given.cases(attended, PLAIN + MASKED), "d_out")
+
+
+def test_attention_back_large(student, given):
+    """Scores of thousands and more give finite, right gradients."""
+    stays_right_when_large(student.attention_backward, given.cases(attended, LARGE))
+
+
+def test_attention_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.attention_backward, given.cases(attended, PLAIN + MASKED[:1]))
+
+
+def test_attention_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(attended, BATCH), given.cases(attended, BATCH, salt="also")
+    answers_the_same_again(student, student.attention_backward, cases, also=also)
+
+
+def test_attention_back_arguments(student, given):
+    """d_out, q, k, v and mask may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.attention_backward, given.cases(attended, BATCH))
+
+
+def test_self_back_agree(student, given):
+    """x and the three weights get the gradients that autograd finds, under the causal mask."""
+    agrees(student.masked_self_attention_backward, given.cases(text, TEXTS))
+
+
+def test_self_back_no_future(student, given):
+    """A loss on positions up to t has no gradient at any later position."""
+    no_gradient_from_the_future(student.masked_self_attention_backward, given.cases(text, TIMED))
+
+
+def test_self_back_padding(student, given):
+    """Padding hides keys, wherever it stands: no loss on other positions reaches it."""
+    function, cases = student.masked_self_attention_backward, given.cases(text, PADDED)
+    agrees(function, cases)
+    no_gradient_through_padding(function, cases, mask="padding")
+
+
+def test_self_back_batch(student, given):
+    """Weights get the sum over the sequences of a batch; each x keeps its own gradient."""
+    function = student.masked_self_attention_backward
+    cases = given.cases(text, TEXT_BATCH)
+    batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
+
+
+def test_self_back_shapes(student, given):
+    """Any number of batch axes and positions, and equal sizes, give the right gradients."""
+    agrees(student.masked_self_attention_backward, given.cases(text, TEXT_SHAPES))
+
+
+def test_self_back_large(student, given):
+    """Scores of thousands and more give finite, right gradients."""
+    stays_right_when_large(student.masked_self_attention_backward, given.cases(text, TEXT_LARGE))
+
+
+def test_self_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.masked_self_attention_backward, given.cases(text, TEXTS))
+
+
+def test_self_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(text, PADDED_BATCH), given.cases(text, PADDED_BATCH, salt="also")
+    answers_the_same_again(student, student.masked_self_attention_backward, cases, also=also)
+
+
+def test_self_back_arguments(student, given):
+    """d_out, x, weights and padding may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.masked_self_attention_backward, given.cases(text, PADDED_BATCH))

@@ -1,0 +1,387 @@
+"""Checks of step 17: gradients of the parts of a block, and of the block."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    batch_adds_up,
+    leaves_arguments_alone,
+    no_gradient_from_the_future,
+    no_gradient_through_padding,
+    rows_are_independent,
+    stays_right_when_large,
+)
+from tests.visible import decoders
+from tests.visible.masks import some_mask
+
+NORMED = [
+    {"batch": (), "length": 1, "d_model": 3},
+    {"batch": (), "length": 2, "d_model": 4},
+    {"batch": (2,), "length": 3, "d_model": 5},
+]
+OTHER_EPS = [
+    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
+    {"batch": (), "length": 3, "d_model": 4, "eps": 2.0, "flat": True},
+]
+NORMED_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1},
+    {"batch": (1,), "length": 1, "d_model": 4},
+    {"batch": (3,), "length": 3, "d_model": 3},
+    {"batch": (2, 3), "length": 4, "d_model": 5},
+    {"batch": (), "length": 11, "d_model": 2},
+]
+NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
+NORMED_LARGE = [
+    {"batch": (), "length": 2, "d_model": 3, "size": 1e3},
+    {"batch": (2,), "length": 2, "d_model": 4, "shift": 1e6},
+]
+
+NUMBERS = [
+    {"batch": (), "length": 1, "d_ff": 3},
+    {"batch": (), "length": 3, "d_ff": 4},
+    {"batch": (2,), "length": 4, "d_ff": 5},
+]
+NUMBERS_SHAPES = [
+    {"batch": (), "length": 1, "d_ff": 1},
+    {"batch": (3,), "length": 3, "d_ff": 3},
+    {"batch": (2, 3), "length": 2, "d_ff": 4},
+]
+NUMBERS_BATCH = [{"batch": (3,), "length": 2, "d_ff": 4}]
+NUMBERS_LARGE = [
+    {"batch": (), "length": 2, "d_ff": 3, "size": 1e2},
+    {"batch": (), "length": 3, "d_ff": 4, "size": 1e6},
+]
+
+FED = [
+    {"batch": (), "length": 1, "d_model": 2, "d_ff": 3},
+    {"batch": (), "length": 3, "d_model": 4, "d_ff": 5},
+    {"batch": (2,), "length": 4, "d_model": 3, "d_ff": 6},
+]
+FED_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1, "d_ff": 1},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
+    {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 2},
+]
+FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
+
+HEADS = [
+    {"batch": (), "length": 2, "n_heads": 2, "d_head": 2},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 3},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2},
+]
+HEADS_MASKED = [
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "any"},
+    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
+]
+HEADS_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2},
+    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "mask": "causal"},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "mask": "causal"},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "each"},
+]
+HEADS_TIMED = [{"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "mask": "causal"}]
+HEADS_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"}]
+HEADS_EACH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "each"}]
+
+BLOCKS = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 4},
+]
+SILENCED = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 2, "silent": "both"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "attention"},
+    {"batch": (2,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "feed_forward"},
+]
+BLOCKS_MASKED = [
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
+    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
+]
+BLOCK_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 3, "d_ff": 1},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "d_ff": 3},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 5},
+]
+BLOCK_TIMED = [
+    {"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "middle"},
+]
+BLOCK_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5}]
+BLOCK_EACH = [{**BLOCK_BATCH[0], "mask": "each"}]
+
+
+def vectors(draw, batch, length, d_model, eps=None, flat=False, size=1.0, shift=0.0):
+    """Random vectors, a gain, and slopes; if flat, the first vector has equal features."""
+    x = (draw.normal(*batch, length, d_model) * 2 + 0.5) * size + shift
+    if flat:
+        x[..., 0, :] = x[..., 0, :1]
+    gain = 1.5 + draw.uniform(d_model).round(2)
+    arguments = {"d_out": draw.normal(*batch, length, d_model) * 2, "x": x, "gain": gain}
+    return arguments if eps is None else {**arguments, "eps": eps}
+
+
+def numbers(draw, batch, length, d_ff, size=1.5):
+    """Random numbers, and slopes."""
+    x = draw.normal(*batch, length, d_ff) * size
+    return {"d_out": draw.normal(*batch, length, d_ff) * 2, "x": x}
+
+
+def fed(draw, batch, length, d_model, d_ff):
+    """Random vectors, a feed-forward network, and slopes."""
+    return {
+        "d_out": draw.normal(*batch, length, d_model) * 2,
+        "x": draw.normal(*batch, length, d_model),
+        "params": decoders.feed_forward(draw, d_model, d_ff),
+    }
+
+
+def attended(draw, batch, length, n_heads, d_head, mask=None):
+    """Random vectors, attention, slopes, and a mask."""
+    d_model = n_heads * d_head
+    arguments = {
+        "d_out": draw.normal(*batch, length, d_model) * 2,
+        "x": draw.normal(*batch, length, d_model),
+        "params": decoders.attention(draw, d_model),
+        "n_heads": n_heads,
+    }
+    if mask is None:
+        return arguments
+    return {**arguments, "mask": some_mask(draw, mask, batch, length)}
+
+
+def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None):
+    """Random vectors, a block, slopes and a mask; a silent sub-layer adds nothing to the stream."""
+    d_model = n_heads * d_head
+    params = decoders.block(draw, d_model, d_ff)
+    for name, last in ("attention", "o"), ("feed_forward", "out"):
+        if silent in (name, "both"):
+            nothing = {key: np.zeros_like(params[name][key]) for key in (f"w_{last}", f"b_{last}")}
+            params[name] = {**params[name], **nothing}
+    return {
+        "d_out": draw.normal(*batch, length, d_model) * 2,
+        "x": draw.normal(*batch, length, d_model) * 2 + 0.5,
+        "params": params,
+        "n_heads": n_heads,
+        "mask": some_mask(draw, mask, batch, length),
+    }
+
+
+def only_d_x(student):
+    """The gradient of x alone, as a function of vectors."""
+
+    def layer_norm_backward(**arguments):
+        value = student.layer_norm_backward(**arguments)
+        return value[0] if isinstance(value, (tuple, list)) and value else value
+
+    return layer_norm_backward
+
+
+def test_norm_back_agree(student, given):
+    """x, gain and bias get the gradients that autograd finds for layer norm."""
+    agrees(student.layer_norm_backward, given.cases(vectors, NORMED))
+
+
+def test_norm_back_eps(student, given):
+    """eps stands under the root, whatever it is, also where all features are alike."""
+    agrees(student.layer_norm_backward, given.cases(vectors, OTHER_EPS))
+
+
+def test_norm_back_shapes(student, given):
+    """Any number of batch axes, positions and features gives the right gradients."""
+    agrees(student.layer_norm_backward, given.cases(vectors, NORMED_SHAPES))
+
+
+def test_norm_back_alone(student, given):
+    """The gradient of each position's x depends on that position alone."""
+    cases = given.cases(vectors, NORMED[1:2])
+    rows_are_independent(only_d_x(student), cases, batched=("x", "d_out"), what="position")
+
+
+def test_norm_back_batch(student, given):
+    """Gain and bias get the sum over the sequences of a batch; each x keeps its own gradient."""
+    cases = given.cases(vectors, NORMED_BATCH)
+    batch_adds_up(student.layer_norm_backward, cases, batched=("d_out", "x"), own=("d_x",))
+
+
+def test_norm_back_large(student, given):
+    """Features of thousands, or of a million and a little, give finite, right gradients."""
+    stays_right_when_large(student.layer_norm_backward, given.cases(vectors, NORMED_LARGE))
+
+
+def test_norm_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.layer_norm_backward, given.cases(vectors, NORMED[1:]))
+
+
+def test_norm_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(vectors, NORMED_BATCH)
+    also = given.cases(vectors, NORMED_BATCH, salt="also")
+    answers_the_same_again(student, student.layer_norm_backward, cases, also=also)
+
+
+def test_norm_back_arguments(student, given):
+    """d_out, x and gain may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.layer_norm_backward, given.cases(vectors, NORMED_BATCH))
+
+
+def test_gelu_back_agree(student, given):
+    """Each number gets the slope that autograd finds for the tanh form of gelu."""
+    agrees(student.gelu_backward, given.cases(numbers, NUMBERS))
+
+
+def test_gelu_back_shapes(student, given):
+    """The result has the shape of x, whatever that is."""
+    agrees(student.gelu_backward, given.cases(numbers, NUMBERS_SHAPES))
+
+
+def test_gelu_back_large(student, given):
+    """Numbers of up to a million in size, of either sign, give finite, right slopes."""
+    stays_right_when_large(student.gelu_backward, given.cases(numbers, NUMBERS_LARGE))
+
+
+def test_gelu_back_float32(student, given):
+    """float32 numbers give slopes that are right to float32's precision."""
+    agrees_in_float32(student.gelu_backward, given.cases(numbers, NUMBERS))
+
+
+def test_gelu_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(numbers, NUMBERS_BATCH)
+    also = given.cases(numbers, NUMBERS_BATCH, salt="also")
+    answers_the_same_again(student, student.gelu_backward, cases, also=also)
+
+
+def test_gelu_back_arguments(student, given):
+    """d_out and x may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.gelu_backward, given.cases(numbers, NUMBERS_BATCH))
+
+
+def test_network_back_agree(student, given):
+    """x and the four parameters get the gradients that autograd finds, under the same keys."""
+    agrees(student.feed_forward_backward, given.cases(fed, FED))
+
+
+def test_network_back_shapes(student, given):
+    """Any number of batch axes and positions, and equal sizes, give the right gradients."""
+    agrees(student.feed_forward_backward, given.cases(fed, FED_SHAPES))
+
+
+def test_network_back_batch(student, given):
+    """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
+    cases = given.cases(fed, FED_BATCH)
+    batch_adds_up(student.feed_forward_backward, cases, batched=("d_out", "x"), own=("d_x",))
+
+
+def test_network_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.feed_forward_backward, given.cases(fed, FED))
+
+
+def test_network_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(fed, FED_BATCH), given.cases(fed, FED_BATCH, salt="also")
+    answers_the_same_again(student, student.feed_forward_backward, cases, also=also)
+
+
+def test_network_back_arguments(student, given):
+    """d_out, x and the parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.feed_forward_backward, given.cases(fed, FED_BATCH))
+
+
+def test_heads_back_agree(student, given):
+    """x and the eight parameters get the gradients that autograd finds, under the same keys."""
+    agrees(student.multi_head_attention_backward, given.cases(attended, HEADS))
+
+
+def test_heads_back_mask(student, given):
+    """Under any mask, the same for every head, the gradients are right."""
+    agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_MASKED))
+
+
+def test_heads_back_no_future(student, given):
+    """Under a causal mask no loss has a gradient at a later position, in any head."""
+    function = student.multi_head_attention_backward
+    no_gradient_from_the_future(function, given.cases(attended, HEADS_TIMED))
+
+
+def test_heads_back_batch(student, given):
+    """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
+    function = student.multi_head_attention_backward
+    cases = given.cases(attended, HEADS_BATCH)
+    batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
+
+
+def test_heads_back_shapes(student, given):
+    """Any number of batch axes, positions and heads gives the right gradients."""
+    agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_SHAPES))
+
+
+def test_heads_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.multi_head_attention_backward, given.cases(attended, HEADS))
+
+
+def test_heads_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(attended, HEADS_EACH), given.cases(attended, HEADS_EACH, salt="also")
+    answers_the_same_again(student, student.multi_head_attention_backward, cases, also=also)
+
+
+def test_heads_back_arguments(student, given):
+    """d_out, x, mask and the parameters may be read-only or lie anyhow, and are never changed."""
+    cases = given.cases(attended, HEADS_EACH)
+    leaves_arguments_alone(student.multi_head_attention_backward, cases)
+
+
+def test_block_back_agree(student, given):
+    """x and all parameters get the gradients that autograd finds, under the same keys."""
+    agrees(student.decoder_block_backward, given.cases(block, BLOCKS))
+
+
+def test_block_back_stream(student, given):
+    """Past a sub-layer that adds nothing the gradient of the stream passes as it is."""
+    agrees(student.decoder_block_backward, given.cases(block, SILENCED))
+
+
+def test_block_back_mask(student, given):
+    """The mask that is given holds, whichever it is, in every sequence and every head."""
+    agrees(student.decoder_block_backward, given.cases(block, BLOCKS_MASKED))
+
+
+def test_block_back_no_future(student, given):
+    """Under a causal mask no loss reaches later positions, nor padded ones through their keys."""
+    function, cases = student.decoder_block_backward, given.cases(block, BLOCK_TIMED)
+    no_gradient_from_the_future(function, cases)
+    no_gradient_through_padding(function, cases[1:], mask="mask")
+
+
+def test_block_back_batch(student, given):
+    """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
+    cases = given.cases(block, BLOCK_BATCH)
+    batch_adds_up(student.decoder_block_backward, cases, batched=("d_out", "x"), own=("d_x",))
+
+
+def test_block_back_shapes(student, given):
+    """Any number of batch axes, positions and heads gives the right gradients."""
+    agrees(student.decoder_block_backward, given.cases(block, BLOCK_SHAPES))
+
+
+def test_block_back_float32(student, given):
+    """float32 arguments give gradients that are right to float32's precision."""
+    agrees_in_float32(student.decoder_block_backward, given.cases(block, BLOCKS))
+
+
+def test_block_back_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(block, BLOCK_EACH), given.cases(block, BLOCK_EACH, salt="also")
+    answers_the_same_again(student, student.decoder_block_backward, cases, also=also)
+
+
+def test_block_back_arguments(student, given):
+    """d_out, x, mask and the parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.decoder_block_backward, given.cases(block, BLOCK_EACH))

@@ -1,0 +1,238 @@
+"""Checks of step 18: the loss of a decoder, and its gradient for every parameter."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    batch_adds_up,
+    is_zero_where,
+    leaves_arguments_alone,
+    rejects,
+)
+from tests.visible import decoders
+
+# d_model is n_heads * d_head; a text has `length` tokens, so the decoder reads one less.
+WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 5}
+PLAIN = [
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS},
+    {"batch": (), "length": 5, "vocabulary": 7, "n_layers": 1, **WIDTHS},
+    {"batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS},
+]
+STACKS = [
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, **WIDTHS},
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 3, **WIDTHS},
+    {"batch": (), "length": 3, "vocabulary": 4, "n_layers": 0, **WIDTHS},
+]
+# A token that is read several times, one that is a target only, and some that do not occur.
+TIED = [
+    {"batch": (), "length": 5, "vocabulary": 9, "n_layers": 1, **WIDTHS, "repeated": True},
+    {"batch": (2,), "length": 4, "vocabulary": 11, "n_layers": 1, **WIDTHS, "repeated": True},
+]
+IGNORED = [
+    {"batch": (), "length": 5, "vocabulary": 4, "n_layers": 1, **WIDTHS, "ignored": "some"},
+    {"batch": (3,), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS, "ignored": "some"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "none"},
+]
+FULL = [
+    {"batch": (), "length": 2, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -1},
+    {"batch": (2,), "length": 3, "vocabulary": 5, "n_layers": 2, **WIDTHS, "spare": -1},
+]
+TOO_LONG = [
+    {"batch": (), "length": 5, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -2},
+    # A single position, which NumPy would stretch over all tokens.
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -99},
+    {"batch": (2,), "length": 6, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -3},
+]
+ONE_TOKEN = [
+    {"batch": (), "length": 1, "vocabulary": 5, "n_layers": 1, **WIDTHS},
+    {"batch": (2,), "length": 1, "vocabulary": 5, "n_layers": 1, **WIDTHS},
+]
+ALL_IGNORED = [
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "all"},
+    {"batch": (2,), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "all"},
+]
+SHAPES = [
+    {
+        **{"batch": (), "length": 2, "vocabulary": 2, "n_layers": 1},
+        **{"n_heads": 1, "d_head": 3, "d_ff": 1},
+    },
+    {
+        **{"batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
+        **{"n_heads": 3, "d_head": 1, "d_ff": 3},
+    },
+    {
+        **{"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 1},
+        **{"n_heads": 2, "d_head": 3, "d_ff": 4},
+    },
+]
+BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
+TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
+
+
+def texts(
+    draw,
+    batch,
+    length,
+    vocabulary,
+    n_layers,
+    n_heads,
+    d_head,
+    d_ff,
+    spare=2,
+    ignored=None,
+    repeated=False,
+):
+    """Texts and a decoder that has `spare` more positions than they have tokens."""
+    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
+    params = decoders.decoder(draw, vocabulary=vocabulary, t_max=max(1, length + spare), **sizes)
+    tokens = draw.tokens(vocabulary, *batch, length)
+    if repeated:
+        tokens[..., :-1] = draw.tokens(2, *batch, 1) + np.arange(length - 1) % 2
+        tokens[..., -1] = vocabulary - 1
+    arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
+    if ignored is None:
+        return arguments
+    ignore_id = 1 if ignored != "none" else vocabulary + 5
+    if ignored == "some":  # a different number of them in each sequence
+        count = int(np.prod(batch))
+        rows = np.arange(count).reshape(*batch, 1) % (length - 2)
+        tokens[...] = np.where(tokens == ignore_id, 2, tokens)
+        tokens[...] = np.where(np.arange(length) > length - 2 - rows, ignore_id, tokens)
+        tokens[..., 0] = ignore_id
+    elif ignored == "all":
+        tokens[..., 1:] = ignore_id
+    return {**arguments, "ignore_id": ignore_id}
+
+
+def cut_off(case, t):
+    """The case with the only target that counts at t, or before it: later ones are all ignored."""
+    tokens = case.arguments["tokens"].copy()
+    unused = int(case.sizes["vocabulary"]) - 1
+    tokens[tokens == unused] = 0
+    tokens[..., t + 2 :] = unused
+    return {**case.arguments, "tokens": tokens, "ignore_id": unused}
+
+
+def position_gradient(value):
+    """The gradient of the position table, in what decoder_loss_and_gradients returns."""
+    grads = value[1] if isinstance(value, (tuple, list)) and len(value) == 2 else None
+    return grads.get("position") if isinstance(grads, dict) else None
+
+
+def test_decoder_loss_agree(student, given):
+    """The mean of -log p of every next token, from one pass over the true tokens."""
+    agrees(student.decoder_loss, given.cases(texts, PLAIN))
+
+
+def test_decoder_loss_ignored(student, given):
+    """Targets equal to ignore_id do not count; as inputs such tokens are read like any other."""
+    agrees(student.decoder_loss, given.cases(texts, IGNORED))
+
+
+def test_decoder_loss_limits(student, given):
+    """T_max + 1 tokens are allowed: the last one is a target only."""
+    agrees(student.decoder_loss, given.cases(texts, FULL))
+
+
+def test_decoder_loss_errors(student, given):
+    """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
+    function = student.decoder_loss
+    rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
+    rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
+    rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+
+
+def test_decoder_loss_float32(student, given):
+    """float32 parameters give a loss that is right to float32's precision."""
+    agrees_in_float32(student.decoder_loss, given.cases(texts, PLAIN))
+
+
+def test_decoder_loss_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(texts, BATCH), given.cases(texts, BATCH, salt="also")
+    answers_the_same_again(student, student.decoder_loss, cases, also=also)
+
+
+def test_decoder_loss_arguments(student, given):
+    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.decoder_loss, given.cases(texts, BATCH))
+
+
+def test_gradients_agree(student, given):
+    """The loss, and the gradient that autograd finds for each parameter, under the same keys."""
+    agrees(student.decoder_loss_and_gradients, given.cases(texts, PLAIN))
+
+
+def test_gradients_tied(student, given):
+    """The embedding gets both gradients: of the rows that were read, and of the output head."""
+    agrees(student.decoder_loss_and_gradients, given.cases(texts, TIED))
+
+
+def test_gradients_blocks(student, given):
+    """Each block gets its own gradient, in the order of the stack, however many there are."""
+    agrees(student.decoder_loss_and_gradients, given.cases(texts, STACKS))
+
+
+def test_gradients_ignored(student, given):
+    """Targets equal to ignore_id have no part in any gradient, nor in what it is divided by."""
+    agrees(student.decoder_loss_and_gradients, given.cases(texts, IGNORED))
+
+
+def test_gradients_positions(student, given):
+    """Positions that no token used get 0, in an array as long as the table; T_max + 1 tokens go."""
+    agrees(student.decoder_loss_and_gradients, given.cases(texts, FULL))
+
+
+def test_gradients_no_future(student, given):
+    """A loss on positions up to t has no gradient at any later row of the position table."""
+    for case in given.cases(texts, TIMED):
+        length = case.arguments["tokens"].shape[-1]
+        rows = np.arange(len(case.arguments["params"]["position"]))
+        for t in range(length - 2):
+            told = f"A loss on positions up to {t} has a gradient at later rows of position."
+            is_zero_where(
+                student.decoder_loss_and_gradients,
+                case,
+                cut_off(case, t),
+                position_gradient,
+                rows > t,
+                told,
+            )
+
+
+def test_gradients_batch(student, given):
+    """For a batch, loss and gradients are the mean of those of its sequences alone."""
+    function = student.decoder_loss_and_gradients
+    batch_adds_up(function, given.cases(texts, BATCH), batched=["tokens"], own=(), mean=True)
+
+
+def test_gradients_shapes(student, given):
+    """Any number of batch axes, tokens, heads and blocks gives the right gradients."""
+    agrees(student.decoder_loss_and_gradients, given.cases(texts, SHAPES))
+
+
+def test_gradients_errors(student, given):
+    """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
+    function = student.decoder_loss_and_gradients
+    rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
+    rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
+    rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+
+
+def test_gradients_float32(student, given):
+    """float32 parameters give gradients that are right to float32's precision."""
+    agrees_in_float32(student.decoder_loss_and_gradients, given.cases(texts, PLAIN))
+
+
+def test_gradients_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(texts, BATCH), given.cases(texts, BATCH, salt="also")
+    answers_the_same_again(student, student.decoder_loss_and_gradients, cases, also=also)
+
+
+def test_gradients_arguments(student, given):
+    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
+    leaves_arguments_alone(student.decoder_loss_and_gradients, given.cases(texts, BATCH))

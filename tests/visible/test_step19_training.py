@@ -1,0 +1,357 @@
+"""Checks of step 19: clipping, AdamW, the learning rate, batches, and one training step."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    InSteps,
+    agrees,
+    agrees_in_float32,
+    agrees_step_by_step,
+    answers_the_same_again,
+    leaves_arguments_alone,
+    rejects,
+    runs_are_separate,
+)
+from tests.visible import decoders
+
+ADAMW, TRAIN = "adamw_run", "train_run"
+
+LARGE_NORM = [
+    {"tree": "one", "rows": 2, "columns": 3, "max_norm": 1.0},
+    {"tree": "two", "rows": 3, "columns": 2, "max_norm": 0.5},
+    {"tree": "two", "rows": 2, "columns": 4, "max_norm": 2.0},
+]
+SMALL_NORM = [
+    {"tree": "two", "rows": 2, "columns": 3, "max_norm": 1e3},
+    {"tree": "two", "rows": 2, "columns": 2, "max_norm": 0.5, "zero": True},
+]
+DEEP_NORM = [
+    {"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1.0},
+    {"tree": "list", "rows": 3, "columns": 2, "max_norm": 0.3},
+    {"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1e4},
+]
+NORM_BATCH = [{"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1.0}]
+BAD_NORM = [
+    {"tree": "one", "rows": 2, "columns": 3, "max_norm": 0.0},
+    {"tree": "two", "rows": 2, "columns": 3, "max_norm": -1.0},
+]
+
+FIRST = [
+    {"tree": "one", "rows": 1, "columns": 3, "steps": 1},
+    {"tree": "two", "rows": 2, "columns": 3, "steps": 1},
+]
+STEPS = [
+    {"tree": "one", "rows": 1, "columns": 2, "steps": 2},
+    {"tree": "two", "rows": 3, "columns": 2, "steps": 5},
+]
+OPTIONS = [
+    {"tree": "one", "rows": 1, "columns": 3, "steps": 2, "eps": 0.1},
+    {"tree": "two", "rows": 2, "columns": 3, "steps": 3, "betas": (0.5, 0.75)},
+    {"tree": "two", "rows": 2, "columns": 2, "steps": 2, "eps": 0.5, "betas": (0.75, 0.9)},
+]
+CHANGES = [
+    {"tree": "one", "rows": 1, "columns": 3, "steps": 3, "changing": True},
+    {"tree": "two", "rows": 2, "columns": 2, "steps": 3, "nudged": True},
+    {"tree": "two", "rows": 2, "columns": 3, "steps": 4, "changing": True, "nudged": True},
+]
+TREES = [
+    {"tree": "list", "rows": 2, "columns": 3, "steps": 2},
+    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2},
+]
+RUN = [{"tree": "deep", "rows": 2, "columns": 3, "steps": 2}]
+
+RATES = [
+    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6},
+    {"step": 1, "peak": 1.0, "warmup": 4, "total": 9},
+    {"step": 2, "peak": 0.5, "warmup": 2, "total": 6},
+    {"step": 5, "peak": 0.75, "warmup": 3, "total": 11},
+    {"step": 10, "peak": 0.75, "warmup": 3, "total": 11},
+]
+RATE_BORDERS = [
+    {"step": 3, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 4, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 8, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 21, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 0, "peak": 0.5, "warmup": 0, "total": 5},
+    {"step": 4, "peak": 0.5, "warmup": 0, "total": 5},
+    {"step": 3, "peak": 0.5, "warmup": 4, "total": 4},
+    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4},
+    {"step": 0, "peak": 0.5, "warmup": 0, "total": 0},
+]
+FLOORS = [
+    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 2, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 5, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 9, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+]
+BAD_RATES = [
+    {"step": 0, "peak": 1.0, "warmup": 3, "total": 2},
+    {"step": 9, "peak": 1.0, "warmup": 5, "total": 4},
+]
+
+WINDOWS = [
+    {"number": 9, "length": 3, "count": 2},
+    {"number": 17, "length": 4, "count": 5},
+    {"number": 12, "length": 1, "count": 3},
+]
+WINDOW_LIMITS = [
+    {"number": 5, "length": 4, "count": 1, "ends": True},
+    {"number": 9, "length": 3, "count": 3, "ends": True},
+    {"number": 2, "length": 1, "count": 1, "ends": True},
+]
+WINDOW_BATCH = [{"number": 40, "length": 3, "count": 6}]
+BAD_WINDOWS = [
+    {"number": 9, "length": 3, "count": 2, "bad": 6},
+    {"number": 9, "length": 3, "count": 2, "bad": -1},
+    {"number": 9, "length": 3, "count": 3, "bad": 40},
+    {"number": 4, "length": 4, "count": 1, "bad": 0},
+]
+
+MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
+TRAINED = [
+    {"batch": (), "length": 4, "steps": 1, **MODEL},
+    {"batch": (3,), "length": 5, "steps": 1, **MODEL, "n_layers": 2},
+]
+TRAINED_STEPS = [{"batch": (2,), "length": 5, "steps": 3, **MODEL}]
+TRAINED_CLIPPED = [
+    {"batch": (2,), "length": 4, "steps": 3, **MODEL, "max_norm": 0.05},
+    {"batch": (2,), "length": 4, "steps": 2, **MODEL, "max_norm": 50.0},
+]
+TRAINED_BATCH = [{"batch": (2,), "length": 4, "steps": 2, **MODEL}]
+
+
+def some_tree(draw, kind, rows, columns):
+    """A tree of that kind, with vectors and matrices; only `one` is a single array."""
+    vector, matrix = draw.normal(columns) * 2, draw.normal(rows, columns)
+    match kind:
+        case "one":
+            return {"w": vector}
+        case "two":
+            return {"w": matrix, "b": vector}
+        case "list":
+            return {"blocks": [{"w": matrix}, {"w": draw.normal(columns, rows) * 3}]}
+    norm = {"gain": 1 + draw.normal(columns) / 4, "bias": vector}
+    blocks = [{"ln": norm, "w": draw.normal(rows, columns)} for _ in range(2)]
+    return {"embedding": matrix, "blocks": blocks, "rows": [vector * 2, [matrix / 2]]}
+
+
+def everywhere(function, tree):
+    """The function's results, in a tree built alike."""
+    if isinstance(tree, dict):
+        return {key: everywhere(function, item) for key, item in tree.items()}
+    if isinstance(tree, list):
+        return [everywhere(function, item) for item in tree]
+    return function(tree)
+
+
+def gradients(draw, tree, rows, columns, max_norm, zero=False):
+    """A tree of gradients, and the norm that they may have."""
+    grads = some_tree(draw, tree, rows, columns)
+    return {"grads": everywhere(np.zeros_like, grads) if zero else grads, "max_norm": max_norm}
+
+
+def off_zero(array):
+    """The same, no number nearer to 0 than 1/16: m̂ / √v̂ jumps there."""
+    return array + np.where(array < 0, -1, 1) / 16
+
+
+def run(draw, tree, rows, columns, steps, changing=False, nudged=False, **options):
+    """Parameters, and gradients for some steps, of another size in each of them."""
+    sizes = (1.0, 0.125, 4.0, 0.5, 2.0)
+    grads = [
+        everywhere(lambda g, by=by: off_zero(g) * by, some_tree(draw, tree, rows, columns))
+        for by in (sizes * steps)[:steps]
+    ]
+    rates = [0.125 / (1 + number if changing else 1) for number in range(steps)]
+    arguments = {
+        "params": some_tree(draw, tree, rows, columns),
+        "grads": tuple(grads),
+        "lr": tuple(rates),
+        **options,
+    }
+    if changing:
+        arguments["weight_decay"] = tuple(number / 8 for number in range(steps))
+    if nudged:
+        arguments["nudge"] = tuple(number / 4 for number in range(steps))
+    return arguments
+
+
+def rate(draw, **arguments):
+    """The arguments as they are."""
+    return arguments
+
+
+def windows(draw, number, length, count, ends=False, bad=None):
+    """A stream of tokens and random starts; `ends` for the first and the last that fit."""
+    starts = draw.tokens(max(1, number - length), count)
+    if ends:
+        starts[0], starts[-1] = 0, number - length - 1
+    if bad is not None:
+        starts[-1] = number - length if bad > 0 and bad < number else bad
+    return {"stream": draw.tokens(50, number), "length": length, "starts": starts}
+
+
+def trained(draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d_ff, max_norm=None):
+    """A decoder, and batches for some steps."""
+    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
+    arguments = {
+        "tokens": tuple(draw.tokens(vocabulary, *batch, length) for _ in range(steps)),
+        "params": decoders.decoder(draw, vocabulary=vocabulary, t_max=length + 1, **sizes),
+        "n_heads": n_heads,
+        "lr": tuple(0.015625 / (1 + number) for number in range(steps)),
+    }
+    return arguments if max_norm is None else {**arguments, "max_norm": max_norm}
+
+
+def adamw(student):
+    """The student's AdamW as a function of all gradients of a run."""
+    return InSteps(student.adamw_step, student.new_adamw)
+
+
+def training(student):
+    """The student's training step as a function of all batches of a run."""
+    return InSteps(student.train_step, student.new_adamw)
+
+
+def test_clip_large(student, given):
+    """A norm above max_norm becomes max_norm: all gradients are scaled alike."""
+    agrees(student.clip_gradients, given.cases(gradients, LARGE_NORM))
+
+
+def test_clip_small(student, given):
+    """Gradients whose norm is at most max_norm stay as they are, zeros too."""
+    agrees(student.clip_gradients, given.cases(gradients, SMALL_NORM))
+
+
+def test_clip_trees(student, given):
+    """The norm is one for the whole tree, with lists in dicts and dicts in lists."""
+    agrees(student.clip_gradients, given.cases(gradients, DEEP_NORM))
+
+
+def test_clip_errors(student, given):
+    """A max_norm that is not above 0 is a ValueError."""
+    rejects(student.clip_gradients, given.cases(gradients, BAD_NORM), "max_norm is not above 0")
+
+
+def test_clip_float32(student, given):
+    """float32 gradients are clipped right to float32's precision."""
+    agrees_in_float32(student.clip_gradients, given.cases(gradients, LARGE_NORM))
+
+
+def test_clip_arguments(student, given):
+    """Gradients may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.clip_gradients, given.cases(gradients, NORM_BATCH))
+
+
+def test_adamw_first(student, given):
+    """The first step, with t = 1, moves the parameters as torch's AdamW does."""
+    agrees_step_by_step(adamw(student), given.cases(run, FIRST), like=ADAMW)
+
+
+def test_adamw_steps(student, given):
+    """After each further step the parameters are where torch's AdamW has them."""
+    agrees_step_by_step(adamw(student), given.cases(run, STEPS), like=ADAMW)
+
+
+def test_adamw_options(student, given):
+    """betas and eps are used as they are given, and eps stands beside the root."""
+    agrees_step_by_step(adamw(student), given.cases(run, OPTIONS), like=ADAMW)
+
+
+def test_adamw_changes(student, given):
+    """lr and weight_decay may change from step to step; a step starts from its params argument."""
+    agrees_step_by_step(adamw(student), given.cases(run, CHANGES), like=ADAMW)
+
+
+def test_adamw_trees(student, given):
+    """Every array of the tree takes its step, with lists in dicts and dicts in lists."""
+    agrees_step_by_step(adamw(student), given.cases(run, TREES), like=ADAMW)
+
+
+def test_adamw_separate(student, given):
+    """Two states share nothing."""
+    cases = given.cases(run, RUN) + given.cases(run, RUN, salt="another run")
+    runs_are_separate(adamw(student), cases, like=ADAMW)
+
+
+def test_adamw_float32(student, given):
+    """float32 parameters and gradients give results that are right to float32's precision."""
+    agrees_in_float32(adamw(student), given.cases(run, FIRST + STEPS), like=ADAMW)
+
+
+def test_adamw_arguments(student, given):
+    """params and grads may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(adamw(student), given.cases(run, RUN), like=ADAMW)
+
+
+def test_rate_agree(student, given):
+    """A ramp to peak, then half a cosine down to 0."""
+    agrees(student.learning_rate, given.cases(rate, RATES))
+
+
+def test_rate_borders(student, given):
+    """Right at the ends of ramp and cosine, and without either of them."""
+    agrees(student.learning_rate, given.cases(rate, RATE_BORDERS))
+
+
+def test_rate_floor(student, given):
+    """The cosine ends at floor, and there the rate stays; the ramp does not know it."""
+    agrees(student.learning_rate, given.cases(rate, FLOORS))
+
+
+def test_rate_errors(student, given):
+    """A warmup that is longer than total is a ValueError."""
+    rejects(student.learning_rate, given.cases(rate, BAD_RATES), "warmup is more than total")
+
+
+def test_batches_agree(student, given):
+    """Each window begins at its start and holds length + 1 tokens."""
+    agrees(student.sample_batch, given.cases(windows, WINDOWS))
+
+
+def test_batches_limits(student, given):
+    """The first and the last window that fit are allowed."""
+    agrees(student.sample_batch, given.cases(windows, WINDOW_LIMITS))
+
+
+def test_batches_errors(student, given):
+    """A window that does not fit is a ValueError, whichever of them it is."""
+    rejects(student.sample_batch, given.cases(windows, BAD_WINDOWS), "A window does not fit")
+
+
+def test_batches_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(windows, WINDOW_BATCH), given.cases(windows, WINDOW_BATCH, salt=1)
+    answers_the_same_again(student, student.sample_batch, cases, also=also)
+
+
+def test_batches_arguments(student, given):
+    """stream and starts may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.sample_batch, given.cases(windows, WINDOW_BATCH))
+
+
+def test_train_agree(student, given):
+    """One step gives the loss before it, and the parameters that torch has after it."""
+    agrees_step_by_step(training(student), given.cases(trained, TRAINED), like=TRAIN)
+
+
+def test_train_steps(student, given):
+    """Over several steps the state is kept, and loss and parameters stay right."""
+    agrees_step_by_step(training(student), given.cases(trained, TRAINED_STEPS), like=TRAIN)
+
+
+def test_train_clipped(student, given):
+    """Gradients are clipped to max_norm, all together, before AdamW sees them."""
+    agrees_step_by_step(training(student), given.cases(trained, TRAINED_CLIPPED), like=TRAIN)
+
+
+def test_train_separate(student, given):
+    """Two training runs share nothing."""
+    cases = given.cases(trained, TRAINED_BATCH)
+    cases = cases + given.cases(trained, TRAINED_BATCH, salt="another run")
+    runs_are_separate(training(student), cases, like=TRAIN)
+
+
+def test_train_arguments(student, given):
+    """tokens and params may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(training(student), given.cases(trained, TRAINED_BATCH), like=TRAIN)
