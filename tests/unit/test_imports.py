@@ -15,7 +15,11 @@ CHECKS += sorted((ROOT / "tests" / "hidden").glob("*.py"))
 # Programs that are sent to a worker as text, and the worker program itself.
 PROGRAMS = ["isolation/probe_program.py", "demos/counting.py"]
 PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
-TORCH = {"answer_key/reference.py", "demos/gpt2/against.py"}
+TORCH = {
+    "answer_key/reference.py",
+    "answer_key/reference_modern.py",
+    "demos/gpt2/against.py",
+}
 
 
 def imported(path: Path) -> set[str]:

@@ -8,10 +8,14 @@ from grader.checks.laws.answers import probabilities_add_up
 from grader.checks.laws.cases import Case, Witness
 from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.checks.laws.continuing import Continuing
+from grader.checks.laws.distance import depends_on_distance_only, scores_of
 from grader.checks.laws.layers import no_block_sees_the_future
+from grader.checks.laws.merging import merges_in_any_order
+from grader.checks.laws.packed import documents_are_alone
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
+from grader.checks.laws.upkeep import does_not_grow, never_holds_everything
 from grader.checks.laws.values import (
     agrees,
     agrees_in_float32,
@@ -19,7 +23,7 @@ from grader.checks.laws.values import (
     rejects,
     stays_right_when_large,
 )
-from grader.checks.laws.work import work_is_linear
+from grader.checks.laws.work import new_tokens_only, work_is_linear
 
 __all__ = [
     "Case",
@@ -31,14 +35,21 @@ __all__ = [
     "agrees_in_float32",
     "answers_the_same_again",
     "caches_are_separate",
+    "depends_on_distance_only",
+    "documents_are_alone",
+    "does_not_grow",
     "future_does_not_matter",
     "is_distribution",
     "leaves_arguments_alone",
+    "merges_in_any_order",
+    "never_holds_everything",
+    "new_tokens_only",
     "no_block_sees_the_future",
     "prefix_gives_the_same",
     "probabilities_add_up",
     "rejects",
     "rows_are_independent",
+    "scores_of",
     "stays_right_when_large",
     "work_is_linear",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import wire
+from . import memory, wire
 from .counting import Counting
 from .imports import PACKAGE, Refusal, Sources
 
@@ -148,6 +148,11 @@ class Session:
     def call(self, request: dict[str, Any]) -> bytes:
         """Call a function, and return its result with all else that was asked for."""
         Counting.products = 0
+        traced: list[int] = []
+        if request.get("traced"):
+            traced.append(memory.in_use())
+        else:
+            memory.stop()
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
         with np.errstate(**STRICT if request.get("strict") else {}):
@@ -155,6 +160,8 @@ class Session:
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refill([args, kwargs], request["then"])
             result = function(*args, **kwargs)
+        if traced:
+            traced.append(memory.most())
         parts = {"value": self.parcel(result, request["opaque"])}
         parts["products"] = wire.write(int(Counting.products))
         if request.get("keep"):
@@ -163,6 +170,10 @@ class Session:
             parts["arguments"] = wire.write([list(args), kwargs])
         for number in request.get("forget", ()):
             self.kept.pop(number, None)
+        if traced:
+            request.clear()  # from here on nothing is held but what the student's code holds
+            del args, kwargs, first, result
+            parts["traced"] = wire.write([*traced, memory.in_use()])
         return wire.write_mapping(parts)
 
     def fetch(self, request: dict[str, Any]) -> bytes:
