@@ -54,8 +54,8 @@ def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, 
             raise Broken(
                 f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
                 f"{(most - before) / MIB:.1f} MiB were needed at once; {mib} MiB are plenty. A "
-                f"matrix of all scores takes {t_q * t_k * 8 / MIB:.0f} MiB, and a mask of that "
-                f"size {t_q * t_k / MIB:.0f} MiB."
+                f"matrix of all scores takes {t_q * t_k * 8 / MIB:.1f} MiB, and a mask of that "
+                f"size {t_q * t_k / MIB:.1f} MiB."
             )
 
 

@@ -72,6 +72,7 @@ class Session:
             nonce, data = request
             reply = self.answer(data)
             self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
+            del reply  # or it would count as memory that the next call is using
 
     def receive(self) -> tuple[bytes, memoryview] | None:
         """Return the next request with its nonce; None at the end."""
