@@ -292,7 +292,7 @@ def lse_one_maximum(q, k, v, mask=None):
 @mistake(
     "merge_sum",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The outputs are added without shares.",
     hint="What comes out if a and b are equal?",
 )
@@ -303,7 +303,7 @@ def merge_added(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_mean",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="Both sets get the same share, however many keys they have.",
     hint="What is the share of a set with a very low lse?",
 )
@@ -314,7 +314,7 @@ def merge_averaged(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_winner",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The output of the set with the larger lse is taken, the other dropped.",
     hint="Does the smaller set count at all?",
 )
@@ -326,7 +326,7 @@ def merge_larger_only(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_shares_by_lse",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The shares are those of the logs, not of the sums.",
     hint="Is the share of a set proportional to its lse?",
 )
@@ -340,7 +340,7 @@ def merge_by_logs(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_shares_swapped",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="Each set gets the share of the other.",
     hint="Which output belongs to the larger lse?",
 )
@@ -352,7 +352,7 @@ def merge_crossed(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_lse_added",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The logs are added: that is the log of the product.",
     hint="What is the lse of two sets with lse 0?",
 )
@@ -364,7 +364,7 @@ def merge_lse_sum(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_lse_maximum",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The larger lse is returned, and the smaller one forgotten.",
     hint="What is the lse of two sets with lse 0?",
 )
@@ -376,7 +376,7 @@ def merge_lse_maximum(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_lse_of_first",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The lse of the first set is returned.",
     hint="How many keys does the result stand for?",
 )
@@ -388,7 +388,7 @@ def merge_lse_first(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_not_renormalised",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="Outputs are multiplied by their sums, and not divided by both together.",
     hint="What comes out if a and b are equal?",
 )
@@ -402,7 +402,7 @@ def merge_not_divided(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_empty_nan",
     "merge_attention",
-    caught_by="merge_empty",
+    caught_by="merging_empty",
     says="Two empty sets give NaN.",
     hint="What is -inf minus -inf?",
 )
@@ -417,7 +417,7 @@ def merge_both_empty_nan(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_first_empty_nan",
     "merge_attention",
-    caught_by="merge_empty",
+    caught_by="merging_empty",
     says="An empty first set gives NaN: its lse is subtracted from the other.",
     hint="Which of the two logs do you subtract, and what if it is -inf?",
 )
@@ -431,7 +431,7 @@ def merge_from_first(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_second_empty_nan",
     "merge_attention",
-    caught_by="merge_empty",
+    caught_by="merging_empty",
     says="An empty second set gives NaN: its lse is subtracted from the other.",
     hint="Which of the two logs do you subtract, and what if it is -inf?",
 )
@@ -445,7 +445,7 @@ def merge_from_second(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_empty_as_one",
     "merge_attention",
-    caught_by="merge_empty",
+    caught_by="merging_empty",
     says="An empty set counts as one key: its -inf is replaced by 0.",
     hint="What is exp(0), and how many keys has an empty set?",
 )
@@ -458,7 +458,7 @@ def merge_empty_counts(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_empty_lse_lost",
     "merge_attention",
-    caught_by="merge_empty",
+    caught_by="merging_empty",
     says="Where both sets are empty lse is 0.",
     hint="How does the next merge learn that there were no keys?",
 )
@@ -471,7 +471,7 @@ def merge_empty_is_zero(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_overflows",
     "merge_attention",
-    caught_by="merge_large",
+    caught_by="merging_large",
     says="The exponentials of the logs are taken as they are, and overflow.",
     hint="What is exp(1000)?",
 )
@@ -487,7 +487,7 @@ def merge_of_large(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_share_axis",
     "merge_attention",
-    caught_by="merge_agree",
+    caught_by="merging_agree",
     says="The shares meet the features of the output, not its positions.",
     hint="Which axis does a share need before it is multiplied with an output?",
 )

@@ -36,10 +36,11 @@ def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) ->
         kept = _traced(answers[-1])[2] - _traced(answers[0])[0]
         allowed = keys + piece.stop - piece.start
         if kept > allowed * numbers * PER_NUMBER + SLACK:
+            most = f"at most {allowed} keys and values may be kept."
             raise Broken(
+                f"After {piece.stop} positions more is kept than the window allows: {most}",
                 f"After {piece.stop} positions {kept // 1024} KiB more are in use than before the "
-                f"first: room for {kept // (8 * numbers)} keys and values, where at most {allowed} "
-                "may be kept."
+                f"first, room for {kept // (8 * numbers)} keys and values: {most}",
             )
 
 
@@ -51,11 +52,12 @@ def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, 
         before, most, _ = _traced(answer)
         if most - before > mib * MIB:
             t_q, t_k = (case.arguments[name].shape[-2] for name in "qk")
+            asked = f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
             raise Broken(
-                f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
-                f"{(most - before) / MIB:.1f} MiB were needed at once; {mib} MiB are plenty. A "
-                f"matrix of all scores takes {t_q * t_k * 8 / MIB:.1f} MiB, and a mask of that "
-                f"size {t_q * t_k / MIB:.1f} MiB."
+                f"{asked}more memory was needed at once than the keys of a block can explain.",
+                f"{asked}{(most - before) / MIB:.1f} MiB were needed at once; {mib} MiB are "
+                f"plenty. A matrix of all scores takes {t_q * t_k * 8 / MIB:.1f} MiB, and a mask "
+                f"of that size {t_q * t_k / MIB:.1f} MiB.",
             )
 
 
