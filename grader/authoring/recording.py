@@ -51,7 +51,8 @@ class ReferenceBench(Bench):
         value = self._parcel(result, options["opaque"])
         held = self._result(function, *args) if options["then"] else result
         kept = self._keep(held) if options["keep"] else None
-        return Answer(value, kept=kept, arguments=[list(positional), dict(keywords)])
+        after = [list(positional), dict(keywords)]
+        return Answer(value, kept=kept, arguments=after, traced=(0, 0, 0))
 
     def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What the reference's function returns."""

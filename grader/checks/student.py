@@ -33,9 +33,11 @@ class StudentFunction:
         keep: bool = False,
         arguments: bool = False,
         then: Mapping[str, Any] | None = None,
+        traced: bool = False,
+        forget: Sequence[Any] = (),
         **kwargs: Any,
     ) -> Answer:
-        """The call's whole answer; see `client.Worker.call` for keep, arguments and then."""
+        """The call's whole answer; see `client.Worker.call` for the options."""
         positional, named = self._placed(args, kwargs)
         return self.ask(
             self.name,
@@ -45,6 +47,7 @@ class StudentFunction:
             keep=keep,
             arguments=arguments,
             then=None if then is None else list(self._placed((), then)),
+            **({"traced": True, "forget": list(forget)} if traced else {}),
         )
 
     def _placed(

@@ -67,6 +67,7 @@ class Answer:
     products: int = 0
     kept: Handle | None = None
     arguments: Any = None
+    traced: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,14 @@ def _strings(value: Any, most: int) -> tuple[str, ...]:
     """Return the texts in a list, cut to the length of a name, and no more than so many."""
     listed = value[:most] if isinstance(value, (list, tuple)) else ()
     return tuple(item[:MAX_NAME] for item in listed if isinstance(item, str))
+
+
+def _sizes(value: list[Any]) -> tuple[int, int, int]:
+    """Return three whole numbers."""
+    if len(value) != 3 or any(type(item) is not int for item in value):
+        raise ProtocolError("not an answer")
+    before, most, after = value
+    return before, most, after
 
 
 def _raised(report: Mapping[str, Any], printed: str) -> Raised:
@@ -209,6 +218,7 @@ class Worker:
         then: Sequence[Any] | None = None,
         strict: bool = False,
         forget: Sequence[Handle] = (),
+        traced: bool = False,
     ) -> Answer:
         """Calls a function there.
 
@@ -216,7 +226,7 @@ class Worker:
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
         whose result is the answer, while what is held is the first one. strict: overflow and
         invalid operations of NumPy raise. forget: kept objects that
-        nobody asks for after this call.
+        nobody asks for after this call. traced: measure memory, from the first such call on.
         """
         request = {
             "do": "call",
@@ -231,6 +241,7 @@ class Worker:
             "then": then,
             "strict": strict,
             "forget": [handle.number for handle in forget],
+            "traced": traced,
         }
         request.update({name: wish for name, wish in wishes.items() if wish})
         ok, printed = self._ask(request)
@@ -241,6 +252,7 @@ class Worker:
                 _part(ok, "products", int),
                 _part(ok, "kept", Handle) if keep else None,
                 _part(ok, "arguments", list) if arguments else None,
+                _sizes(_part(ok, "traced", list)) if traced else None,
             )
             _check_opaque(answer.value, opaque)
             self._number([*_find_handles(answer.value), *_find_handles(answer.kept)])

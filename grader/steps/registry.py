@@ -162,11 +162,14 @@ class Registry:
 
     @property
     def numbers(self) -> str:
-        """The steps' numbers in words: `1 to 14`, or `1, 3, 5`."""
-        first, last = self.steps[0].number, self.steps[-1].number
-        if len(self.steps) == last - first + 1 > 1:
-            return f"{first} to {last}"
-        return ", ".join(str(step.number) for step in self.steps)
+        """The steps' numbers in words: `1 to 14`, `1, 3, 5`, or `1 to 14, 20 to 25`."""
+        runs: list[list[int]] = []
+        for step in self.steps:
+            if runs and step.number == runs[-1][-1] + 1:
+                runs[-1].append(step.number)
+            else:
+                runs.append([step.number])
+        return ", ".join(str(run[0]) + f" to {run[-1]}" * (len(run) > 1) for run in runs)
 
     def chosen(self, name: str) -> tuple[Step, ...]:
         """The steps of `part2`, or the one step that `find` finds."""

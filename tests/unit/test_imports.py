@@ -18,6 +18,7 @@ PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/wo
 TORCH = {
     "answer_key/reference.py",
     "answer_key/reference_training.py",
+    "answer_key/reference_modern.py",
     "demos/gpt2/against.py",
 }
 

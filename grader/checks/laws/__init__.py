@@ -8,6 +8,7 @@ from grader.checks.laws.answers import probabilities_add_up
 from grader.checks.laws.cases import Case, Witness
 from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.checks.laws.continuing import Continuing
+from grader.checks.laws.distance import depends_on_distance_only, scores_of
 from grader.checks.laws.gradients import (
     batch_adds_up,
     hidden_keys_get_nothing,
@@ -17,10 +18,13 @@ from grader.checks.laws.gradients import (
     no_gradient_through_padding,
 )
 from grader.checks.laws.layers import no_block_sees_the_future
+from grader.checks.laws.merging import merges_in_any_order
+from grader.checks.laws.packed import documents_are_alone
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.training import InSteps, agrees_step_by_step, runs_are_separate
+from grader.checks.laws.upkeep import does_not_grow, never_holds_everything
 from grader.checks.laws.values import (
     agrees,
     agrees_in_float32,
@@ -28,7 +32,7 @@ from grader.checks.laws.values import (
     rejects,
     stays_right_when_large,
 )
-from grader.checks.laws.work import work_is_linear
+from grader.checks.laws.work import new_tokens_only, work_is_linear
 
 __all__ = [
     "Case",
@@ -43,12 +47,18 @@ __all__ = [
     "answers_the_same_again",
     "batch_adds_up",
     "caches_are_separate",
+    "depends_on_distance_only",
+    "documents_are_alone",
+    "does_not_grow",
     "future_does_not_matter",
     "hidden_keys_get_nothing",
     "is_distribution",
     "is_linear_in",
     "is_zero_where",
     "leaves_arguments_alone",
+    "merges_in_any_order",
+    "never_holds_everything",
+    "new_tokens_only",
     "no_block_sees_the_future",
     "no_gradient_from_the_future",
     "no_gradient_through_padding",
@@ -57,6 +67,7 @@ __all__ = [
     "rejects",
     "rows_are_independent",
     "runs_are_separate",
+    "scores_of",
     "stays_right_when_large",
     "work_is_linear",
 ]

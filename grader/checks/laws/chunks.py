@@ -57,12 +57,14 @@ class InChunks:
 
     step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
     an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
-    An argument that is a tuple holds one value for each chunk.
+    An argument that is a tuple holds one value for each chunk. known: the arguments that only the
+    empty cache is told, so that step does not take them.
     """
 
     step: StudentFunction
     fresh: Callable[[], Any]
     chunks: tuple[int, ...]
+    known: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -96,7 +98,7 @@ class InChunks:
             given = {
                 name: value[number] if isinstance(value, tuple) else value
                 for name, value in whole.items()
-                if name != self.text
+                if name != self.text and name not in self.known
             }
             value = ask(**{self.function.takes[0]: part, "cache": cache, **given})
             result, cache = self._pair(value)
@@ -171,7 +173,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
     if as_array(piece.value) is None:
         raise Broken(f"{result} for {where} is {described(piece.value)}; expected an array.")
-    rest = [name for name in case.arguments if name != function.text]
+    rest = [name for name in case.arguments if name not in (function.text, *function.known)]
     cut = f"{function.text}[{positions}]"
     matches(
         expected,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,23 @@ def stays_right_when_large(
     name = name_of(function)
     for case in cases:
         got = function(**case.arguments)
-        array, wanted = as_array(got), as_array(case.expected(like or name))
-        comparable = array is not None and array.dtype.kind == "f"
-        if array is not None and wanted is not None and comparable and array.shape == wanted.shape:
-            _finite(name, case, wanted, array)
+        for wanted, array in _arrays(case.expected(like or name), got):
+            if array.shape == wanted.shape and array.dtype.kind == "f":
+                _finite(name, case, wanted, array)
         is_right(function, case, got, like, LARGE)
+
+
+def _arrays(expected: Any, got: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """What should have come and what came, each of several results by itself."""
+    if isinstance(expected, tuple):
+        several = isinstance(got, (tuple, list)) and len(got) == len(expected)
+        pairs = list(zip(expected, got, strict=True)) if several else []
+    else:
+        pairs = [(expected, got)]
+    for wanted, value in pairs:
+        array = as_array(value)
+        if array is not None:
+            yield np.asarray(wanted), array
 
 
 def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 from grader.checks.compare import Broken
 from grader.checks.laws.cases import Answered, Case, values_are_right
+from grader.checks.laws.chunks import InChunks
 from grader.checks.student import StudentFunction
+from grader.isolation.client import Answer
 from grader.isolation.wire import Counted
+from grader.steps.inputs import Arguments
 
 
 def work_is_linear(
@@ -40,6 +43,39 @@ def work_is_linear(
         )
     for case, one in zip(cases, answers, strict=True):
         values_are_right(function, case, one, ())
+
+
+def new_tokens_only(
+    functions: Sequence[InChunks], cases: Sequence[Case], *, weights: Sequence[str]
+) -> None:
+    """The work for the last chunk, counted in the worker, does not depend on what came before.
+
+    cases: texts of which the last chunks are equally long, the first one after less than the other.
+    """
+    counts = []
+    for function, case in zip(functions, cases, strict=True):
+        params = _counting(case.arguments["params"], weights)
+        counts.append(_of_the_last(function, {**case.arguments, "params": params}))
+    (few, least), (many, most) = counts
+    if least and most > 2 * least:
+        why = "Old tokens go through the layers again: take what belongs to them from the cache."
+        raise Broken(
+            f"One more token takes the more work the more tokens came before. {why}",
+            f"After {many} tokens one more took {most / least:.1f} times the work that it took "
+            f"after {few}. {why}",
+        )
+
+
+def _of_the_last(function: InChunks, whole: Arguments) -> tuple[int, int]:
+    """How many tokens came before the last chunk, and the products made for it."""
+    answers: list[Answer] = []
+
+    def counted(**given: Any) -> Any:
+        answers.append(function.step.answer(**given))
+        return answers[-1].value
+
+    *_, last = function.pieces(whole, counted)
+    return last.start, answers[-1].products
 
 
 def _counting(params: Any, weights: Sequence[str]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import wire
+from . import memory, wire
 from .counting import Counting
 from .imports import PACKAGE, Refusal, Sources
 
@@ -72,6 +72,7 @@ class Session:
             nonce, data = request
             reply = self.answer(data)
             self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
+            del reply  # or it would count as memory that the next call is using
 
     def receive(self) -> tuple[bytes, memoryview] | None:
         """Return the next request with its nonce; None at the end."""
@@ -148,6 +149,11 @@ class Session:
     def call(self, request: dict[str, Any]) -> bytes:
         """Call a function, and return its result with all else that was asked for."""
         Counting.products = 0
+        traced: list[int] = []
+        if request.get("traced"):
+            traced.append(memory.in_use())
+        else:
+            memory.stop()
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
         with np.errstate(**STRICT if request.get("strict") else {}):
@@ -155,6 +161,8 @@ class Session:
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refill([args, kwargs], request["then"])
             result = function(*args, **kwargs)
+        if traced:
+            traced.append(memory.most())
         parts = {"value": self.parcel(result, request["opaque"])}
         parts["products"] = wire.write(int(Counting.products))
         if request.get("keep"):
@@ -163,6 +171,10 @@ class Session:
             parts["arguments"] = wire.write([list(args), kwargs])
         for number in request.get("forget", ()):
             self.kept.pop(number, None)
+        if traced:
+            request.clear()  # from here on nothing is held but what the student's code holds
+            del args, kwargs, first, result
+            parts["traced"] = wire.write([*traced, memory.in_use()])
         return wire.write_mapping(parts)
 
     def fetch(self, request: dict[str, Any]) -> bytes:

@@ -39,10 +39,18 @@ def test_only_whole_parts_have_titles(steps):
     assert title == f"Part II: {steps.parts[1].title}"
 
 
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [((0, 1, 2), "1 to 3"), ((0, 2, 4), "1, 3, 5"), ((0, 1, -2, -1), "1 to 2, 24 to 25")],
+)
+def test_numbers_are_told_in_runs(steps, chosen, words):
+    assert replace(steps, steps=tuple(steps.steps[i] for i in chosen)).numbers == words
+
+
 @pytest.mark.parametrize("name", ["part99", "part", "part0"])
 def test_chosen_says_which_steps_there_are(steps, name):
     with pytest.raises(
-        ValueError, match=r"there is no step 'part.*name one of 1 to \d+, part1, part2, .*or"
+        ValueError, match=r"there is no step 'part.*name one of 1 to \d+,.* part1, part2, .*or"
     ):
         steps.chosen(name)
 

@@ -1,0 +1,79 @@
+"""The law of relative positions: only distances count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import (
+    Broken,
+    Tolerance,
+    as_array,
+    call_text,
+    described,
+    shown,
+    shown_inputs,
+    wrong_cells,
+)
+from grader.checks.laws.cases import Case, Function, name_of
+from grader.report.records import Evidence
+
+FAR = Tolerance(1e-7, 1e-7)  # cosines of large angles: a position of 1e4 costs four digits
+
+
+def scores_of(y: NDArray[Any]) -> NDArray[Any]:
+    """The product of every position with every other."""
+    return np.asarray(y @ np.swapaxes(y, -1, -2))
+
+
+def depends_on_distance_only(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    by: NDArray[Any],
+    seen: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray,
+) -> None:
+    """What is seen of the result stays when all positions move on by the same distance.
+
+    by: what is added to every row of the argument `angles`; seen: what should stay.
+    """
+    for case in cases:
+        moved = {**case.arguments, "angles": case.arguments["angles"] + by}
+        before, after = (_array(function, given) for given in (case.arguments, moved))
+        if before.shape != after.shape:
+            raise Broken("The shape of the result depends on where the positions begin.")
+        near, far = seen(before), seen(after)
+        wrong = wrong_cells(near, far, case.within(FAR))
+        if wrong.any():
+            raise _moved(function, moved, near, far, wrong)
+
+
+def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:
+    value = function(**arguments)
+    array = as_array(value)
+    if array is None or array.ndim < 2:
+        raise Broken(f"{name_of(function)} returned {described(value)}; expected an array.")
+    return array
+
+
+def _moved(
+    function: Function,
+    arguments: dict[str, Any],
+    near: NDArray[Any],
+    far: NDArray[Any],
+    wrong: NDArray[Any],
+) -> Broken:
+    told = (
+        "When all positions move on by the same distance, no distance between two of them "
+        "changes, but the scores do."
+    )
+    evidence = Evidence(
+        call_text(name_of(function), arguments),
+        shown_inputs(arguments),
+        (shown("before", near),),
+        (shown("after", far, wrong),),
+    )
+    return Broken(told, evidence=evidence)

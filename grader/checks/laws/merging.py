@@ -1,0 +1,44 @@
+"""The law of partial results: it does not matter in which order they are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from grader.checks.compare import EXACT, Broken, as_array, described, matches
+from grader.checks.laws.cases import Case, Function, name_of, names_of, noting
+
+Part = tuple[Any, Any]
+
+
+def merges_in_any_order(function: Function, cases: Sequence[Case], others: Sequence[Case]) -> None:
+    """(a, b), c and a, (b, c) give the same, and so do a, b and b, a.
+
+    c is the first set of the other case, which has the same shapes.
+    """
+    for case, other in zip(cases, others, strict=True):
+        a, b = (_part(case, side) for side in "ab")
+        c = _part(other, "a")
+        first = _merged(function, a, b)
+        left, right = _merged(function, first, c), _merged(function, a, _merged(function, b, c))
+        tolerance = case.within(EXACT)
+        with noting("With three sets, when the last two are merged first: "):
+            matches(left, right, tolerance, name=name_of(function), names=names_of(function))
+        with noting("When the two sets change places: "):
+            swapped = _merged(function, b, a)
+            matches(first, swapped, tolerance, name=name_of(function), names=names_of(function))
+
+
+def _part(case: Case, side: str) -> Part:
+    return case.arguments[f"out_{side}"], case.arguments[f"lse_{side}"]
+
+
+def _merged(function: Function, one: Part, other: Part) -> Part:
+    names = ("out_a", "lse_a", "out_b", "lse_b")
+    value = function(**dict(zip(names, (*one, *other), strict=True)))
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise Broken(f"{name_of(function)} returned {described(value)}; expected 2 results.")
+    out, lse = (as_array(item) for item in value)
+    if out is None or lse is None:
+        raise Broken(f"{name_of(function)} did not return two arrays.")
+    return out, lse

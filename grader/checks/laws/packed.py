@@ -1,0 +1,65 @@
+"""The law of packed documents: each gets what it gets alone, and nothing of another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import Broken, as_array, call_text, described, shown, shown_inputs
+from grader.checks.laws.cases import Case, Function, name_of
+from grader.report.records import Evidence
+
+
+def runs(documents: NDArray[Any]) -> Iterator[slice]:
+    """Where each document stands: the runs of equal numbers."""
+    edges = [0, *(np.flatnonzero(documents[1:] != documents[:-1]) + 1), len(documents)]
+    for start, stop in itertools.pairwise(edges):
+        yield slice(int(start), int(stop))
+
+
+def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bool = False) -> None:
+    """For each document, what is computed in a packed row is what is computed for it alone.
+
+    square: the result has a row and a column for each position, and those of two documents meet
+    nowhere.
+    """
+    for case in cases:
+        documents = case.arguments["documents"]
+        whole = _result(function, documents, square)
+        for number, here in enumerate(runs(documents)):
+            alone = _result(function, documents[here], square)
+            packed = whole[here, here] if square else whole[here]
+            if not np.array_equal(alone, packed):
+                raise _other(function, case, number, alone, packed)
+            outside = np.delete(whole[here], np.r_[here], axis=1) if square else np.zeros(0)
+            if outside.any():
+                raise Broken(f"Document number {number + 1} of a row sees positions of another.")
+
+
+def _result(function: Function, documents: NDArray[Any], square: bool) -> NDArray[Any]:
+    value = function(documents=documents)
+    array = as_array(value)
+    shape = documents.shape * (2 if square else 1)
+    if array is None or array.shape != shape:
+        raise Broken(f"{name_of(function)} returned {described(value)}; expected shape {shape}.")
+    return array
+
+
+def _other(
+    function: Function, case: Case, number: int, alone: NDArray[Any], packed: NDArray[Any]
+) -> Broken:
+    told = (
+        f"Document number {number + 1} of a row gets another result packed than alone: it depends "
+        "on what it is packed with."
+    )
+    evidence = Evidence(
+        call_text(name_of(function), case.arguments),
+        shown_inputs(case.arguments),
+        (shown("alone", alone),),
+        (shown("packed", packed, alone != packed),),
+    )
+    return Broken(told, evidence=evidence)

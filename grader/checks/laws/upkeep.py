@@ -1,0 +1,68 @@
+"""Laws about what a long text costs: what is kept of it, and what is held at once.
+
+Both are measured in the worker, in which every array and every object is counted wherever it is
+kept. A worker could lie, as about its results it could not: so these laws, like all others, pay
+only where the values are right, and a liar earns this one law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from grader.checks.compare import Broken
+from grader.checks.laws.cases import Case, is_right
+from grader.checks.laws.chunks import InChunks
+from grader.checks.student import StudentFunction
+from grader.isolation.client import Answer
+
+PER_NUMBER = 32  # bytes: as a Python float in a list, which is the most that anybody takes
+SLACK = 2**16  # bytes: for everything that does not grow with the text
+MIB = 2**20
+
+
+def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) -> None:
+    """After each call no more is kept than `keys` and the new positions, wherever it is kept.
+
+    numbers: how many numbers one key and one value are together, in all sequences of the batch.
+    """
+    answers: list[Answer] = []
+
+    def measuring(**given: Any) -> Any:
+        answers.append(function.step.answer(**given, traced=True, forget=[given["cache"]]))
+        return answers[-1].value
+
+    for piece in function.pieces(case.arguments, measuring):
+        kept = _traced(answers[-1])[2] - _traced(answers[0])[0]
+        allowed = keys + piece.stop - piece.start
+        if kept > allowed * numbers * PER_NUMBER + SLACK:
+            most = f"at most {allowed} keys and values may be kept."
+            raise Broken(
+                f"After {piece.stop} positions more is kept than the window allows: {most}",
+                f"After {piece.stop} positions {kept // 1024} KiB more are in use than before the "
+                f"first, room for {kept // (8 * numbers)} keys and values: {most}",
+            )
+
+
+def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:
+    """Right, and never needs more memory than that while it is at work."""
+    for case in cases:
+        answer = function.answer(**case.arguments, traced=True)
+        is_right(function, case, answer.value)
+        before, most, _ = _traced(answer)
+        if most - before > mib * MIB:
+            t_q, t_k = (case.arguments[name].shape[-2] for name in "qk")
+            asked = f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
+            raise Broken(
+                f"{asked}more memory was needed at once than the keys of a block can explain.",
+                f"{asked}{(most - before) / MIB:.1f} MiB were needed at once; {mib} MiB are "
+                f"plenty. A matrix of all scores takes {t_q * t_k * 8 / MIB:.1f} MiB, and a mask "
+                f"of that size {t_q * t_k / MIB:.1f} MiB.",
+            )
+
+
+def _traced(answer: Answer) -> tuple[int, int, int]:
+    """The memory in use before the call, at most during it, and after it."""
+    if answer.traced is None:
+        raise Broken("The memory that the call needs could not be measured.")
+    return answer.traced

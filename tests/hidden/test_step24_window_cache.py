@@ -1,0 +1,15 @@
+"""Step 24 on fresh inputs, and in sizes that nobody is shown."""
+
+from tests.visible.test_step24_window_cache import *
+
+EDGES = {
+    "wcache_agree": [{**WIDTHS, "batch": (), "chunks": (17, 1), "window": 5}],
+    "wcache_one_by_one": [{**OTHER, "batch": (), "chunks": (1,) * 17, "window": 4}],
+    "wcache_chunks": [
+        {**WIDTHS, "batch": (), "chunks": (1, 1, 6, 2, 1), "window": 2},
+        {**OTHER, "batch": (), "chunks": (17, 2, 21), "window": 6},
+    ],
+    "wcache_shapes": [
+        {"batch": (2, 1, 3), "chunks": (2, 3), "d_model": 4, "d_k": 6, "d_v": 5, "window": 2},
+    ],
+}

@@ -1,0 +1,112 @@
+"""The laws of Part IV, on right and on wrong functions."""
+
+import numpy as np
+import pytest
+
+from grader.answer_key import reference
+from grader.checks.compare import Broken
+from grader.checks.laws import (
+    Case,
+    depends_on_distance_only,
+    documents_are_alone,
+    merges_in_any_order,
+    scores_of,
+)
+
+
+def case(**arguments):
+    return Case(arguments, {}, lambda name, given: getattr(reference, name)(**given))
+
+
+def placed(length=4, half=2):
+    draw = np.random.RandomState(0)
+    speeds = 10000.0 ** (-np.arange(half) / half)
+    angles = np.arange(length)[:, None] * speeds
+    return case(x=draw.standard_normal((length, 2 * half)), angles=angles), 70 * speeds
+
+
+def turned_queries_only(x, angles):
+    return np.concatenate([reference.rotate(x[:1], angles[:1]), x[1:]])
+
+
+def test_rotation_depends_on_distance_only():
+    one, shift = placed()
+    depends_on_distance_only(reference.rotate, [one], by=shift, seen=scores_of)
+
+
+def test_a_position_that_is_not_turned_breaks_the_law_of_distance():
+    one, shift = placed()
+    with pytest.raises(Broken, match="no distance between two of them changes"):
+        depends_on_distance_only(turned_queries_only, [one], by=shift, seen=scores_of)
+
+
+def by_number(documents):
+    same = documents[:, None] == documents
+    return same & np.tri(len(documents), dtype=bool)
+
+
+def causal(documents):
+    return np.tri(len(documents), dtype=bool)
+
+
+PACKED = [case(documents=np.array([5, 5, 2, 5]))]
+
+
+def test_packed_documents_are_alone():
+    documents_are_alone(reference.document_mask, PACKED, square=True)
+    documents_are_alone(reference.document_positions, PACKED)
+
+
+@pytest.mark.parametrize("mask", [by_number, causal])
+def test_a_document_that_sees_another_breaks_the_law_of_packing(mask):
+    with pytest.raises(Broken, match="sees positions of another"):
+        documents_are_alone(mask, PACKED, square=True)
+
+
+def test_a_document_that_counts_on_breaks_the_law_of_packing():
+    with pytest.raises(Broken, match="another result packed than alone"):
+        documents_are_alone(lambda documents: np.arange(len(documents)), PACKED)
+
+
+def test_packed_texts_give_what_each_gives_alone():
+    draw = np.random.RandomState(1)
+    documents = np.array([7, 7, 7, 3, 3, 7])
+    x = draw.standard_normal((6, 5))
+    sizes = {"w_q": (5, 16), "w_k": (5, 8), "w_v": (5, 8), "w_o": (16, 5)}
+    params = {name: draw.standard_normal(shape) for name, shape in sizes.items()}
+
+    def attended(rows):
+        angles = reference.rotary_angles(reference.document_positions(documents[rows]), 4)
+        mask = reference.document_mask(documents[rows])
+        return reference.grouped_query_attention(x[rows], params, 4, 2, mask, angles)
+
+    whole = attended(slice(0, 6))
+    for rows in (slice(0, 3), slice(3, 5), slice(5, 6)):
+        np.testing.assert_allclose(whole[rows], attended(rows), atol=1e-12)
+
+
+def pair(seed, empty=()):
+    draw = np.random.RandomState(seed)
+    arguments = {
+        "out_a": draw.standard_normal((3, 2)),
+        "lse_a": draw.standard_normal(3),
+        "out_b": draw.standard_normal((3, 2)),
+        "lse_b": draw.standard_normal(3),
+    }
+    for side in empty:
+        arguments[f"lse_{side}"][0], arguments[f"out_{side}"][0] = -np.inf, 0
+    return case(**arguments)
+
+
+@pytest.mark.parametrize("empty", ["", "a", "b", "ab"])
+def test_merging_is_associative(empty):
+    merges_in_any_order(reference.merge_attention, [pair(0, empty)], [pair(1, empty)])
+
+
+def averaged(out_a, lse_a, out_b, lse_b):
+    return (out_a + out_b) / 2, np.logaddexp(lse_a, lse_b)
+
+
+def test_equal_shares_break_the_law_of_merging():
+    with pytest.raises(Broken, match="merged first"):
+        merges_in_any_order(averaged, [pair(0)], [pair(1)])

@@ -1,0 +1,255 @@
+"""Checks of step 20: rotary positions and ALiBi."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    depends_on_distance_only,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    rejects,
+    scores_of,
+    stays_right_when_large,
+)
+
+FAR = 1_000_000
+
+# half: d_head // 2, so that enlarged sizes stay even.
+ANGLES = [
+    {"batch": (), "length": 3, "half": 2},
+    {"batch": (), "length": 5, "half": 3},
+]
+BASES = [
+    {"batch": (), "length": 3, "half": 2, "base": 100.0},
+    {"batch": (), "length": 4, "half": 3, "base": 500000.0},
+    {"batch": (), "length": 2, "half": 2, "base": 2},
+]
+ANGLE_SHAPES = [
+    {"batch": (), "length": 1, "half": 1},
+    {"batch": (1,), "length": 2, "half": 1},
+    {"batch": (2,), "length": 3, "half": 3},
+    {"batch": (2, 3), "length": 4, "half": 5, "dtype": "int32"},
+]
+FAR_POSITIONS = [
+    {"batch": (), "length": 3, "half": 2, "far": 70_000},
+    {"batch": (), "length": 5, "half": 4, "far": FAR},
+    {"batch": (2,), "length": 4, "half": 16, "far": FAR, "dtype": "int32"},
+]
+ODD = [
+    {"batch": (), "length": 2, "half": 0, "more": 1},
+    {"batch": (2,), "length": 3, "half": 2, "more": 1},
+]
+
+TURNS = [
+    {"batch": (), "length": 2, "half": 1},
+    {"batch": (), "length": 3, "half": 2},
+    {"batch": (), "length": 5, "half": 3},
+]
+# angled: the axes that the angles have in front of time; 1 where they are to be stretched.
+TURN_SHAPES = [
+    {"batch": (), "length": 1, "half": 1},
+    {"batch": (2,), "length": 3, "half": 2},
+    {"batch": (2, 3), "length": 4, "half": 2},
+    {"batch": (2, 3), "length": 4, "half": 3, "angled": (2, 1)},
+    {"batch": (3,), "length": 3, "half": 3, "angled": (3,)},
+    {"batch": (4, 2), "length": 5, "half": 1, "angled": (2,)},
+    {"batch": (2,), "length": 4, "half": 2, "one": True},
+]
+TIMED = [{"batch": (), "length": 4, "half": 2}, {"batch": (2,), "length": 5, "half": 3}]
+TURN_FAR = [
+    {"batch": (), "length": 3, "half": 2, "far": FAR},
+    {"batch": (2,), "length": 4, "half": 3, "far": FAR},
+]
+TURN_LARGE = [
+    {"batch": (), "length": 3, "half": 2, "size": 1e3},
+    {"batch": (2,), "length": 4, "half": 3, "size": 1e6},
+]
+DISTANCE = [
+    {"batch": (), "length": 3, "half": 1, "shift": 1},
+    {"batch": (), "length": 4, "half": 3, "shift": 70},
+    {"batch": (2,), "length": 5, "half": 2, "shift": 12_345},
+]
+
+# power: n_heads is 2 ** power.
+SLOPES = [{"power": 1}, {"power": 0}, {"power": 3}, {"power": 4}]
+NO_POWERS = [{"low": 0}, {"low": -4}, {"power": 0}, {"power": 2}, {"power": 1}]
+BIASES = [{"power": 1, "t_q": 3}, {"power": 2, "t_q": 4}, {"power": 0, "t_q": 1}]
+RECTANGLES = [
+    {"power": 1, "t_q": 2, "t_k": 5},
+    {"power": 2, "t_q": 1, "t_k": 4},
+    {"power": 0, "t_q": 3, "t_k": 3},
+    {"power": 3, "t_q": 4, "t_k": 11},
+]
+TOO_FEW_KEYS = [{"power": 1, "t_q": 3, "t_k": 2}, {"power": 0, "t_q": 2, "t_k": 0}]
+
+
+def some_positions(draw, batch, length, half, base=None, far=None, dtype="int64", more=0):
+    """Positions that rise, from a random one on; all near `far` if that is given."""
+    first = draw.whole(0, 9) if far is None else far - length
+    positions = np.broadcast_to(first + np.arange(length), (*batch, length)).astype(dtype)
+    arguments = {"positions": positions.copy(), "d_head": 2 * half + more}
+    return arguments if base is None else {**arguments, "base": base}
+
+
+def speeds(half):
+    """The speeds of the pairs, for inputs."""
+    return 10000.0 ** (-np.arange(half) / half)
+
+
+def turned(draw, batch, length, half, angled=(), one=False, far=None, size=1.0):
+    """Random features, and random angles of up to a few turns, or of about `far` radians."""
+    angles = draw.normal(*angled, 1 if one else length, half) * 3
+    if far is not None:
+        angles = angles + far
+    return {"x": draw.normal(*batch, length, 2 * half) * size, "angles": angles}
+
+
+def placed(draw, batch, length, half, shift):
+    """Features, the angles of their positions, and those of positions `shift` further on."""
+    positions = np.arange(length)[:, None]
+    return {"x": draw.normal(*batch, length, 2 * half), "angles": positions * speeds(half)}
+
+
+def heads(draw, power):
+    """A power of two."""
+    return {"n_heads": 2**power}
+
+
+def no_power_of_two(draw, low=0, power=None):
+    """A number of heads that is too low, or three times a power of two."""
+    return {"n_heads": low if power is None else 3 * 2**power}
+
+
+def rectangle(draw, power, t_q, t_k=None):
+    """Heads, queries, and keys where their number is given."""
+    arguments = {"n_heads": 2**power, "t_q": t_q}
+    return arguments if t_k is None else {**arguments, "t_k": t_k}
+
+
+def uneven_rectangle(draw, **sizes):
+    """A bias for a number of heads that is not a power of two."""
+    return {**no_power_of_two(draw, **sizes), "t_q": 2}
+
+
+def test_angles_agree(student, given):
+    """Each angle is the position times the speed of its pair, base^(-2i/d_head)."""
+    agrees(student.rotary_angles, given.cases(some_positions, ANGLES))
+
+
+def test_angles_base(student, given):
+    """Another base gives other speeds."""
+    agrees(student.rotary_angles, given.cases(some_positions, BASES))
+
+
+def test_angles_far(student, given):
+    """Angles are right to float64 for positions of up to a million."""
+    agrees(student.rotary_angles, given.cases(some_positions, FAR_POSITIONS))
+
+
+def test_angles_shapes(student, given):
+    """Any number of batch axes, one position, one pair, and int32 positions."""
+    agrees(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES))
+
+
+def test_angles_errors(student, given):
+    """An odd d_head is a ValueError."""
+    rejects(student.rotary_angles, given.cases(some_positions, ODD), "d_head is odd")
+
+
+def test_angles_repeat(student, given):
+    """The same arguments give the same angles again, and earlier ones stay as they were."""
+    cases = given.cases(some_positions, ANGLES)
+    also = given.cases(some_positions, ANGLES, salt="also")
+    answers_the_same_again(student, student.rotary_angles, cases, also=also)
+
+
+def test_angles_arguments(student, given):
+    """positions may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES[2:]))
+
+
+def test_rotate_agree(student, given):
+    """Features i and i + d_head/2 are a pair, which is turned by the i-th angle."""
+    agrees(student.rotate, given.cases(turned, TURNS))
+
+
+def test_rotate_distance(student, given):
+    """The score of a turned query and a turned key depends on their distance only."""
+    for case in given.cases(placed, DISTANCE):
+        shift = case.sizes["shift"] * speeds(case.arguments["angles"].shape[-1])
+        depends_on_distance_only(student.rotate, [case], by=shift, seen=scores_of)
+
+
+def test_rotate_shapes(student, given):
+    """Batch and head axes that the angles have, or have not, and one angle for all positions."""
+    agrees(student.rotate, given.cases(turned, TURN_SHAPES))
+
+
+def test_rotate_far(student, given):
+    """Angles of a million radians are not rounded."""
+    agrees(student.rotate, given.cases(turned, TURN_FAR))
+
+
+def test_rotate_no_future(student, given):
+    """A position is turned without looking at later ones, or at how they are turned."""
+    along = {"x": -2, "angles": -2}
+    future_does_not_matter(student.rotate, given.cases(turned, TIMED), along=along)
+
+
+def test_rotate_large(student, given):
+    """Features of up to a million in size give finite and right results."""
+    stays_right_when_large(student.rotate, given.cases(turned, TURN_LARGE))
+
+
+def test_rotate_float32(student, given):
+    """float32 inputs give results that are right to float32's precision."""
+    agrees_in_float32(student.rotate, given.cases(turned, TURNS))
+
+
+def test_rotate_repeat(student, given):
+    """The same arguments give the same result again, and an earlier result stays as it was."""
+    cases = given.cases(turned, TIMED)
+    also = given.cases(turned, TIMED, salt="also")
+    answers_the_same_again(student, student.rotate, cases, also=also)
+
+
+def test_rotate_arguments(student, given):
+    """x and angles may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.rotate, given.cases(turned, TIMED))
+
+
+def test_slopes_agree(student, given):
+    """Head h has the slope 2^(-8(h+1)/n_heads)."""
+    agrees(student.alibi_slopes, given.cases(heads, SLOPES))
+
+
+def test_slopes_errors(student, given):
+    """A number of heads below 1, or one that is not a power of two, is a ValueError."""
+    cases = given.cases(no_power_of_two, NO_POWERS)
+    rejects(student.alibi_slopes, cases, "n_heads is not a power of two")
+
+
+def test_alibi_agree(student, given):
+    """The bias is minus the head's slope times the distance, in both directions of time."""
+    agrees(student.alibi_bias, given.cases(rectangle, BIASES))
+
+
+def test_alibi_rectangular(student, given):
+    """The queries are the last t_q of t_k positions."""
+    agrees(student.alibi_bias, given.cases(rectangle, RECTANGLES))
+
+
+def test_alibi_errors(student, given):
+    """Fewer keys than queries, or a number of heads without slopes, is a ValueError."""
+    rejects(student.alibi_bias, given.cases(rectangle, TOO_FEW_KEYS), "t_k is less than t_q")
+    uneven = given.cases(uneven_rectangle, NO_POWERS)
+    rejects(student.alibi_bias, uneven, "n_heads is not a power of two")
+
+
+def test_alibi_repeat(student, given):
+    """The same arguments give the same bias again, and an earlier one stays as it was."""
+    cases = given.cases(rectangle, RECTANGLES[:2])
+    also = [case.changed(t_q=1) for case in cases]
+    answers_the_same_again(student, student.alibi_bias, cases, also=also)

@@ -1,0 +1,288 @@
+"""Checks of step 21: heads that share keys and values."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    agrees,
+    agrees_in_float32,
+    answers_the_same_again,
+    depends_on_distance_only,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    prefix_gives_the_same,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+)
+from tests.visible.test_step05_output import NEAR_MILLION
+from tests.visible.test_step09_heads import a_mask
+
+REPEATS = [
+    {"batch": (), "kv_heads": 2, "repeats": 2, "length": 1, "d_head": 1},
+    {"batch": (), "kv_heads": 2, "repeats": 3, "length": 3, "d_head": 4},
+]
+REPEAT_SHAPES = [
+    {"batch": (), "kv_heads": 1, "repeats": 1, "length": 1, "d_head": 1},
+    {"batch": (), "kv_heads": 1, "repeats": 4, "length": 2, "d_head": 3},
+    {"batch": (3,), "kv_heads": 3, "repeats": 1, "length": 3, "d_head": 3},
+    {"batch": (2,), "kv_heads": 3, "repeats": 2, "length": 4, "d_head": 5},
+    {"batch": (2, 3), "kv_heads": 2, "repeats": 2, "length": 3, "d_head": 2},
+]
+
+# n_heads is kv_heads * repeats, and d_head is 2 * half.
+SIZES = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1}
+OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2}
+PLAIN = [
+    {**SIZES, "batch": (), "length": 2},
+    {**OTHER, "batch": (), "length": 3},
+    {**OTHER, "batch": (2,), "length": 4},
+]
+MASKS = [
+    {**SIZES, "batch": (), "length": 3, "mask": "causal"},
+    {**OTHER, "batch": (), "length": 4, "mask": "matrix"},
+    {**SIZES, "batch": (), "length": 4, "mask": "row"},
+    {**SIZES, "batch": (2,), "length": 4, "mask": "full"},
+    {**OTHER, "batch": (6,), "length": 4, "mask": "full"},
+    {**SIZES, "batch": (3,), "length": 5, "mask": "keys"},
+    {**SIZES, "batch": (2, 3), "length": 4, "mask": "full"},
+    {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
+]
+BLOCKED = [
+    {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
+    {**SIZES, "batch": (), "length": 2, "mask": "nothing"},
+    {**OTHER, "batch": (5,), "length": 6, "mask": "padded"},
+]
+TURNED = [
+    {**SIZES, "batch": (), "length": 2, "angled": True},
+    {**OTHER, "batch": (), "length": 4, "angled": True, "mask": "causal"},
+    {**OTHER, "batch": (2,), "length": 5, "angled": True, "mask": "full"},
+    {**SIZES, "batch": (2, 3), "length": 3, "angled": True},
+]
+# biased: the axes of the bias that are not 1, of (..., n_heads, T, T).
+BIASED = [
+    {**SIZES, "batch": (), "length": 3, "biased": "heads"},
+    {**OTHER, "batch": (), "length": 4, "biased": "heads", "mask": "causal"},
+    {**SIZES, "batch": (), "length": 3, "biased": "matrix"},
+    {**OTHER, "batch": (2,), "length": 3, "biased": "each", "mask": "full"},
+    {**SIZES, "batch": (2,), "length": 4, "biased": "keys", "mask": "keys"},
+    {**SIZES, "batch": (), "length": 4, "biased": "future", "mask": "causal"},
+    {**OTHER, "batch": (2,), "length": 4, "biased": "heads", "mask": "causal", "angled": True},
+]
+SHAPES = [
+    {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},
+    {"kv_heads": 1, "repeats": 4, "d_model": 3, "half": 1, "batch": (1,), "length": 2},
+    {"kv_heads": 3, "repeats": 1, "d_model": 4, "half": 2, "batch": (), "length": 3},
+    {"kv_heads": 3, "repeats": 1, "d_model": 6, "half": 1, "batch": (3,), "length": 3},
+    {"kv_heads": 2, "repeats": 2, "d_model": 8, "half": 1, "batch": (4,), "length": 4},
+    {"kv_heads": 2, "repeats": 3, "d_model": 5, "half": 1, "batch": (2, 3), "length": 4},
+    {"kv_heads": 2, "repeats": 2, "d_model": 3, "half": 2, "batch": (), "length": 11},
+]
+TIMED = [
+    {**SIZES, "batch": (), "length": 4, "mask": "causal", "angled": True},
+    {**OTHER, "batch": (2,), "length": 5, "mask": "causal", "biased": "future"},
+]
+DISTANCE = [
+    {**SIZES, "batch": (), "length": 4, "mask": "causal", "angled": True},
+    {**OTHER, "batch": (2,), "length": 5, "angled": True},
+]
+BATCH = [
+    {**SIZES, "batch": (3,), "length": 4},
+    {**OTHER, "batch": (3,), "length": 4, "mask": "full"},
+]
+LARGE = [
+    {**SIZES, "batch": (), "length": 3, "kind": "high", "size": 1e3},
+    {**OTHER, "batch": (2,), "length": 4, "kind": "high", "size": NEAR_MILLION},
+    {**SIZES, "batch": (2,), "length": 4, "kind": "low", "size": NEAR_MILLION},
+    {**SIZES, "batch": (), "length": 5, "kind": "future", "size": NEAR_MILLION},
+]
+UNEVEN = [
+    {**SIZES, "batch": (), "length": 2, "kv_heads": 2, "repeats": 1, "more": 1},
+    {**SIZES, "batch": (2,), "length": 3, "kv_heads": 3, "repeats": 1, "more": -1},
+]
+FULL = [{**OTHER, "batch": (3,), "length": 4, "mask": "full", "angled": True, "biased": "each"}]
+
+
+def separate_heads(draw, batch, kv_heads, repeats, length, d_head):
+    """Random heads, and how often each is needed."""
+    return {"x": draw.normal(*batch, kv_heads, length, d_head), "n_repeats": repeats}
+
+
+def some_bias(draw, kind, batch, n_heads, length):
+    """A finite bias of that kind, broadcastable to (*batch, n_heads, length, length)."""
+    match kind:
+        case "heads":
+            return draw.normal(n_heads, length, length)
+        case "matrix":
+            return draw.normal(length, length)
+        case "keys":
+            return draw.normal(n_heads, 1, length)
+        case "future":  # which a mask of some large negative number would not hide
+            return draw.normal(n_heads, length, length) + 1e6 * ~np.tri(length, dtype=bool)
+    return draw.normal(*batch, n_heads, length, length)
+
+
+def text(
+    draw,
+    batch,
+    length,
+    kv_heads,
+    repeats,
+    d_model,
+    half,
+    mask=None,
+    angled=False,
+    biased=None,
+    more=0,
+):
+    """Random inputs and parameters, and a mask, angles and a bias where they are wanted."""
+    n_heads, d_head = kv_heads * repeats + more, 2 * half
+    arguments = {
+        "x": draw.normal(*batch, length, d_model),
+        "params": {
+            "w_q": draw.normal(d_model, n_heads * d_head) / 2,
+            "w_k": draw.normal(d_model, kv_heads * d_head) / 2,
+            "w_v": draw.normal(d_model, kv_heads * d_head) / 2,
+            "w_o": draw.normal(n_heads * d_head, d_model) / 2,
+        },
+        "n_heads": n_heads,
+        "n_kv_heads": kv_heads,
+    }
+    if mask is not None:
+        arguments["mask"] = a_mask(draw, mask, batch, length, length)
+    if angled:
+        arguments["angles"] = draw.normal(length, half) * 2
+    if biased is not None:
+        arguments["bias"] = some_bias(draw, biased, batch, n_heads, length)
+    return arguments
+
+
+def large_text(draw, kind, size, **sizes):
+    """Scores of about `size`: all high, all low, or high only for the last key."""
+    arguments = text(draw, **sizes, mask="causal")
+    x, params, d_head = arguments["x"], arguments["params"], 2 * sizes["half"]
+    # Feature 0 of x and of every head is there for the size alone.
+    for name in "qk":
+        params[f"w_{name}"][0] = 0
+        params[f"w_{name}"][:, ::d_head] = 0
+    params["w_q"][0, ::d_head] = 1
+    params["w_k"][0, ::d_head] = (-1 if kind == "low" else 1) * size * np.sqrt(d_head)
+    x[..., 0] = 1
+    if kind == "future":
+        x[..., 0] = 1e-3
+        x[..., -1, 0] = 1
+    return arguments
+
+
+def uneven(draw, **sizes):
+    """Heads that do not divide evenly among those of keys and values."""
+    return text(draw, **sizes)
+
+
+def test_repeat_agree(student, given):
+    """Head h of the result is head h // n_repeats of x."""
+    agrees(student.repeat_heads, given.cases(separate_heads, REPEATS))
+
+
+def test_repeat_shapes(student, given):
+    """Any number of batch axes, and heads, repeats and tokens of 1."""
+    agrees(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES))
+
+
+def test_repeat_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(separate_heads, REPEATS[1:])
+    also = given.cases(separate_heads, REPEATS[1:], salt="also")
+    answers_the_same_again(student, student.repeat_heads, cases, also=also)
+
+
+def test_repeat_arguments(student, given):
+    """x may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES[3:4]))
+
+
+def test_groups_agree(student, given):
+    """Every query head reads the keys and values of its group; w_o mixes what the heads found."""
+    agrees(student.grouped_query_attention, given.cases(text, PLAIN))
+
+
+def test_groups_mask(student, given):
+    """A mask holds for every head; its batch axes, if it has any, are those of x."""
+    agrees(student.grouped_query_attention, given.cases(text, MASKS))
+
+
+def test_groups_blocked(student, given):
+    """A query that may attend to nothing has an output of 0."""
+    agrees(student.grouped_query_attention, given.cases(text, BLOCKED))
+
+
+def test_groups_angles(student, given):
+    """Angles turn queries and keys of every head, and no values."""
+    agrees(student.grouped_query_attention, given.cases(text, TURNED))
+
+
+def test_groups_distance(student, given):
+    """With rotary angles the outputs depend on distances only: all positions may move on."""
+    for case in given.cases(text, DISTANCE):
+        half = case.arguments["angles"].shape[-1]
+        shift = 1000 * 10000.0 ** (-np.arange(half) / half)
+        depends_on_distance_only(student.grouped_query_attention, [case], by=shift)
+
+
+def test_groups_bias(student, given):
+    """A bias is added to the scaled scores, and cannot bring a hidden key back."""
+    agrees(student.grouped_query_attention, given.cases(text, BIASED))
+
+
+def test_groups_shapes(student, given):
+    """One head of keys for all, one for each, and a d_head that is not d_model / n_heads."""
+    agrees(student.grouped_query_attention, given.cases(text, SHAPES))
+
+
+def test_groups_no_future(student, given):
+    """Under a causal mask no head looks ahead, with angles or with a bias."""
+    turned, biased = given.cases(text, TIMED)
+    function = student.grouped_query_attention
+    future_does_not_matter(function, [turned], along={"x": -2, "angles": -2})
+    future_does_not_matter(function, [biased], along={"x": -2})
+
+
+def test_groups_prefix(student, given):
+    """The first tokens by themselves give the same outputs as within the whole sequence."""
+    function = student.grouped_query_attention
+    cases = given.cases(text, TIMED[:1])
+    prefix_gives_the_same(function, cases, along={"x": -2, "angles": -2}, masks=["mask"])
+
+
+def test_groups_rows(student, given):
+    """The output of one sequence in a batch does not depend on the others and their masks."""
+    plain, masked = given.cases(text, BATCH)
+    function = student.grouped_query_attention
+    rows_are_independent(function, [plain], batched=["x"], sizes=(1.0, 100.0))
+    rows_are_independent(function, [masked], batched=("x", "mask"))
+
+
+def test_groups_large(student, given):
+    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
+    stays_right_when_large(student.grouped_query_attention, given.cases(large_text, LARGE))
+
+
+def test_groups_float32(student, given):
+    """float32 inputs give outputs that are right to float32's precision."""
+    agrees_in_float32(student.grouped_query_attention, given.cases(text, PLAIN))
+
+
+def test_groups_errors(student, given):
+    """n_heads that is not a multiple of n_kv_heads is a ValueError."""
+    cases = given.cases(uneven, UNEVEN)
+    rejects(student.grouped_query_attention, cases, "n_heads is not a multiple of n_kv_heads")
+
+
+def test_groups_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(text, FULL), given.cases(text, FULL, salt="also")
+    answers_the_same_again(student, student.grouped_query_attention, cases, also=also)
+
+
+def test_groups_arguments(student, given):
+    """All arguments may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.grouped_query_attention, given.cases(text, FULL))

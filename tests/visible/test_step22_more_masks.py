@@ -1,0 +1,221 @@
+"""Checks of step 22: windows, prefixes and packed documents."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    agrees,
+    answers_the_same_again,
+    documents_are_alone,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    rejects,
+    rows_are_independent,
+)
+
+WINDOWS = [
+    {"t_q": 4, "window": 2},
+    {"t_q": 3, "window": 1},
+    {"t_q": 5, "window": 3},
+    {"t_q": 3, "window": 3},
+    {"t_q": 3, "window": 7},
+    {"t_q": 11, "window": 4},
+]
+RECTANGLES = [
+    {"t_q": 2, "window": 3, "t_k": 5},
+    {"t_q": 1, "window": 2, "t_k": 4},
+    {"t_q": 4, "window": 2, "t_k": 6},
+    {"t_q": 3, "window": 9, "t_k": 5},
+    {"t_q": 3, "window": 1, "t_k": 3},
+]
+NO_WINDOWS = [{"t_q": 3, "window": 0}, {"t_q": 2, "window": -1}, {"t_q": 2, "window": 0, "t_k": 4}]
+TOO_FEW_KEYS = [
+    {"t_q": 3, "window": 2, "t_k": 2},
+    {"t_q": 4, "window": 9, "t_k": 1},
+    {"t_q": 1, "window": 1, "t_k": 0},
+]
+PREFIXES = [{"t": 4, "n_prefix": 2}, {"t": 5, "n_prefix": 3}, {"t": 11, "n_prefix": 4}]
+PREFIX_EDGES = [
+    {"t": 3, "n_prefix": 0},
+    {"t": 3, "n_prefix": 1},
+    {"t": 4, "n_prefix": 4},
+    {"t": 1, "n_prefix": 0},
+    {"t": 1, "n_prefix": 1},
+]
+NO_PREFIXES = [{"t": 3, "n_prefix": 4}, {"t": 3, "n_prefix": -1}, {"t": 1, "n_prefix": 9}]
+
+# runs: how long the documents are. numbers: theirs, from the first on again when they run out.
+PACKED = [
+    {"batch": (), "runs": (2, 1), "numbers": (0, 1)},
+    {"batch": (), "runs": (1, 3, 2), "numbers": (4, 9, 7)},
+    {"batch": (), "runs": (2, 3), "numbers": (-1, -5)},
+]
+REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
+AGAIN = [
+    {"batch": (), "runs": (1, 1, 1), "numbers": (3, 8)},
+    {"batch": (), "runs": (2, 3, 1, 2), "numbers": (7, 0)},
+    {"batch": (2,), "runs": (2, 2, 3), "numbers": (0, 5)},
+]
+PACKED_SHAPES = [
+    {"batch": (), "runs": (1,), "numbers": (6,)},
+    {"batch": (1,), "runs": (4,), "numbers": (0,)},
+    {"batch": (3,), "runs": (1, 2), "numbers": (2, 1)},
+    {"batch": (2, 3), "runs": (2, 1, 2), "numbers": (1, 0, 3), "dtype": "int32"},
+    {"batch": (2,), "runs": (3, 1, 5, 2), "numbers": (1, 2, 3, 4)},
+]
+ALONE = [
+    {"batch": (), "runs": (2, 3, 1), "numbers": (5, 2, 5)},
+    {"batch": (), "runs": (1, 1, 4, 2), "numbers": (0, 1)},
+]
+TIMED = [{"batch": (), "runs": (2, 1, 2), "numbers": (1, 3), "vocabulary": 5}]
+BATCH = [{"batch": (3,), "runs": (2, 1, 2), "numbers": (1, 4), "vocabulary": 6}]
+
+
+def lengths(draw, t_q, window, t_k=None):
+    """Queries, a window, and keys where their number is given."""
+    arguments = {"t_q": t_q, "window": window}
+    return arguments if t_k is None else {**arguments, "t_k": t_k}
+
+
+def bounds(draw, t_q, window, t_k=None):
+    """The same, for arguments that are refused."""
+    return lengths(draw, t_q, window, t_k)
+
+
+def a_prefix(draw, t, n_prefix):
+    """A length and a prefix."""
+    return {"t": t, "n_prefix": n_prefix}
+
+
+def no_prefix(draw, t, n_prefix):
+    """The same, for a prefix that is refused."""
+    return a_prefix(draw, t, n_prefix)
+
+
+def packed(draw, batch, runs, numbers, dtype="int64", vocabulary=None):
+    """Documents one behind the other; in each further row the runs are in another order."""
+    rows = []
+    for row in range(int(np.prod(batch))):
+        turned = (*runs[row % len(runs) :], *runs[: row % len(runs)])
+        ids = [numbers[i % len(numbers)] for i in range(len(runs))]
+        rows.append(np.repeat(ids, turned))
+    return {"documents": np.stack(rows).reshape(*batch, sum(runs)).astype(dtype)}
+
+
+def test_window_agree(student, given):
+    """A query sees its own position and those before it, `window` of them at most."""
+    agrees(student.sliding_window_mask, given.cases(lengths, WINDOWS))
+
+
+def test_window_rectangular(student, given):
+    """With fewer queries than keys, the queries are the last positions."""
+    agrees(student.sliding_window_mask, given.cases(lengths, RECTANGLES))
+
+
+def test_window_errors(student, given):
+    """A window below 1, or fewer keys than queries, is a ValueError."""
+    function = student.sliding_window_mask
+    rejects(function, given.cases(bounds, NO_WINDOWS), "The window is less than 1")
+    rejects(function, given.cases(bounds, TOO_FEW_KEYS), "t_k is less than t_q")
+
+
+def test_window_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(lengths, [WINDOWS[0], RECTANGLES[0]])
+    also = given.cases(lengths, [WINDOWS[2], RECTANGLES[2]])
+    answers_the_same_again(student, student.sliding_window_mask, cases, also=also)
+
+
+def test_prefix_agree(student, given):
+    """The first n_prefix keys are seen by all; beyond them the mask is causal."""
+    agrees(student.prefix_mask, given.cases(a_prefix, PREFIXES))
+
+
+def test_prefix_edges(student, given):
+    """No prefix leaves the mask causal, and a prefix of t allows everything."""
+    agrees(student.prefix_mask, given.cases(a_prefix, PREFIX_EDGES))
+
+
+def test_prefix_errors(student, given):
+    """A prefix below 0 or above t is a ValueError."""
+    cases = given.cases(no_prefix, NO_PREFIXES)
+    rejects(student.prefix_mask, cases, "n_prefix lies outside 0 to t")
+
+
+def test_prefix_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(a_prefix, PREFIXES[:1]), given.cases(a_prefix, PREFIXES[1:2])
+    answers_the_same_again(student, student.prefix_mask, cases, also=also)
+
+
+def test_documents_agree(student, given):
+    """A query sees its own document up to itself, and nothing of another one."""
+    agrees(student.document_mask, given.cases(packed, PACKED))
+
+
+def test_documents_again(student, given):
+    """A number that comes again later is another document."""
+    agrees(student.document_mask, given.cases(packed, AGAIN))
+
+
+def test_documents_shapes(student, given):
+    """Any number of batch axes, a single document, and documents of one position."""
+    agrees(student.document_mask, given.cases(packed, PACKED_SHAPES))
+
+
+def test_documents_alone(student, given):
+    """A packed document is masked as it is alone, and sees nothing outside itself."""
+    documents_are_alone(student.document_mask, given.cases(packed, ALONE), square=True)
+
+
+def test_documents_no_future(student, given):
+    """What a query sees does not depend on which documents come later."""
+    cases = given.cases(packed, TIMED)
+    future_does_not_matter(student.document_mask, cases, along={"documents": -1})
+
+
+def test_documents_rows(student, given):
+    """Each row of a batch is packed in its own way."""
+    cases = given.cases(packed, BATCH)
+    rows_are_independent(student.document_mask, cases, batched=["documents"])
+
+
+def test_documents_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
+    answers_the_same_again(student, student.document_mask, cases, also=also)
+
+
+def test_documents_arguments(student, given):
+    """documents may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.document_mask, given.cases(packed, BATCH))
+
+
+def test_places_agree(student, given):
+    """Positions begin at 0 in each document."""
+    agrees(student.document_positions, given.cases(packed, PACKED))
+
+
+def test_places_again(student, given):
+    """A number that comes again later is another document, and begins at 0."""
+    agrees(student.document_positions, given.cases(packed, AGAIN))
+
+
+def test_places_shapes(student, given):
+    """Any number of batch axes, a single document, and documents of one position."""
+    agrees(student.document_positions, given.cases(packed, PACKED_SHAPES))
+
+
+def test_places_alone(student, given):
+    """A packed document counts its positions as it does alone."""
+    documents_are_alone(student.document_positions, given.cases(packed, ALONE))
+
+
+def test_places_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
+    answers_the_same_again(student, student.document_positions, cases, also=also)
+
+
+def test_places_arguments(student, given):
+    """documents may be read-only or lie anyhow in memory, and is never changed."""
+    leaves_arguments_alone(student.document_positions, given.cases(packed, BATCH))

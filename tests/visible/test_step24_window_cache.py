@@ -1,0 +1,181 @@
+"""Checks of step 24: a cache that is no longer than its window."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    InChunks,
+    agrees_in_chunks,
+    agrees_in_float32,
+    caches_are_separate,
+    does_not_grow,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    rejects,
+    rows_are_independent,
+    stays_right_when_large,
+)
+from tests.visible.test_step07_kv_cache import large_text, text, text_and_changing_weights
+
+WHOLE = "attend_in_window"
+WIDTHS = {"d_model": 4, "d_k": 5, "d_v": 6}
+OTHER = {"d_model": 3, "d_k": 2, "d_v": 5}
+
+# chunks: how many tokens each call gets. A text is as long as its chunks together.
+PLAIN = [
+    {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 2},
+    {**OTHER, "batch": (), "chunks": (5, 1), "window": 3},
+]
+ONE_BY_ONE = [
+    {**WIDTHS, "batch": (), "chunks": (1,) * 5, "window": 2},
+    {**OTHER, "batch": (), "chunks": (1,) * 11, "window": 3},
+]
+CHUNKS = [
+    {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 3},
+    {**OTHER, "batch": (), "chunks": (3, 3, 2), "window": 2},
+    {**WIDTHS, "batch": (), "chunks": (1, 5, 1, 2), "window": 4},
+    {**OTHER, "batch": (), "chunks": (1, 12, 5), "window": 3},
+    {**WIDTHS, "batch": (), "chunks": (2, 1, 1, 4), "window": 5},
+]
+OLD_KEYS = [
+    {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 3},
+    {**OTHER, "batch": (), "chunks": (4, 2, 1), "window": 3},
+]
+SHAPES = [
+    {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1, "window": 1},
+    {"batch": (), "chunks": (2, 3), "d_model": 2, "d_k": 3, "d_v": 4, "window": 1},
+    {"batch": (1,), "chunks": (1, 2), "d_model": 2, "d_k": 1, "d_v": 4, "window": 2},
+    {"batch": (3,), "chunks": (3, 3), "d_model": 3, "d_k": 3, "d_v": 3, "window": 3},
+    {"batch": (2, 3), "chunks": (4, 1, 2), "d_model": 6, "d_k": 4, "d_v": 5, "window": 3},
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 4, "d_v": 2, "window": 50},
+]
+BATCH = [{**WIDTHS, "batch": (3,), "chunks": (3, 1), "window": 2}]
+TIMED = [
+    {**WIDTHS, "batch": (), "chunks": (3, 3), "window": 2},
+    {**OTHER, "batch": (), "chunks": (2, 4), "window": 3},
+]
+LARGE = [
+    {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 2, "sign": 0, "size": 1e3},
+    {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 3, "sign": -1, "size": 1e4},
+    {**OTHER, "batch": (2,), "chunks": (3, 1, 2), "window": 2, "sign": 0, "size": 1e5},
+]
+# Long texts of wide keys and values: what is kept of them stands out from everything else.
+LONG = [
+    {"batch": (), "chunks": (1,) * 60, "d_model": 2, "d_k": 300, "d_v": 500, "window": 1},
+    {"batch": (), "chunks": (80, *(1,) * 20), "d_model": 2, "d_k": 500, "d_v": 300, "window": 3},
+    {"batch": (2,), "chunks": (5,) * 30, "d_model": 2, "d_k": 150, "d_v": 250, "window": 2},
+]
+NO_WINDOWS = [{"window": 0}, {"window": -3}]
+
+
+def windowed(draw, window, **sizes):
+    """A text, weights and a window."""
+    return {**text(draw, **sizes), "window": window}
+
+
+def windowed_and_changing_weights(draw, window, **sizes):
+    """The same, with other weights for the keys and values of every chunk."""
+    return {**text_and_changing_weights(draw, **sizes), "window": window}
+
+
+def large_windowed(draw, window, **sizes):
+    """Scores of about `size`, and a window."""
+    return {**large_text(draw, **sizes), "window": window}
+
+
+def a_window(draw, window):
+    """A window alone."""
+    return {"window": window}
+
+
+def numbers(case):
+    """How many numbers one key and one value are, in all sequences of the batch."""
+    w_k, w_v = case.arguments["w_k"], case.arguments["w_v"]
+    return int(np.prod(case.sizes["batch"])) * (w_k.shape[-1] + w_v.shape[-1])
+
+
+def in_chunks(student, case):
+    """The student's two functions as one function of a whole text."""
+    return InChunks(
+        student.attend_with_window_cache,
+        lambda: student.new_window_cache(case.arguments["window"]),
+        case.sizes["chunks"],
+        known=("window",),
+    )
+
+
+def test_wcache_agree(student, given):
+    """After a prompt, one more token gets the last row of attention under the window's mask."""
+    for case in given.cases(windowed, PLAIN):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_wcache_one_by_one(student, given):
+    """Token by token gives the same as one pass under the window's mask."""
+    for case in given.cases(windowed, ONE_BY_ONE):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_wcache_chunks(student, given):
+    """However a text is cut, in chunks longer than the window as well, every row is right."""
+    for case in given.cases(windowed, CHUNKS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_wcache_size(student, given):
+    """What is kept does not grow: at most 2 · window + T_new keys and as many values."""
+    for case in given.cases(windowed, LONG):
+        window = case.arguments["window"]
+        does_not_grow(in_chunks(student, case), case, keys=2 * window, numbers=numbers(case))
+
+
+def test_wcache_old_keys(student, given):
+    """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
+    for case in given.cases(windowed_and_changing_weights, OLD_KEYS):
+        agrees_in_chunks(in_chunks(student, case), case, like="attend_in_window_chunks")
+
+
+def test_wcache_separate(student, given):
+    """Two caches never share state, and earlier results stay as they were."""
+    cases = given.cases(windowed, TIMED[:1]) + given.cases(windowed, TIMED[:1], salt="another")
+    caches_are_separate(student, in_chunks(student, cases[0]), cases, like=WHOLE)
+
+
+def test_wcache_no_future(student, given):
+    """What a token gets does not depend on later tokens, not even on those of its own chunk."""
+    for case in given.cases(windowed, TIMED):
+        future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
+
+
+def test_wcache_rows(student, given):
+    """In a batch, every sequence has its own past."""
+    for case in given.cases(windowed, BATCH):
+        rows_are_independent(in_chunks(student, case), [case], batched=("x",))
+
+
+def test_wcache_shapes(student, given):
+    """A window of 1, one that is never full, and any number of batch axes."""
+    for case in given.cases(windowed, SHAPES):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_wcache_large(student, given):
+    """Scores of up to a million in size give finite and right results."""
+    for case in given.cases(large_windowed, LARGE):
+        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_wcache_float32(student, given):
+    """float32 inputs give results that are right to float32's precision."""
+    for case in given.cases(windowed, PLAIN):
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_wcache_errors(student, given):
+    """A window below 1 is a ValueError when the cache is made."""
+    rejects(student.new_window_cache, given.cases(a_window, NO_WINDOWS), "The window is below 1")
+
+
+def test_wcache_arguments(student, given):
+    """x_new and the weights may be read-only or lie anyhow in memory, and are never changed."""
+    for case in given.cases(windowed, BATCH):
+        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

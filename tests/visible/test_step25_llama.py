@@ -1,0 +1,539 @@
+"""Checks of step 25: a decoder of the Llama family, and its cache."""
+
+import numpy as np
+
+from grader.checks.laws import (
+    InChunks,
+    agrees,
+    agrees_in_chunks,
+    agrees_in_float32,
+    answers_the_same_again,
+    caches_are_separate,
+    future_does_not_matter,
+    leaves_arguments_alone,
+    new_tokens_only,
+    no_block_sees_the_future,
+    prefix_gives_the_same,
+    rows_are_independent,
+    stays_right_when_large,
+)
+from tests.visible.test_step09_heads import a_mask
+
+WHOLE = "llama_logits"
+
+VECTORS = [
+    {"batch": (), "length": 2, "d_model": 3},
+    {"batch": (), "length": 3, "d_model": 4},
+]
+EPS = [
+    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
+    {"batch": (2,), "length": 3, "d_model": 4, "eps": 2.0},
+    {"batch": (), "length": 3, "d_model": 2, "zero": True},
+]
+VECTOR_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1},
+    {"batch": (1,), "length": 1, "d_model": 3},
+    {"batch": (3,), "length": 3, "d_model": 3},
+    {"batch": (2, 3), "length": 4, "d_model": 5},
+    {"batch": (), "length": 11, "d_model": 6},
+]
+VECTOR_TIMED = [
+    {"batch": (), "length": 4, "d_model": 3},
+    {"batch": (2,), "length": 3, "d_model": 5},
+]
+VECTOR_LARGE = [
+    {"batch": (), "length": 3, "d_model": 4, "size": 1e3},
+    {"batch": (2,), "length": 3, "d_model": 5, "size": 1e6},
+]
+
+GATED = [
+    {"batch": (), "length": 1, "d_model": 1, "d_ff": 2},
+    {"batch": (), "length": 3, "d_model": 4, "d_ff": 6},
+]
+GATED_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1, "d_ff": 1},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
+    {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 2},
+    {"batch": (), "length": 11, "d_model": 2, "d_ff": 7},
+]
+GATED_TIMED = [{"batch": (2,), "length": 4, "d_model": 3, "d_ff": 5}]
+GATED_LARGE = [
+    {"batch": (), "length": 3, "d_model": 3, "d_ff": 4, "size": 1e3},
+    {"batch": (2,), "length": 4, "d_model": 2, "d_ff": 3, "size": 1e6},
+]
+
+# n_heads is kv_heads * repeats, and d_head is 2 * half.
+SMALL = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1, "d_ff": 6}
+OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2, "d_ff": 4}
+TINY = {"kv_heads": 1, "repeats": 1, "d_model": 2, "half": 1, "d_ff": 1}
+BLOCKS = [
+    {**SMALL, "batch": (), "length": 2, "mask": "causal"},
+    {**OTHER, "batch": (2,), "length": 4, "mask": "causal"},
+]
+BLOCK_MASKS = [
+    {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
+    {**OTHER, "batch": (2,), "length": 4, "mask": "full"},
+    {**SMALL, "batch": (), "length": 3, "mask": None},
+    {**SMALL, "batch": (5,), "length": 6, "mask": "padded"},
+]
+BLOCK_EPS = [
+    {**SMALL, "batch": (), "length": 3, "mask": "causal", "eps": 0.3},
+    {**OTHER, "batch": (2,), "length": 3, "mask": "causal", "eps": 2.0},
+]
+BLOCK_SHAPES = [
+    {**TINY, "batch": (), "length": 1, "mask": "causal"},
+    {**SMALL, "batch": (1,), "length": 1, "mask": "causal"},
+    {**OTHER, "batch": (2, 3), "length": 4, "mask": "causal"},
+]
+BLOCK_BATCH = [{**SMALL, "batch": (3,), "length": 4, "mask": "full"}]
+
+MODELS = [
+    {**TINY, "batch": (), "length": 2, "vocabulary": 3, "n_layers": 1},
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1},
+    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 1},
+]
+STACKS = [
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2},
+    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 4, "n_layers": 3},
+]
+OPTIONS = [
+    {**OTHER, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, "base": 3.0},
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, "eps": 0.5},
+    {**OTHER, "batch": (2,), "length": 5, "vocabulary": 4, "n_layers": 2, "base": 50.0, "eps": 0.1},
+]
+MODEL_SHAPES = [
+    {**TINY, "batch": (), "length": 1, "vocabulary": 1, "n_layers": 1},
+    {**SMALL, "batch": (1,), "length": 1, "vocabulary": 2, "n_layers": 2},
+    {**SMALL, "batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
+    {**OTHER, "batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 2},
+    {**SMALL, "batch": (), "length": 17, "vocabulary": 5, "n_layers": 2},
+]
+MODEL_TIMED = [
+    {**SMALL, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 2},
+    {**OTHER, "batch": (), "length": 7, "vocabulary": 6, "n_layers": 3},
+]
+MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
+MODEL_LARGE = [
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, "size": 1e3},
+    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, "size": 1e5},
+]
+
+# chunks: how many tokens each call gets. A text is as long as its chunks together.
+PLAIN = [
+    {**TINY, "batch": (), "chunks": (2, 1), "vocabulary": 3, "n_layers": 1},
+    {**SMALL, "batch": (), "chunks": (3, 1), "vocabulary": 5, "n_layers": 1},
+    {**OTHER, "batch": (), "chunks": (4, 1), "vocabulary": 6, "n_layers": 2},
+]
+ONE_BY_ONE = [
+    {**SMALL, "batch": (), "chunks": (1, 1, 1), "vocabulary": 5, "n_layers": 2},
+    {**OTHER, "batch": (), "chunks": (1,) * 9, "vocabulary": 5, "n_layers": 1},
+]
+CHUNKS = [
+    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1},
+    {**OTHER, "batch": (), "chunks": (3, 3, 2), "vocabulary": 4, "n_layers": 2},
+    {**SMALL, "batch": (), "chunks": (5, 1, 1), "vocabulary": 6, "n_layers": 2},
+    {**SMALL, "batch": (), "chunks": (1, 12, 5), "vocabulary": 5, "n_layers": 1},
+]
+LAYERS = [
+    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 5, "n_layers": 3},
+    {**OTHER, "batch": (), "chunks": (2, 1, 2), "vocabulary": 5, "n_layers": 4},
+]
+STEP_OPTIONS = [
+    {
+        **SMALL,
+        "half": 2,
+        "batch": (),
+        "chunks": (3, 2),
+        "vocabulary": 5,
+        "n_layers": 1,
+        "base": 3.0,
+    },
+    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 2, "eps": 0.5},
+]
+STEP_SHAPES = [
+    {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "n_layers": 1},
+    {**SMALL, "batch": (1,), "chunks": (1, 2), "vocabulary": 2, "n_layers": 2},
+    {**SMALL, "batch": (3,), "chunks": (3, 3), "vocabulary": 3, "n_layers": 3},
+    {**OTHER, "batch": (2, 4), "chunks": (4, 1, 2), "vocabulary": 5, "n_layers": 2},
+]
+STEP_BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2}]
+STEP_TIMED = [{**SMALL, "batch": (), "chunks": (3, 3), "vocabulary": 6, "n_layers": 2}]
+STEP_LARGE = [
+    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1, "size": 1e3},
+    {**OTHER, "batch": (2,), "chunks": (3, 1), "vocabulary": 5, "n_layers": 2, "size": 1e5},
+]
+GROWING = [
+    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2},
+    {**SMALL, "batch": (), "chunks": (40, 1), "vocabulary": 6, "n_layers": 2},
+]
+
+
+def vectors(draw, batch, length, d_model, eps=None, size=1.0, zero=False):
+    """Features that are not centred, and a gain that is not 1."""
+    x = (draw.normal(*batch, length, d_model) + 0.5) * size
+    if zero:
+        x[..., 0, :] = 0
+    arguments = {"x": x, "gain": 1 + draw.normal(d_model) / 4}
+    return arguments if eps is None else {**arguments, "eps": eps}
+
+
+def gated(draw, batch, length, d_model, d_ff, size=1.0):
+    """Features and a gated network."""
+    x = draw.normal(*batch, length, d_model) * size
+    return {"x": x, "params": network(draw, d_model, d_ff)}
+
+
+def network(draw, d_model, d_ff):
+    """The parameters of a gated network."""
+    return {
+        "w_gate": draw.normal(d_model, d_ff),
+        "w_up": draw.normal(d_model, d_ff),
+        "w_down": draw.normal(d_ff, d_model) / 2,
+    }
+
+
+def a_block(draw, kv_heads, repeats, d_model, half, d_ff, size=1.0):
+    """The parameters of one block; its scores are a few units in size, times `size`."""
+    n_heads, d_head = kv_heads * repeats, 2 * half
+    attention = {
+        "w_q": draw.normal(d_model, n_heads * d_head) / 2,
+        "w_k": draw.normal(d_model, kv_heads * d_head) / 2 * size,
+        "w_v": draw.normal(d_model, kv_heads * d_head),
+        "w_o": draw.normal(n_heads * d_head, d_model) / 2,
+    }
+    return {
+        "norm_1": 1 + draw.normal(d_model) / 4,
+        "attention": attention,
+        "norm_2": 1 + draw.normal(d_model) / 4,
+        "feed_forward": network(draw, d_model, d_ff),
+    }
+
+
+def blocked(draw, batch, length, mask, eps=None, **sizes):
+    """Features, a block, a mask of that kind and angles."""
+    arguments = {
+        "x": draw.normal(*batch, length, sizes["d_model"]),
+        "params": a_block(draw, **sizes),
+        "n_heads": sizes["kv_heads"] * sizes["repeats"],
+        "n_kv_heads": sizes["kv_heads"],
+        "mask": None if mask is None else a_mask(draw, mask, batch, length, length),
+        "angles": draw.normal(length, sizes["half"]) * 2,
+    }
+    return arguments if eps is None else {**arguments, "eps": eps}
+
+
+def model(draw, vocabulary, n_layers, **sizes):
+    """The parameters of a whole decoder."""
+    d_model = sizes["d_model"]
+    return {
+        "embedding": draw.normal(vocabulary, d_model),
+        "blocks": [a_block(draw, **sizes) for _ in range(n_layers)],
+        "norm_f": 1 + draw.normal(d_model) / 4,
+        "w_out": draw.normal(d_model, vocabulary),
+    }
+
+
+def text(draw, batch, length, vocabulary, base=None, eps=None, **sizes):
+    """Tokens and a decoder, and a base and an eps where they are wanted."""
+    arguments = {
+        "tokens": draw.tokens(vocabulary, *batch, length),
+        "params": model(draw, vocabulary, **sizes),
+        "n_heads": sizes["kv_heads"] * sizes["repeats"],
+        "n_kv_heads": sizes["kv_heads"],
+    }
+    options = {"base": base, "eps": eps}
+    return arguments | {name: value for name, value in options.items() if value is not None}
+
+
+def chunked(draw, chunks, **sizes):
+    """A text as long as the chunks together."""
+    return text(draw, length=sum(chunks), **sizes)
+
+
+def only_these_attend(params, numbers):
+    """The same decoder, in which the attention of all other blocks adds nothing."""
+    blocks = [
+        one if i in numbers else {**one, "attention": silent(one["attention"])}
+        for i, one in enumerate(params["blocks"])
+    ]
+    return {**params, "blocks": blocks}
+
+
+def silent(attention):
+    """Attention whose output is 0."""
+    return {**attention, "w_o": np.zeros_like(attention["w_o"])}
+
+
+def in_chunks(student, case):
+    """The student's two functions as one function of a whole text."""
+    n_layers = len(case.arguments["params"]["blocks"])
+    return InChunks(
+        student.llama_step,
+        lambda: student.new_llama_cache(n_layers),
+        case.sizes["chunks"],
+    )
+
+
+def test_rms_agree(student, given):
+    """Features divided by the root of their mean square, times the gain."""
+    agrees(student.rms_norm, given.cases(vectors, VECTORS))
+
+
+def test_rms_eps(student, given):
+    """eps is added to the mean square, inside the root."""
+    agrees(student.rms_norm, given.cases(vectors, EPS))
+
+
+def test_rms_shapes(student, given):
+    """Any number of batch axes and sizes of 1 keep their shape."""
+    agrees(student.rms_norm, given.cases(vectors, VECTOR_SHAPES))
+
+
+def test_rms_no_future(student, given):
+    """Each position is normed by itself, without looking at later ones."""
+    future_does_not_matter(student.rms_norm, given.cases(vectors, VECTOR_TIMED), along={"x": -2})
+
+
+def test_rms_large(student, given):
+    """Features of up to a million in size give finite and right results."""
+    stays_right_when_large(student.rms_norm, given.cases(vectors, VECTOR_LARGE))
+
+
+def test_rms_float32(student, given):
+    """float32 inputs give results that are right to float32's precision."""
+    agrees_in_float32(student.rms_norm, given.cases(vectors, VECTORS))
+
+
+def test_rms_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(vectors, VECTORS), given.cases(vectors, VECTORS, salt="also")
+    answers_the_same_again(student, student.rms_norm, cases, also=also)
+
+
+def test_rms_arguments(student, given):
+    """x and gain may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.rms_norm, given.cases(vectors, VECTOR_TIMED))
+
+
+def test_swiglu_agree(student, given):
+    """Silu of the gate times the other map, then w_down."""
+    agrees(student.swiglu, given.cases(gated, GATED))
+
+
+def test_swiglu_shapes(student, given):
+    """Any number of batch axes and sizes of 1 give (..., T, d_model)."""
+    agrees(student.swiglu, given.cases(gated, GATED_SHAPES))
+
+
+def test_swiglu_no_future(student, given):
+    """Each position goes through the network by itself."""
+    future_does_not_matter(student.swiglu, given.cases(gated, GATED_TIMED), along={"x": -2})
+
+
+def test_swiglu_large(student, given):
+    """Features of up to a million, of either sign, give finite and right results."""
+    stays_right_when_large(student.swiglu, given.cases(gated, GATED_LARGE))
+
+
+def test_swiglu_float32(student, given):
+    """float32 inputs give results that are right to float32's precision."""
+    agrees_in_float32(student.swiglu, given.cases(gated, GATED))
+
+
+def test_swiglu_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(gated, GATED), given.cases(gated, GATED, salt="also")
+    answers_the_same_again(student, student.swiglu, cases, also=also)
+
+
+def test_swiglu_arguments(student, given):
+    """x and params may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.swiglu, given.cases(gated, GATED_TIMED))
+
+
+def test_layer_agree(student, given):
+    """Attention and network read the normed stream, and each is added to the stream."""
+    agrees(student.llama_block, given.cases(blocked, BLOCKS))
+
+
+def test_layer_mask(student, given):
+    """The mask goes to the attention as it is; None allows everything."""
+    agrees(student.llama_block, given.cases(blocked, BLOCK_MASKS))
+
+
+def test_layer_eps(student, given):
+    """Both norms use the eps that the block is given."""
+    agrees(student.llama_block, given.cases(blocked, BLOCK_EPS))
+
+
+def test_layer_shapes(student, given):
+    """Any number of batch axes and sizes of 1 keep their shape."""
+    agrees(student.llama_block, given.cases(blocked, BLOCK_SHAPES))
+
+
+def test_layer_no_future(student, given):
+    """Under a causal mask an output does not depend on later tokens."""
+    cases = given.cases(blocked, BLOCKS)
+    future_does_not_matter(student.llama_block, cases, along={"x": -2, "angles": -2})
+
+
+def test_layer_rows(student, given):
+    """The output of one sequence in a batch does not depend on the others and their masks."""
+    cases = given.cases(blocked, BLOCK_BATCH)
+    rows_are_independent(student.llama_block, cases, batched=("x", "mask"))
+
+
+def test_layer_float32(student, given):
+    """float32 inputs give results that are right to float32's precision."""
+    agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS))
+
+
+def test_layer_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases = given.cases(blocked, BLOCK_BATCH)
+    also = given.cases(blocked, BLOCK_BATCH, salt="also")
+    answers_the_same_again(student, student.llama_block, cases, also=also)
+
+
+def test_layer_arguments(student, given):
+    """All arguments may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.llama_block, given.cases(blocked, BLOCK_BATCH))
+
+
+def test_llama_agree(student, given):
+    """One block: the embedding, the block, the last norm, then w_out."""
+    agrees(student.llama_logits, given.cases(text, MODELS))
+
+
+def test_llama_blocks(student, given):
+    """All blocks run, in the order of the list, each on what the one before it returned."""
+    agrees(student.llama_logits, given.cases(text, STACKS))
+
+
+def test_llama_options(student, given):
+    """base sets the speeds of the angles, and eps is that of every norm."""
+    agrees(student.llama_logits, given.cases(text, OPTIONS))
+
+
+def test_llama_no_future(student, given):
+    """No block lets logits depend on later tokens."""
+    cases = given.cases(text, MODEL_TIMED)
+    no_block_sees_the_future(
+        student.llama_logits, cases, along={"tokens": -1}, alone=only_these_attend
+    )
+
+
+def test_llama_prefix(student, given):
+    """The first tokens by themselves give the same logits as within the whole text."""
+    cases = given.cases(text, MODEL_TIMED)
+    prefix_gives_the_same(student.llama_logits, cases, along={"tokens": -1})
+
+
+def test_llama_rows(student, given):
+    """The logits of one text in a batch do not depend on the others."""
+    rows_are_independent(student.llama_logits, given.cases(text, MODEL_BATCH), batched=["tokens"])
+
+
+def test_llama_shapes(student, given):
+    """Any number of batch axes and sizes of 1 give (..., T, V)."""
+    agrees(student.llama_logits, given.cases(text, MODEL_SHAPES))
+
+
+def test_llama_large(student, given):
+    """Scores of up to a million in size give finite and right results."""
+    stays_right_when_large(student.llama_logits, given.cases(text, MODEL_LARGE))
+
+
+def test_llama_float32(student, given):
+    """float32 parameters give results that are right to float32's precision."""
+    agrees_in_float32(student.llama_logits, given.cases(text, MODELS))
+
+
+def test_llama_repeat(student, given):
+    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    cases, also = given.cases(text, MODEL_BATCH), given.cases(text, MODEL_BATCH, salt="also")
+    answers_the_same_again(student, student.llama_logits, cases, also=also)
+
+
+def test_llama_arguments(student, given):
+    """tokens and params may be read-only or lie anyhow in memory, and are never changed."""
+    leaves_arguments_alone(student.llama_logits, given.cases(text, MODEL_BATCH))
+
+
+def test_llama_step_agree(student, given):
+    """After a prompt, one more token gets the last row of llama_logits over all tokens."""
+    for case in given.cases(chunked, PLAIN):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_llama_step_one_by_one(student, given):
+    """Token by token gives the same as llama_logits over the whole text."""
+    for case in given.cases(chunked, ONE_BY_ONE):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_llama_step_chunks(student, given):
+    """However a text is cut into chunks, every row is that of llama_logits over all of it."""
+    for case in given.cases(chunked, CHUNKS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_llama_step_layers(student, given):
+    """Every layer has keys and values of its own, however many layers there are."""
+    for case in given.cases(chunked, LAYERS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_llama_step_options(student, given):
+    """base and eps mean what they mean in llama_logits."""
+    for case in given.cases(chunked, STEP_OPTIONS):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_llama_step_new_only(student, given):
+    """Only the new tokens go through the layers, however many came before."""
+    cases = given.cases(chunked, GROWING)
+    functions = [in_chunks(student, case) for case in cases]
+    new_tokens_only(functions, cases, weights=("w_q", "w_gate", "w_up", "w_down"))
+
+
+def test_llama_step_no_future(student, given):
+    """No logits depend on later tokens, not even on those of the same chunk, in any layer."""
+    for case in given.cases(chunked, STEP_TIMED):
+        future_does_not_matter(in_chunks(student, case), [case], along={"tokens": -1})
+
+
+def test_llama_step_separate(student, given):
+    """Two caches never share state, and earlier results stay as they were."""
+    cases = given.cases(chunked, STEP_TIMED) + given.cases(chunked, STEP_TIMED, salt="another")
+    caches_are_separate(student, in_chunks(student, cases[0]), cases, like=WHOLE)
+
+
+def test_llama_step_rows(student, given):
+    """In a batch, every text has its own past."""
+    for case in given.cases(chunked, STEP_BATCH):
+        rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
+
+
+def test_llama_step_shapes(student, given):
+    """Any number of batch axes and sizes of 1 give the right rows."""
+    for case in given.cases(chunked, STEP_SHAPES):
+        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_llama_step_large(student, given):
+    """Scores of up to a million in size give finite and right results."""
+    for case in given.cases(chunked, STEP_LARGE):
+        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_llama_step_float32(student, given):
+    """float32 parameters give results that are right to float32's precision."""
+    for case in given.cases(chunked, PLAIN):
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+
+
+def test_llama_step_arguments(student, given):
+    """tokens_new and params may be read-only or lie anyhow in memory, and are never changed."""
+    for case in given.cases(chunked, STEP_BATCH):
+        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
