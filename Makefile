@@ -9,6 +9,7 @@ SUBMISSION ?=
 SUBMISSIONS ?=
 OUT ?= graded
 RELEASE ?= release
+FAST ?=
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
@@ -23,7 +24,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
 .PHONY: check watch list hint reset lab exam gpt2 leakmap costs train grade nbgrader release proof causes
-.PHONY: build test lint bench setup clean
+.PHONY: build test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -78,8 +79,13 @@ causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes m
 build: $(VENV)/.build   ## stubs, notebooks and stored values from the solutions
 	@$(RUN) build
 
-test: $(VENV)/.test   ## the tests of the kit
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
+
+coverage: $(VENV)/.test   ## which lines the tests of single modules run; ARGS=tests for all
+	@$(PIP) --editable '.[coverage]'
+	@$(BIN)/python -m coverage run -m pytest $(if $(ARGS),$(ARGS),tests/unit)
+	@$(BIN)/python -m coverage report
 
 lint: $(VENV)/.lint   ## ruff and mypy
 	@$(BIN)/ruff check .

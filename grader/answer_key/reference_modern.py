@@ -100,10 +100,10 @@ def grouped_query_attention(
     allowed = _bools(True if mask is None else mask)
     allowed = (allowed.unsqueeze(-3) if allowed.ndim > 2 else allowed).expand(shape)
     added = _floats(0.0 if bias is None else bias).expand(shape).masked_fill(~allowed, -torch.inf)
-    flat = [_floats(heads).reshape(-1, *heads.shape[-3:]) for heads in (q, k, v)]
+    flat_q, flat_k, flat_v = (_floats(h).reshape(-1, *h.shape[-3:]) for h in (q, k, v))
     with sdpa_kernel(SDPBackend.MATH):
         output = F.scaled_dot_product_attention(
-            *flat, attn_mask=added.reshape(-1, *shape[-3:]), enable_gqa=True
+            flat_q, flat_k, flat_v, attn_mask=added.reshape(-1, *shape[-3:]), enable_gqa=True
         )
     output = output.reshape(*batch, *output.shape[-3:])
     output = output.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
@@ -135,7 +135,7 @@ def document_mask(documents: Array) -> Mask:
     """`torch.block_diag` of one triangle for each run that `torch.unique_consecutive` finds."""
     ids = _ids(documents)
     rows = [
-        torch.block_diag(*(torch.tril(torch.ones(n, n)) for n in _lengths(row)))
+        torch.block_diag(*(torch.tril(torch.ones(n, n)) for n in _lengths(row)))  # type: ignore[no-untyped-call]
         for row in ids.reshape(-1, ids.shape[-1])
     ]
     return _array(torch.stack(rows).bool().reshape(*ids.shape, ids.shape[-1]))

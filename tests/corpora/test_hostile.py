@@ -41,7 +41,7 @@ HASTE = replace(REGISTRY.limits, call_seconds=0.5)  # for attacks that take what
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
-EVERY = 12  # an honest submission comes after so many attacks
+EVERY = 12  # so many attacks are graded between honest submissions
 SHARED = [Path.cwd(), Path(tempfile.gettempdir()), Path("/dev/shm"), Path("/var/tmp"), Path("/run")]
 KIT = [ROOT, ROOT / "grader", ROOT / "tests" / "hidden", ROOT / "tests" / "visible"]
 
@@ -210,19 +210,15 @@ def honestly(bench, isolation):
 
 
 def in_a_batch(attacks, suite, isolation, batch):
-    """Grades attacks and honest submissions in turns."""
+    """Grades attacks between two honest submissions."""
     steps = {attack.step.id: attack.step for attack in attacks} | {s.id: s for s in HONEST}
-
-    def work(grader):
-        batch.honest += honestly(grader.bench, isolation)
-        for number, attack in enumerate(attacks, 1):
-            batch.outcomes[attack.name] = tried(grader.bench, attack, isolation, neighbour)
-            if number % EVERY == 0 or number == len(attacks):
-                batch.honest += honestly(grader.bench, isolation)
-
+    in_order = sorted(steps.values(), key=lambda step: step.id)
     with contextlib.closing(Neighbour(isolation)) as neighbour:
-        in_order = sorted(steps.values(), key=lambda step: step.id)
-        work(grading.make_grader(REGISTRY, neighbour.host, suite, SEED, in_order))
+        grader = grading.make_grader(REGISTRY, neighbour.host, suite, SEED, in_order)
+        batch.honest += honestly(grader.bench, isolation)
+        for attack in attacks:
+            batch.outcomes[attack.name] = tried(grader.bench, attack, isolation, neighbour)
+        batch.honest += honestly(grader.bench, isolation)
 
 
 def made(name):
@@ -230,40 +226,39 @@ def made(name):
     return isolation_for_grading(name, REGISTRY.limits)
 
 
+def batches(name):
+    """The attacks that this isolation keeps in, by suite, a few at a time."""
+    for suite in ("hidden", "visible"):
+        chosen = [a for a in hostile.attacks() if a.suite == suite and a.kept_in_by(name)]
+        yield from (chosen[first : first + EVERY] for first in range(0, len(chosen), EVERY))
+
+
+BATCHES = [(name, attacks) for name in ISOLATIONS for attacks in batches(name)]
+
+
 @functools.cache
-def batch_under(name):
-    """All attacks that this isolation keeps in, graded once."""
+def graded_batch(number):
+    """What became of the attacks of that batch, graded once."""
+    name, attacks = BATCHES[number]
     isolation, batch = made(name), Batch()
     before = processes.descriptors()
     with secrets_noted(batch.digits):
-        for suite in ("hidden", "visible"):
-            chosen = [a for a in hostile.attacks() if a.suite == suite and a.kept_in_by(name)]
-            in_a_batch(chosen, suite, isolation, batch)
+        in_a_batch(attacks, attacks[0].suite, isolation, batch)
     batch.descriptors = processes.descriptors() - before
     return batch
 
 
 CASES = [
-    pytest.param(
-        *(name, attack),
-        id=f"{name}-{attack.kind}-{attack.name}",
-    )
-    for name in ISOLATIONS
-    for attack in hostile.attacks()
-    if attack.kept_in_by(name)
+    pytest.param(number, attack, id=f"{name}-{attack.kind}-{attack.name}")
+    for number, (name, attacks) in enumerate(BATCHES)
+    for attack in attacks
 ]
-each_attack = pytest.mark.parametrize(("name", "attack"), CASES)
-each_isolation = pytest.mark.parametrize("name", ISOLATIONS)
 
 
-@each_attack
-def test_attack_does_not_stop_the_batch(name, attack):
-    assert batch_under(name).outcomes[attack.name].stopped is None
+CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]"
 
 
-@each_attack
-def test_attack_gets_its_status_and_no_points(name, attack):
-    report = batch_under(name).outcomes[attack.name].report
+def gets_its_status_and_no_points(report, attack, name):
     checks = [check for check in report.steps[0].checks if check.function == attack.target]
     # In a sandbox most of it cannot even be begun: then the attack has an error instead.
     statuses = attack.status if name == "process" else (*attack.status, "error")
@@ -275,17 +270,7 @@ def test_attack_gets_its_status_and_no_points(name, attack):
         assert all(check.status is not Status.PASSED for check in report.steps[0].checks)
 
 
-@each_attack
-def test_attack_leaves_nothing_behind(name, attack):
-    outcome = batch_under(name).outcomes[attack.name]
-    assert outcome.left == []
-    assert outcome.neighbour
-
-
-@each_attack
-def test_attack_tells_nothing_hidden(name, attack):
-    batch = batch_under(name)
-    visible = batch.outcomes[attack.name].visible
+def tells_nothing_hidden(visible, attack, digits):
     assert hostile.SECRET not in visible
     assert str(SEED) not in visible
     assert str(ROOT) not in visible
@@ -293,7 +278,7 @@ def test_attack_tells_nothing_hidden(name, attack):
         for word in ("carried_out", "7351", "7352", "351"):
             assert word not in re.sub(r"&[#\w]+;", "", visible)
     if attack.suite == "hidden":
-        assert first_digits(visible) & batch.digits == set()
+        assert first_digits(visible) & digits == set()
         assert [line for line in secret_lines(attack) if line in visible] == []
 
 
@@ -310,47 +295,58 @@ def secret_lines(attack):
     return [line for line in inside if line not in attack.source]
 
 
-@each_attack
-def test_attack_cannot_mark_up_a_report(name, attack):
-    report = batch_under(name).outcomes[attack.name].report
+def cannot_mark_up_a_page(report):
     html = page(report)
     assert not re.search(r"<script>alert|<img src=x|</code></pre><script", html)
     assert "1337" not in html  # 7 times 191, computed by no template
-    assert not re.search(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]", html
-    )
+    assert not re.search(CONTROLS, html)
     html.encode("utf-8")
     json.dumps(report.to_dict(), allow_nan=False).encode("utf-8")
 
 
-@each_attack
-def test_attack_cannot_command_a_terminal(name, attack):
-    text = in_a_terminal(batch_under(name).outcomes[attack.name].report)
-    assert not re.search(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]", text
-    )
+def cannot_command_a_terminal(report):
+    text = in_a_terminal(report)
+    assert not re.search(CONTROLS, text)
     text.encode("utf-8")
 
 
-@each_attack
-def test_attack_is_not_taken_for_a_known_mistake(name, attack):
+def is_not_taken_for_a_known_mistake(report, attack):
     """An answer in words of its own is nobody's mistake."""
     if attack.kind in ("ends", "forges", "exhausts") or "handle" in attack.name:
-        report = batch_under(name).outcomes[attack.name].report
         causes = [c.diagnosis for c in report.steps[0].checks if c.diagnosis is not None]
         assert [cause.misconception for cause in causes if cause.known] == []
 
 
-@each_isolation
-def test_honest_submissions_keep_full_marks(name):
-    honest = batch_under(name).honest
-    assert len(honest) > len(hostile.attacks()) // EVERY
+@pytest.mark.parametrize(("number", "attack"), CASES)
+def test_attack_earns_nothing_and_harms_nobody(number, attack):
+    batch = graded_batch(number)
+    outcome = batch.outcomes[attack.name]
+    assert outcome.stopped is None
+    gets_its_status_and_no_points(outcome.report, attack, BATCHES[number][0])
+    assert outcome.left == []
+    assert outcome.neighbour
+    tells_nothing_hidden(outcome.visible, attack, batch.digits)
+    cannot_mark_up_a_page(outcome.report)
+    cannot_command_a_terminal(outcome.report)
+    is_not_taken_for_a_known_mistake(outcome.report, attack)
+
+
+@pytest.mark.parametrize("number", range(len(BATCHES)))
+def test_honest_submissions_beside_attacks_keep_full_marks(number):
+    honest = graded_batch(number).honest
+    assert len(honest) == 2 * len(HONEST)
     assert [got for got, most in honest if got != most] == []
 
 
-@each_isolation
-def test_batch_leaves_no_descriptor_open(name):
-    assert batch_under(name).descriptors <= 1  # one that listing them opens
+@pytest.mark.parametrize("number", range(len(BATCHES)))
+def test_batch_leaves_no_descriptor_open(number):
+    assert graded_batch(number).descriptors <= 1  # one that listing them opens
+
+
+def test_every_attack_is_in_a_batch_of_each_isolation_that_keeps_it_in():
+    tried = {(name, attack.name) for name, attacks in BATCHES for attack in attacks}
+    asked = {(n, a.name) for n in ISOLATIONS for a in hostile.attacks() if a.kept_in_by(n)}
+    assert tried == asked
 
 
 def test_attacks_are_many_and_of_every_class():

@@ -53,9 +53,10 @@ class Course:
     def __init__(self, folder, seed, isolation="auto"):
         self.folder = folder / "course"
         self.variables = surroundings(folder / "jupyter")
-        shutil.copytree(
-            NBGRADER, self.folder, ignore=shutil.ignore_patterns("release", "gradebook.db")
-        )
+        # Not what a course that was run in the clone has left beside them.
+        ignored = shutil.ignore_patterns(".ipynb_checkpoints")
+        shutil.copytree(NBGRADER / "source", self.folder / "source", ignore=ignored)
+        shutil.copy(NBGRADER / "nbgrader_config.py", self.folder)
         with (self.folder / "nbgrader_config.py").open("a") as config:
             config.write(f"\nc.Nopeek.seed = {seed!r}\nc.Nopeek.isolation = {isolation!r}\n")
             config.write(f"c.Exchange.root = {str(folder / 'exchange')!r}\n")

@@ -6,6 +6,7 @@ attacks. The name of the file is the class of attack.
 """
 
 import ast
+import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,8 @@ from grader.steps import registry
 from grader.steps.paths import ROOT
 
 HERE = Path(__file__).parent
-MARK = "nopeek-attack"  # in the name of whatever an attack leaves behind
+NAME = "nopeek-attack"  # in the name of whatever an attack leaves behind, in the attacks' text
+MARK = f"{NAME}-{os.getpid()}"  # what they are given instead: other runs may go on beside this one
 SECRET = "NOPEEK_TEST_SECRET"  # in the judge's environment while attacks are graded
 # Every isolation promises what those before it do, and more.
 LEVELS = ("process", "process+", "bubblewrap")
@@ -98,7 +100,12 @@ def _prelude(text, tree):
     return "\n\n".join(ast.get_source_segment(text, node) for node in kept)
 
 
-def _source(name, body, prelude, target, options):
+def _source(name, *parts):
+    """What is handed in, with this run's mark."""
+    return _marked(name, *parts).replace(NAME, MARK)
+
+
+def _marked(name, body, prelude, target, options):
     right, at_import = options.pop("right", False), options.pop("at_import", False)
     code = "\n\n".join([prelude, body, f"{name}()" if at_import else f"{target} = {name}"]) + "\n"
     if options.pop("text", False):
