@@ -48,6 +48,8 @@ class About:
     steps: tuple[str, ...] = ()
     when: str = ""
     strays: Mapping[str, str] = field(default_factory=dict)
+    work: str = ""
+    """The folder with everybody's source beside the verdicts, if there is one."""
 
 
 def bars(spread: Spread) -> list[Bar]:
@@ -97,6 +99,14 @@ def passed(row: Row) -> int:
     return sum(mark is Status.PASSED for mark in row.marks.values())
 
 
+def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[Alike]]]:
+    """Return who is alike, once each, with all that is alike in their work; most alike first."""
+    found: dict[tuple[str, ...], list[Alike]] = {}
+    for one in alike:
+        found.setdefault(one.students, []).append(one)
+    return sorted(found.items(), key=lambda item: (-len(item[1]), -item[1][0].share))
+
+
 def class_page(
     summary: Summary,
     alike: Iterable[Alike] = (),
@@ -112,7 +122,7 @@ def class_page(
         "summary": summary,
         "spread": spread,
         "bars": bars(spread) if spread else [],
-        "alike": list(alike),
+        "alike": pairs(alike),
         "sides": sides or {},
         "about": about or About(),
         "script": script,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from grader.classroom.course import Course
 from grader.classroom.exports.changes import changes
 from grader.classroom.exports.grades import grades
 from grader.classroom.exports.options import Options
+from grader.classroom.exports.spreadsheet import cell, row
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
@@ -20,13 +22,16 @@ from grader.classroom.overview import About, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
 from grader.report.files import write_whole
-from grader.report.html.page import feedback
+from grader.report.html.page import feedback, template
 from grader.report.names import safe_name
 from grader.report.records import Alike, Change, Grade, Graded
+from grader.report.sanitize import visible
 from grader.steps.paths import ROOT
 from grader.steps.registry import Registry
 from grader.steps.stubs import stub
 
+WORK = "work"
+MAX_SHOWN = 100_000  # characters of a source
 MAX_COMPARED = 2000  # which takes minutes
 
 
@@ -51,7 +56,8 @@ def publish(
     for graded in rules.applied(book.graded(run)):
         summary.add(graded)
         _one_student(graded, out)
-    _sweep(out, {row.file for row in summary.rows})
+    _sweep(out, {one.file for one in summary.rows})
+    _works(book, run, out, rules, len(summary.rows))
     changed = [*book.changes(run)]
     changed += by_hand(book, rules.applied(book.graded(run)), {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
@@ -66,7 +72,8 @@ def about(book: Gradebook, run: int, rules: Rules) -> About:
     exam = book.exam(run)
     when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
     title = rules.course.title or "the class"
-    return About(title, rules.course.due, exam.seed, exam.suite, exam.steps, when, book.strays(run))
+    due = rules.course.due
+    return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), WORK)
 
 
 def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) -> list[Change]:
@@ -95,6 +102,29 @@ def _one_student(graded: Graded, out: Path) -> None:
         grade = {"grade": asdict(graded.grade)} if graded.grade else {}
         text = json.dumps({**graded.report.to_dict(), **grade}, allow_nan=False)
         write_whole(out / "reports" / f"{name}.json", [text, "\n"])
+
+
+def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) -> None:
+    """Write a page for whoever grades for every student: the source beside the verdicts."""
+    folder = out / WORK
+    shutil.rmtree(folder, ignore_errors=True)
+    if students > MAX_COMPARED:
+        return
+    folder.mkdir()
+    for graded in rules.applied(book.graded(run)):
+        if graded.report is None:
+            continue
+        files = book.sources(graded.student, run)
+        steps = [step.step for step in graded.report.steps]
+        name = safe_name(graded.student)
+        text = template("work.html", Path(__file__).parent).render(
+            graded=graded,
+            file=name,
+            sources={step: visible(files.get(step, ""), MAX_SHOWN) for step in steps},
+            modules={name: visible(text, MAX_SHOWN) for name, text in files.items() if "." in name},
+            example=row([cell(graded.student), steps[0], "5", "", "why", "your name", "today"]),
+        )
+        write_whole(folder / f"{name}.html", [text.lstrip()])
 
 
 def _sweep(out: Path, names: set[str]) -> None:
