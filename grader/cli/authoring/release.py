@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, steps_named
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
@@ -37,20 +38,6 @@ def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Pat
             _bundle(steps, out, course)
     except OSError as error:
         raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
-
-
-def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
-    """Return the assignment in a file; an empty one without a file."""
-    from grader.classroom.course import Course, CourseError, read_course
-
-    if file is None:
-        return Course()
-    if names:
-        raise Problem(f"name no steps beside --course: {file} says which they are")
-    try:
-        return read_course(file, registry_module.load())
-    except CourseError as error:
-        raise Problem(str(error)) from None
 
 
 def _autograder(steps: tuple[Step, ...], path: Path, course: Course | None) -> None:

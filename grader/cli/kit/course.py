@@ -38,6 +38,20 @@ def course(file: Path) -> None:
         click.echo(f"{len(overrides)} changes by hand")
 
 
+def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
+    """Return the assignment in a file; an empty one without a file."""
+    from grader.classroom.course import Course, CourseError, read_course
+
+    if file is None:
+        return Course()
+    if names:
+        raise Problem(f"name no steps beside --course: {file} says which they are")
+    try:
+        return read_course(file, registry_module.load())
+    except CourseError as error:
+        raise Problem(str(error)) from None
+
+
 def _described(course: Course) -> list[str]:
     """What the assignment asks, a line for each rule."""
     registry = registry_module.load()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.kit.release import course_in
+from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, need_torch, steps_named
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
