@@ -7,7 +7,14 @@ STEP ?=
 SEED ?=
 SUBMISSION ?=
 SUBMISSIONS ?=
-OUT ?= graded
+OUT ?=
+COURSE ?=
+ROSTER ?=
+FORMAT ?=
+INTO ?=
+COLUMN ?=
+GRADED ?= graded
+HANDIN ?= handin.zip
 RELEASE ?= release
 FAST ?=
 JOBS ?=
@@ -23,8 +30,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset lab exam gpt2 leakmap costs train grade nbgrader release proof causes
-.PHONY: build test coverage lint bench setup clean
+.PHONY: check watch list hint reset handin lab exam gpt2 leakmap costs train grade course export
+.PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -41,6 +48,9 @@ hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)
+
+handin: $(VENV)/.light   ## a zip to hand in, with the right names, and a receipt
+	@$(RUN) handin --out "$(HANDIN)" $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 	@$(RUN) lab $(ARGS)
@@ -60,12 +70,22 @@ exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fr
 gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
-grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded
+# Status 1 says that somebody could not be graded, who is listed: that is no failure of make.
+grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
-	@$(RUN) grade "$(SUBMISSIONS)" --out "$(OUT)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number))
+	@$(RUN) grade "$(SUBMISSIONS)" $(if $(OUT),--out "$(OUT)") $(if $(COURSE),--course "$(COURSE)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number)) $(ARGS) || test $$? -eq 1
 
-release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps
-	@$(RUN) release $(STEP) --out "$(RELEASE)"
+course: $(VENV)/.light   ## COURSE=course.toml: look through an assignment file
+	@$(RUN) course $(if $(COURSE),"$(COURSE)")
+
+export: $(VENV)/.grade   ## FORMAT=canvas INTO=file COLUMN="Title (1)" OUT=file: the grades in GRADED=graded for another program
+	@$(RUN) export "$(GRADED)" $(if $(FORMAT),--format $(FORMAT)) $(if $(INTO),--into "$(INTO)") $(if $(COLUMN),--column "$(COLUMN)") $(if $(OUT),--out "$(OUT)") $(ARGS)
+
+release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps, or COURSE=course.toml
+	@$(RUN) release $(STEP) --out "$(RELEASE)" $(if $(COURSE),--course "$(COURSE)")
+
+gradescope: $(VENV)/.exam   ## the autograder for Gradescope, into OUT=autograder.zip; STEP, COURSE as for release
+	@$(RUN) release $(STEP) --gradescope "$(if $(OUT),$(OUT),autograder.zip)" $(if $(COURSE),--course "$(COURSE)")
 
 nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader
 	@echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores"

@@ -1,9 +1,9 @@
 """The torch reference: what every step of the contract computes, in float64.
 
 Of the judge's modules this one, `reference_training` and `reference_modern` import torch. Arguments
-are NumPy arrays (or None, numbers, dicts of arrays), never modified; results are new NumPy arrays, or a
-Python float where the contract says float. torch's own operations do the work, so that this is a
-second opinion and not the solutions typed again. Where torch and the contract disagree the
+are NumPy arrays (or None, numbers, dicts of arrays), never modified; results are new NumPy arrays,
+or a Python float where the contract says float. torch's own operations do the work, so that this is
+a second opinion and not the solutions typed again. Where torch and the contract disagree, the
 contract wins, and the docstring or a comment says so.
 """
 

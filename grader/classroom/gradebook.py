@@ -15,30 +15,45 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
-from grader.report.records import Change, Graded, Report, report_from_dict
+from grader.report.records import Change, Graded, Report, Who, report_from_dict
 
 NAME = "gradebook.db"
 LOCK = ".gradebook.lock"
-VERSION = 1
+VERSION = 2
 _TABLES = """
 create table if not exists run (
   number integer primary key, suite text not null, seed text not null, isolation text not null,
-  steps text not null, kit text not null, finished integer not null default 0);
+  steps text not null, kit text not null, finished integer not null default 0,
+  assignment text not null default '{}');
 create table if not exists result (
   key text primary key, report blob not null, seconds real not null);
 create table if not exists sources (sha256 text primary key, files blob not null);
 create table if not exists mark (
   run integer not null references run, student blob not null, sha256 text, key text,
   reason blob not null, warnings text not null, attempts integer not null,
-  primary key (run, student));
+  who text not null default '{}', primary key (run, student));
+create table if not exists published (
+  student blob primary key, score real, max_score real, notes blob not null);
+create table if not exists stray (
+  run integer not null references run, name blob not null, reason blob not null,
+  primary key (run, name));
 create index if not exists mark_of_student on mark (student, run);
 """
+
+
+# What brings a gradebook of an earlier version up to date.
+_FROM = {
+    1: """
+alter table run add column assignment text not null default '{}';
+alter table mark add column who text not null default '{}';
+""",
+}
 
 
 class GradebookError(Exception):
@@ -55,6 +70,7 @@ class Mark:
     reason: str = ""
     warnings: tuple[str, ...] = ()
     attempts: int = 1
+    who: Who = field(default_factory=Who)
 
 
 def key_of(exam: Exam, submission: Submission) -> str:
@@ -119,10 +135,12 @@ class Gradebook:
 
     def _check(self, write: bool) -> None:
         found = self._db.execute("pragma user_version").fetchone()[0]
-        if found not in (0, VERSION):
+        if found not in (0, VERSION, *_FROM):
             raise GradebookError(f"{self.path} is of another version of the kit: move it away")
         if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("it does not pass SQLite's own check")
+        if found in _FROM:
+            self._db.executescript(_FROM[found] + _TABLES + f"pragma user_version = {VERSION};")
         if write:
             self._db.executescript(_TABLES)
             self._db.execute(f"pragma user_version = {VERSION}")
@@ -146,19 +164,31 @@ class Gradebook:
         row = self._one("select seed from run where suite = ? order by number desc", suite)
         return int(row[0]) if row else None
 
-    def begin(self, exam: Exam) -> int:
-        """The number of the run: the last one, if it is the same exam and was not finished."""
+    def unfinished_seed(self, suite: str) -> int | None:
+        """The seed of the last run of that suite, if it was not finished; None otherwise."""
+        query = "select seed, finished from run where suite = ? order by number desc"
+        row = self._one(query, suite)
+        return int(row[0]) if row and not row[1] else None
+
+    def begin(self, exam: Exam, assignment: Mapping[str, Any] | None = None) -> int:
+        """The number of the run: the last one, if it is the same exam and was not finished.
+
+        assignment: its rules, as data, for those who ask later.
+        """
+        about = json.dumps(assignment or {})
         wanted = (exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit)
         last = self._one(
             "select number, finished, suite, seed, isolation, steps, kit from run "
             "order by number desc"
         )
         if last and not last[1] and tuple(last[2:]) == wanted:
+            self._do("update run set assignment = ? where number = ?", about, last[0])
             return int(last[0])
         with _clearly(self.path):
             made = self._db.execute(
-                "insert into run (suite, seed, isolation, steps, kit) values (?, ?, ?, ?, ?)",
-                wanted,
+                "insert into run (suite, seed, isolation, steps, kit, assignment) "
+                "values (?, ?, ?, ?, ?, ?)",
+                (*wanted, about),
             )
         return int(made.lastrowid or 0)
 
@@ -182,10 +212,32 @@ class Gradebook:
     def mark(self, run: int, mark: Mark) -> None:
         """Notes which result a student has in this run."""
         self._do(
-            "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?)",
+            "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?, ?)",
             *(run, _bytes(mark.student), mark.sha256, mark.key),
             *(_bytes(mark.reason), json.dumps(mark.warnings), mark.attempts),
+            json.dumps(dataclasses.asdict(mark.who)),
         )
+
+    def published(self) -> dict[str, tuple[float | None, float | None, str]]:
+        """Return the points, and what was noted with them, that everybody was shown last."""
+        with _clearly(self.path):
+            rows = self._db.execute("select * from published").fetchall()
+        return {_text(who): (score, most, _text(notes)) for who, score, most, notes in rows}
+
+    def publish(self, shown: Mapping[str, tuple[float | None, float | None, str]]) -> None:
+        """Note the points that everybody is shown now."""
+        rows = [(_bytes(who), score, most, _bytes(n)) for who, (score, most, n) in shown.items()]
+        with _clearly(self.path):
+            self._db.execute("begin")
+            self._db.execute("delete from published")
+            self._db.executemany("insert into published values (?, ?, ?, ?)", rows)
+            self._db.execute("commit")
+
+    def stray(self, run: int, found: Mapping[str, str]) -> None:
+        """Note the files that are nobody's, and why."""
+        self._do("delete from stray where run = ?", run)
+        for name, reason in found.items():
+            self._do("insert into stray values (?, ?, ?)", run, _bytes(name), _bytes(reason))
 
     def finish(self, run: int, students: Sequence[str]) -> None:
         """Ends a run, whose students are these and no others."""
@@ -209,12 +261,53 @@ class Gradebook:
         number = self.last() if run is None else run
         with _clearly(self.path):
             rows = self._db.execute(
-                "select student, reason, warnings, attempts, report, seconds from mark "
+                "select student, reason, warnings, attempts, report, seconds, who from mark "
                 "left join result on mark.key = result.key where run = ? order by student",
                 [number],
             )
             for row in rows:
                 yield _graded(row)
+
+    def assignment(self, run: int | None = None) -> dict[str, Any]:
+        """Return the rules that a run was graded under, as data; {} if there were none."""
+        number = self.last() if run is None else run
+        row = self._one("select assignment from run where number = ?", number)
+        found: dict[str, Any] = json.loads(row[0])
+        return found
+
+    def steps(self, run: int | None = None) -> tuple[str, ...]:
+        """Return the ids of the steps that were graded in a run, the last one by default."""
+        number = self.last() if run is None else run
+        return tuple(self._one("select steps from run where number = ?", number)[0].split())
+
+    def graded_before(self) -> tuple[str, ...]:
+        """Return the steps of the last run that was finished; () if there is none."""
+        row = self._one("select steps from run where finished = 1 order by number desc")
+        return tuple(row[0].split()) if row else ()
+
+    def strays(self, run: int | None = None) -> dict[str, str]:
+        """Return the files of a run that were nobody's, and why."""
+        number = self.last() if run is None else run
+        with _clearly(self.path):
+            rows = self._db.execute("select name, reason from stray where run = ?", [number])
+            return {_text(name): _text(reason) for name, reason in rows}
+
+    def students(self) -> list[tuple[str, Who]]:
+        """Return everybody in the last run that was finished; nobody if there is none."""
+        row = self._one("select number from run where finished = 1 order by number desc")
+        with _clearly(self.path):
+            rows = self._db.execute(
+                "select student, who from mark where run = ?", [row[0] if row else -1]
+            ).fetchall()
+        return [(_text(student), _who(who)) for student, who in rows]
+
+    def exam(self, run: int | None = None) -> Exam:
+        """Return what the class was put through in a run, the last one by default."""
+        number = self.last() if run is None else run
+        row = self._one(
+            "select suite, seed, isolation, steps, kit from run where number = ?", number
+        )
+        return Exam(row[0], int(row[1]), row[2], tuple(row[3].split()), row[4])
 
     def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
         """What the student handed in, by step; modules of their own by file name."""
@@ -249,25 +342,31 @@ class Gradebook:
             ).fetchall()
         for student, earlier in rows:
             (before, old), (after, new) = (self._standing(n, student) for n in (earlier, run))
-            if _verdicts(before.report) != _verdicts(after.report):
-                yield Change(after.student, before, after, self._because(earlier, run, old, new))
+            if _verdicts(before) != _verdicts(after):
+                because = _handed_in(before, after, old, new) or self._because(earlier, run)
+                yield Change(after.student, before, after, because)
 
     def _standing(self, run: int, student: bytes) -> tuple[Graded, str | None]:
         row = self._one(
-            "select student, reason, warnings, attempts, report, seconds, sha256 from mark "
+            "select student, reason, warnings, attempts, report, seconds, who, sha256 from mark "
             "left join result on mark.key = result.key where run = ? and student = ?",
             *(run, student),
         )
         return _graded(row[:-1]), row[-1]
 
-    def _because(self, earlier: int, run: int, old: str | None, new: str | None) -> str:
-        if old != new:
-            return "handed in again"
-        columns = {"kit": "the kit changed", "seed": "another seed", "suite": "another suite"}
+    def _because(self, earlier: int, run: int) -> str:
+        """What differs between two runs, where the work is the same."""
+        columns = {
+            "kit": "the kit changed",
+            "seed": "another seed",
+            "suite": "another suite",
+            "steps": "other steps are graded",
+            "isolation": "graded under another isolation",
+        }
         query = f"select {', '.join(columns)} from run where number = ?"
         before, after = (self._one(query, number) for number in (earlier, run))
         reasons = [why for why, a, b in zip(columns.values(), before, after) if a != b]
-        return ", ".join(reasons) or "graded under another isolation"
+        return " and ".join(reasons) or "the same work was read in another way"
 
     def _do(self, statement: str, *values: Any) -> None:
         with _clearly(self.path):
@@ -283,14 +382,31 @@ def _graded(row: Sequence[Any]) -> Graded:
     report: Report | None = None
     if row[4] is not None:
         report = dataclasses.replace(report_from_dict(_unpacked(row[4])), submission=student)
-    return Graded(student, report, _text(row[1]), tuple(json.loads(row[2])), row[3], row[5] or 0.0)
+    warnings, who = tuple(json.loads(row[2])), _who(row[6])
+    return Graded(student, report, _text(row[1]), warnings, row[3], row[5] or 0.0, who)
 
 
-def _verdicts(report: Report | None) -> Any:
-    """What counts as a change: points and statuses, not wording."""
-    if report is None:
-        return None
-    return [(c.check, c.status, c.points) for step in report.steps for c in step.checks]
+def _who(text: str) -> Who:
+    data = json.loads(text)
+    return Who(**{**data, "files": tuple(data.get("files", ()))})
+
+
+def _verdicts(graded: Graded) -> Any:
+    """What counts as a change: points and statuses, not wording; or that there is no work."""
+    if graded.report is None:
+        return graded.who.absent
+    return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
+
+
+def _handed_in(before: Graded, after: Graded, old: str | None, new: str | None) -> str:
+    """What became of the work itself; "" if it is the same."""
+    if after.who.absent:
+        return after.who.absent
+    if before.who.absent:
+        return "handed in"
+    if after.report is None:
+        return f"not gradable any more: {after.reason}"
+    return "handed in again" if old != new else ""
 
 
 def _locked(folder: Path) -> sqlite3.Connection:

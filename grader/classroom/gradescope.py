@@ -18,10 +18,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.classroom.course import Course, course_from_dict
 from grader.classroom.exports.gradescope import failure, results
+from grader.classroom.marking import Rules
+from grader.intake import entries
+from grader.intake.submission import Submission, SubmissionError
 from grader.report.files import put, write_whole
-from grader.report.records import Graded, report_from_dict
+from grader.report.records import Graded, Report, Who, report_from_dict
 from grader.steps.paths import PACKAGE, ROOT
+from grader.steps.registry import load
 
 FOLDERS = ("grader", "solutions", "exercises", "tests/visible", "tests/hidden")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "tests/__init__.py")
@@ -34,6 +39,7 @@ NOT_GRADED = (
     "This could not be graded here, which is no fault of yours. Tell your instructor: the "
     "autograder's log says why."
 )
+WRONG_UPLOAD = "What was uploaded could not be graded: {}. Mend that and upload it again."
 NOT_FINISHED = "This could not be graded in the time that there is. Tell your instructor."
 
 
@@ -48,13 +54,18 @@ def _paths() -> Iterator[Path]:
     yield from (ROOT / name for name in FILES)
 
 
-def autograder(steps: Sequence[str]) -> bytes:
-    """The zip to upload. steps: the ids of those that are graded, for an assignment of some."""
+def autograder(steps: Sequence[str], course: Course | None = None) -> bytes:
+    """The zip to upload. steps: the ids of those that are graded, for an assignment of some.
+
+    course: the assignment's rules, if it has a file.
+    """
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
         for name in SCRIPTS:
             put(file, name, (PACKAGE / "classroom" / "autograder" / name).read_bytes(), runs=True)
-        put(file, CONFIG, json.dumps({"steps": list(steps)}).encode() + b"\n")
+        config: dict[str, Any] = {"steps": list(steps)}
+        config |= {"course": course.to_dict()} if course else {}
+        put(file, CONFIG, json.dumps(config).encode() + b"\n")
         for path in _paths():
             put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
     return whole.getvalue()
@@ -74,18 +85,37 @@ def _check(home: Path, steps: Sequence[str], isolation: str, report: Path) -> in
     return done.returncode
 
 
-def _student(home: Path) -> str:
-    """The address of who handed it in, as Gradescope says."""
+def _metadata(home: Path) -> dict[str, Any]:
+    """What Gradescope says of the submission."""
     try:
         data = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
-        return ", ".join(str(user["email"]) for user in data["users"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "submission"
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _student(data: dict[str, Any]) -> tuple[str, Who]:
+    """The address of who handed it in, and when, as Gradescope says."""
+    try:
+        mails = ", ".join(str(user["email"]) for user in data["users"])
+        return mails, Who("Gradescope", email=mails, submitted=str(data.get("created_at", "")))
+    except (KeyError, TypeError):
+        return "submission", Who()
+
+
+def _read(home: Path) -> Submission:
+    """What was uploaded; SubmissionError, with the reason, if nothing of it can be graded."""
+    return entries.read(entries.alone(home / "submission"), load())
 
 
 def _graded(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
     config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
+    rules = Rules(course_from_dict(config.get("course", {})))
     start = time.monotonic()
+    try:
+        handed_in = _read(home)
+    except SubmissionError as error:
+        return failure(WRONG_UPLOAD.format(str(error).rstrip(".")))
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         for isolation in isolations:
@@ -96,8 +126,23 @@ def _graded(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
             if status in (0, 1) and report.is_file():
                 found = report_from_dict(json.loads(report.read_text(encoding="utf-8")))
                 seconds = time.monotonic() - start
-                return results(Graded(_student(home), found, seconds=seconds))
+                student, who = _student(_metadata(home))
+                graded = Graded(
+                    student, found, warnings=handed_in.warnings, seconds=seconds, who=who
+                )
+                (final,) = rules.applied([graded])
+                if final.score is None:
+                    told = final.grade.notes if final.grade else ()
+                    return failure(
+                        WRONG_UPLOAD.format(" ".join([*told, *_unread(found)]).rstrip("."))
+                    )
+                return results(final)
     return failure(NOT_GRADED)
+
+
+def _unread(report: Report) -> list[str]:
+    """Why some steps could not be read."""
+    return [step.message for step in report.steps if not step.gradable]
 
 
 def main(home: Path) -> None:

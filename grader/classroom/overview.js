@@ -5,7 +5,9 @@ const ROWS = 500;
 const table = document.getElementById("students");
 const headings = Array.from(table.tHead.rows[0].cells);
 const body = table.tBodies[0];
-const texts = new Map(Array.from(body.rows, row => [row, row.textContent.toLowerCase()]));
+// Without accents and capitals, so that nobody has to type them.
+const plain = text => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+const texts = new Map(Array.from(body.rows, row => [row, plain(row.textContent)]));
 const collator = new Intl.Collator();
 const box = document.getElementById("search");
 const found = document.getElementById("found");
@@ -14,7 +16,7 @@ let rows = Array.from(texts.keys());
 let limit = ROWS;
 
 function show() {
-  const words = box.value.toLowerCase().split(/\s+/).filter(word => word);
+  const words = plain(box.value).split(/\s+/).filter(word => word);
   const matching = rows.filter(row => words.every(word => texts.get(row).includes(word)));
   const shown = matching.slice(0, limit);
   for (const row of rows) row.hidden = true;

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,6 +35,21 @@ class Bar:
     height: float
     count: int
     label: str
+
+
+@dataclass(frozen=True)
+class About:
+    """The assignment and the run that a page is about. strays: files that are nobody's, and why."""
+
+    title: str = "the class"
+    due: str = ""
+    seed: int = 0
+    suite: str = "hidden"
+    steps: tuple[str, ...] = ()
+    when: str = ""
+    strays: Mapping[str, str] = field(default_factory=dict)
+    work: str = ""
+    """The folder with everybody's source beside the verdicts, if there is one."""
 
 
 def bars(spread: Spread) -> list[Bar]:
@@ -84,14 +99,32 @@ def passed(row: Row) -> int:
     return sum(mark is Status.PASSED for mark in row.marks.values())
 
 
-def class_page(summary: Summary, alike: Iterable[Alike] = ()) -> Iterator[str]:
-    """The page, in pieces. alike is listed for a human to look at, and decides nothing."""
+def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[Alike]]]:
+    """Return who is alike, once each, with all that is alike in their work; most alike first."""
+    found: dict[tuple[str, ...], list[Alike]] = {}
+    for one in alike:
+        found.setdefault(one.students, []).append(one)
+    return sorted(found.items(), key=lambda item: (-len(item[1]), -item[1][0].share))
+
+
+def class_page(
+    summary: Summary,
+    alike: Iterable[Alike] = (),
+    about: About | None = None,
+    sides: Mapping[Alike, str] | None = None,
+) -> Iterator[str]:
+    """The page, in pieces. alike is listed for a human to look at, and decides nothing.
+
+    sides: where what is alike stands side by side.
+    """
     script, spread = _script(), summary.spread
     data: dict[str, Any] = {
         "summary": summary,
         "spread": spread,
         "bars": bars(spread) if spread else [],
-        "alike": list(alike),
+        "alike": pairs(alike),
+        "sides": sides or {},
+        "about": about or About(),
         "script": script,
         "fingerprint": _fingerprint(script),
         "sizes": {"NAMED": NAMED, "LISTED": LISTED, "FOLDED": FOLDED},

@@ -7,10 +7,11 @@ any moment; started again, it goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import Any
 
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, graded
@@ -18,6 +19,7 @@ from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
 from grader.steps.registry import Registry
 
+GONE = "it was there when the class was graded before, and is gone"
 LOST = "It could not be judged: {}."
 
 
@@ -47,11 +49,17 @@ class Progress:
 class Run:
     """One run of grading over the entries of a class."""
 
-    def __init__(self, registry: Registry, book: Gradebook, exam: Exam) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        book: Gradebook,
+        exam: Exam,
+        assignment: Mapping[str, Any] | None = None,
+    ) -> None:
         self.registry = registry
         self.book = book
         self.exam = exam
-        self.number = book.begin(exam)
+        self.number = book.begin(exam, assignment)
         self.waiting: dict[str, list[Mark]] = {}
 
     def grade(
@@ -60,8 +68,12 @@ class Run:
         executor: Executor,
         in_flight: int,
         on_progress: Callable[[Progress], None] = lambda progress: None,
+        absent: Sequence[Mark] = (),
     ) -> Progress:
-        """Marks every entry. in_flight: how many submissions may be under way at a time."""
+        """Marks every entry. in_flight: how many submissions may be under way at a time.
+
+        absent: marks of those who have handed in nothing.
+        """
         progress = Progress(len(entries))
         under_way: dict[Future[Outcome], str] = {}
         for key, submission in self._unjudged(entries, progress):
@@ -73,7 +85,10 @@ class Run:
         while under_way:
             self._take(under_way, progress)
             on_progress(progress)
-        self.book.finish(self.number, [entry.student for entry in entries])
+        for mark in absent:
+            self.book.mark(self.number, mark)
+        everybody = [*(entry.student for entry in entries), *(mark.student for mark in absent)]
+        self.book.finish(self.number, everybody)
         return progress
 
     def _unjudged(
@@ -85,15 +100,14 @@ class Run:
             try:
                 submission = intake.read(entry, self.registry)
             except SubmissionError as error:
-                self.book.mark(
-                    self.number, Mark(entry.student, reason=str(error), attempts=attempts)
-                )
+                mark = Mark(entry.student, reason=str(error), attempts=attempts, who=entry.who)
+                self.book.mark(self.number, mark)
                 progress.refused += 1
                 continue
             key = key_of(self.exam, submission)
             mark = Mark(
                 *(entry.student, submission.sha256, key, ""),
-                *(submission.warnings, attempts),
+                *(submission.warnings, attempts, entry.who),
             )
             self.book.keep(submission)
             if self.book.has(key):
@@ -114,7 +128,7 @@ class Run:
                 self.book.record(key, outcome)
             for mark in self.waiting.pop(key):
                 if outcome.report is None:
-                    mark = Mark(mark.student, mark.sha256, None, outcome.reason, (), mark.attempts)
+                    mark = replace(mark, key=None, reason=outcome.reason, warnings=())
                     progress.refused += 1
                 else:
                     progress.judged += 1
@@ -129,3 +143,16 @@ def _outcome(future: Future[Outcome]) -> Outcome:
         raise  # it would refuse all others too
     except Exception as error:
         return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)
+
+
+def gone(book: Gradebook, entries: Sequence[intake.Entry]) -> list[Mark]:
+    """Return a mark for everybody who had handed in at the last run and has nothing now.
+
+    To be called before the next run begins.
+    """
+    here = {entry.student for entry in entries}
+    return [
+        Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
+        for student, who in book.students()
+        if student not in here and who.absent in ("", GONE)
+    ]

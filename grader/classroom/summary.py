@@ -38,6 +38,8 @@ class Row:
     attempts: int
     warnings: int
     reason: str
+    state: str = ""
+    name: str = ""
 
 
 @dataclass
@@ -112,15 +114,36 @@ def row(graded: Graded) -> Row:
     return Row(
         graded.student,
         safe_name(graded.student),
-        report.score if report else None,
-        report.max_score if report else None,
+        graded.score,
+        graded.max_score if graded.score is not None else None,
         marks,
         tuple(names),
         graded.seconds,
         graded.attempts,
         len(graded.warnings),
-        graded.reason,
+        graded.reason or _without_score(graded),
+        _state(graded),
+        graded.who.name,
     )
+
+
+def _without_score(graded: Graded) -> str:
+    """Why somebody whose work was judged has no score."""
+    if graded.score is not None or graded.grade is None or graded.excused:
+        return ""
+    return " ".join(graded.grade.notes)
+
+
+def _state(graded: Graded) -> str:
+    """What to know of a student at a glance."""
+    grade = graded.grade
+    words = [
+        "excused" if graded.excused else "",
+        "nothing handed in" if graded.who.absent else "",
+        grade.late if grade and grade.late else "late" if graded.who.late else "",
+        "changed by hand" if grade and any(" instead of " in note for note in grade.notes) else "",
+    ]
+    return ", ".join(filter(None, words))
 
 
 class Summary:
@@ -183,9 +206,18 @@ class Summary:
         return heapq.nlargest(MAX_SLOW, self.rows, key=lambda row: row.seconds)
 
     @property
+    def absent(self) -> list[Row]:
+        """Who has handed in nothing, or nothing any more."""
+        return [row for row in self.rows if "nothing handed in" in row.state]
+
+    @property
     def not_graded(self) -> list[Row]:
-        """Who has no score."""
-        return [row for row in self.rows if row.score is None]
+        """Whose work has no score, though there should be one."""
+        return [
+            row
+            for row in self.rows
+            if row.score is None and not row.state.startswith(("excused", "nothing handed in"))
+        ]
 
     @property
     def spread(self) -> Spread | None:

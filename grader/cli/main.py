@@ -45,6 +45,8 @@ class _Later(click.Group):
 
 LATER = {
     "build": "grader.cli.authoring.authors",
+    "course": "grader.cli.kit.course",
+    "handin": "grader.cli.handin",
     "proof": "grader.cli.authoring.authors",
     "costs": "grader.cli.pictures",
     "grade": "grader.cli.kit.grade",
@@ -346,7 +348,11 @@ def reset(step: str) -> None:
 
 def main() -> None:
     """The console script."""
-    cli(prog_name="nopeek" if Path(sys.argv[0]).stem == "nopeek" else "python -m grader")
+    try:
+        cli(prog_name="nopeek" if Path(sys.argv[0]).stem == "nopeek" else "python -m grader")
+    except registry_module.KitError as error:
+        click.echo(f"nopeek: the kit itself is broken: {error}", err=True)
+        sys.exit(2)
 
 
 NEXT_AFTER_ALL = {

@@ -30,26 +30,27 @@ def command(name: str, step: int | None = None) -> str:
 
 
 def submitted(path: Path, registry: Registry) -> Submission:
-    """The folder of step files, the zip of one, or the notebook; Problem if it is none of them.
+    """Return what lies at a path: the exercises, or whatever class grading can read.
 
-    The exercises may be there or not.
+    Problem if nothing can be read there. The exercises may be there or not.
     """
+    from grader.intake import entries
     from grader.intake.submission import SubmissionError, read_folder
 
     if INSTALLED and path == EXERCISES and not path.is_dir():
         raise Problem("there are no exercises here: run `nopeek init`, which writes them")
+    if not path.exists() and path.resolve() != EXERCISES.resolve():
+        raise Problem(f"there is no folder {path}")
     try:
-        if path.is_file():
-            from grader.intake import entries
-
-            return entries.read(entries.alone(path), registry)
-        found = read_folder(path, registry)
+        if path.resolve() == EXERCISES.resolve():
+            return read_folder(path, registry)
+        return entries.read(entries.alone(path), registry)
     except SubmissionError as error:
-        raise Problem(str(error)) from None
-    if not found.sources and not found.refused and path.resolve() != EXERCISES.resolve():
-        raise Problem(f"{shown(path)} holds none of the files {_files(registry)}: name another")
-    return found
+        if _has_steps(path, registry):
+            return read_folder(path, registry)  # whose steps say why each cannot be read
+        raise Problem(f"{shown(path)} cannot be graded: {error}") from None
 
 
-def _files(registry: Registry) -> str:
-    return f"{registry.steps[0].filename} … {registry.steps[-1].filename}"
+def _has_steps(path: Path, registry: Registry) -> bool:
+    """Whether a folder holds step files, be they readable or not."""
+    return any(os.path.lexists(path / step.filename) for step in registry.steps)

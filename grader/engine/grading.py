@@ -139,7 +139,8 @@ class Grader:
     def step(self, submission: Submission, step: Step) -> StepVerdict:
         """The verdict on one step."""
         if step.id in submission.refused:
-            return self._unjudged(step, Status.ERROR, submission.refused[step.id])
+            unread = self._unjudged(step, Status.ERROR, submission.refused[step.id])
+            return replace(unread, gradable=False)
         if step.id not in submission.sources:
             return self._unjudged(
                 step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."

@@ -44,16 +44,17 @@ _CONTROL = re.compile(r"[\0-\x1f\x7f]")
 class _Bounded:
     """A file that is never read in large pieces, however large a directory an archive claims."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, table: int) -> None:
         self.file = file
+        self.table = table
         self.seek = file.seek
         self.tell = file.tell
         self.seekable = file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        if size > MAX_DIRECTORY:
+        if size > self.table:
             raise SubmissionError("its table of contents is too long")
-        return self.file.read(MAX_DIRECTORY if size < 0 else size)
+        return self.file.read(self.table if size < 0 else size)
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
@@ -100,19 +101,28 @@ class Archive:
         self.members = members
 
     @classmethod
-    def open(cls, file: BinaryIO) -> Archive:
-        """The archive in a file that the caller keeps open; SubmissionError with the reason."""
-        if file.seek(0, 2) > MAX_ARCHIVE:
-            raise SubmissionError(f"it is larger than {MAX_ARCHIVE // 2**20} MiB")
+    def open(
+        cls,
+        file: BinaryIO,
+        most: int = MAX_MEMBERS,
+        size: int = MAX_ARCHIVE,
+        table: int = MAX_DIRECTORY,
+    ) -> Archive:
+        """The archive in a file that the caller keeps open; SubmissionError with the reason.
+
+        most: how many members it may have. size, table: the most bytes of all, and of its contents.
+        """
+        if file.seek(0, 2) > size:
+            raise SubmissionError(f"it is larger than {size // 2**20} MiB")
         try:
-            zipped = zipfile.ZipFile(cast(BinaryIO, _Bounded(file)))
+            zipped = zipfile.ZipFile(cast(BinaryIO, _Bounded(file, table)))
         except NotImplementedError as error:
             raise SubmissionError("it needs a newer program to be unpacked") from error
         except BROKEN as error:
             raise SubmissionError("it is no zip archive, or a damaged one") from error
         infos = zipped.infolist()
-        if len(infos) > MAX_MEMBERS:
-            raise SubmissionError(f"it holds more than {MAX_MEMBERS:,} files")
+        if len(infos) > most:
+            raise SubmissionError(f"it holds more than {most:,} files")
         _refuse_overlaps(infos, zipped.start_dir)
         members: dict[tuple[str, ...], list[zipfile.ZipInfo]] = {}
         for info in infos:

@@ -15,18 +15,22 @@ No link is followed, but for the class folder itself.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from grader.intake import handins, layouts
 from grader.intake.folders import Folder, Place, Some, SubmissionError
-from grader.intake.layouts import Attempt, Found
+from grader.intake.layouts import TEXT_ONLY, Attempt, Found
 from grader.intake.submission import Submission
+from grader.report.records import Who
 from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
+RESULTS = "gradebook.db"  # what marks a folder that grading has written
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Entry:
     folder: Path
     attempts: tuple[Attempt, ...]
     how: str
+    who: Who = field(default_factory=Who)
 
 
 @dataclass(frozen=True)
@@ -127,22 +132,50 @@ def _ordered(folder: Folder, attempts: list[Attempt], registry: Registry) -> tup
 
 
 def _entry(folder: Folder, student: str, found: Sequence[Found], registry: Registry) -> Entry:
-    files = [each for each in found if "text only" not in each.how] or found
-    loose = {as_: name for each in files for as_, name in each.attempt.files.items()}
+    files = [each for each in found if TEXT_ONLY not in each.how] or found
+    loose = _loose(files)
     attempts = [Attempt((), files=loose)] if loose else []
     for each in files:
         if not each.attempt.files:
             attempts += _inside(folder, each, registry)
     how = ", ".join(sorted({each.how for each in found}))
-    return Entry(student, folder.path, _ordered(folder, attempts, registry), how)
+    names = tuple(name for each in found for name in each.who.files)
+    who = replace(found[0].who, files=names, late=any(each.who.late for each in found))
+    return Entry(student, folder.path, _ordered(folder, attempts, registry), how, who)
 
 
-def survey(path: Path, registry: Registry) -> Listing:
-    """What a class folder holds; SubmissionError if it cannot be listed at all."""
+def _loose(files: Sequence[Found]) -> dict[str, str]:
+    """Return the files that lie loose in the class folder, by the names they are read under.
+
+    Of two that would have the same name, the later in the alphabet has it: the one with the higher
+    number in Canvas' download. The other keeps the name that it has there.
+    """
+    loose: dict[str, str] = {}
+    for each in sorted(files, key=lambda each: _numbers(each.who.files)):
+        for name, there in each.attempt.files.items():
+            if name in loose:
+                loose[loose[name]] = loose[name]
+            loose[name] = there
+    return loose
+
+
+def _numbers(names: Sequence[str]) -> list[int]:
+    """Return the numbers in a name, as what `-1` and Canvas' own numbers are compared by."""
+    return [int(number) for name in names for number in re.findall(r"\d{1,18}", name)]
+
+
+def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
+    """What a class folder holds; SubmissionError if it cannot be listed at all.
+
+    out: where the results go: if that lies in the class folder, it is nobody's. So is whatever
+    else holds a gradebook.
+    """
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
         found, ignored = _found(folder, registry)
+        results = [each for each in found if _is_results(path, each, out)]
+        found = [each for each in found if each not in results]
         students: dict[str, list[Found]] = {}
         for each in found:
             students.setdefault(each.student, []).append(each)
@@ -152,8 +185,98 @@ def survey(path: Path, registry: Registry) -> Listing:
     return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
 
 
+def _is_results(path: Path, found: Found, out: Path | None) -> bool:
+    """Whether an entry is a folder that grading has written."""
+    if found.how != "folder":
+        return False
+    try:
+        place = path.joinpath(*found.attempt.path)
+        return (place / RESULTS).is_file() or (out is not None and place.samefile(out))
+    except (OSError, ValueError):
+        return False
+
+
 def _bytes(name: str) -> bytes:
     return os.fsencode(name) if os.name == "posix" else name.encode("utf-8", "surrogatepass")
+
+
+def class_folder(path: Path, registry: Registry) -> Path:
+    """Return the folder that holds the students: the given one, or the only one in it.
+
+    That is one whose entries are named as by Canvas or Moodle, or of which two or more hold work.
+    """
+    try:
+        with Folder.open(path, MAX_CLASS) as folder:
+            folders, files = folder.folders(), folder.files()
+        if len(folders) != 1 or files:
+            return path
+        (name,) = folders
+        inner = path / name
+        if layouts.platform(name, True, False) or name in handins.ROOMS or inner.is_symlink():
+            return path
+        with Folder.open(inner, MAX_CLASS) as folder:
+            names = [*folder.folders(), *folder.files()]
+            if layouts.is_canvas(names) or any(layouts.platform(n, True, False) for n in names):
+                return inner
+            if set(names) & set(handins.ROOMS) or handins.has_known(folder, registry):
+                return path
+            work = [one for one in names if _holds_work(folder, one, registry)]
+        attempts = layouts.numbered(work, [one for one in work if not handins.is_packed(one)])
+        return inner if len(work) > 1 and not attempts else path
+    except SubmissionError:
+        return path
+
+
+def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:
+    try:
+        with ExitStack() as until:
+            return bool(handins.home(_open(folder, Attempt((name,)), until), registry, until))
+    except (SubmissionError, OSError):
+        return False
+    finally:
+        folder.close_inner()
+
+
+def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
+    """Return when the attempt that counts was handed in, as ISO 8601; "" if that is not known.
+
+    nbgrader's `timestamp.txt` says it. files: whether the newest file's time may be taken.
+    """
+    attempt = entry.attempts[-1]
+    try:
+        with Folder.open(entry.folder) as folder:
+            told = _timestamp(folder, attempt)
+            newest = _newest(folder, attempt, registry) if files and not told else ()
+    except (SubmissionError, OSError):
+        return ""
+    if told:
+        return told
+    if len(newest) < 6:
+        return ""
+    year, month, day, hour, minute, second = newest[:6]
+    with suppress(ValueError):  # a zip may say that it was the 0th of a month
+        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
+        return moment.isoformat()
+    return ""
+
+
+def _timestamp(folder: Folder, attempt: Attempt) -> str:
+    """What nbgrader has noted beside the notebooks."""
+    if attempt.files or not attempt.path:
+        return ""
+    place = folder
+    for name in attempt.path:
+        if place.kind(name) != "folder":
+            return ""
+        place = place.into(name)
+    for inside in ("", *place.folders()[:2]):
+        room = place.into(inside) if inside else place
+        if "timestamp.txt" in room.files():
+            text = room.read("timestamp.txt", 100).decode("ascii", "replace").strip()
+            with suppress(ValueError):
+                found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
+                return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
+    return ""
 
 
 def entries(path: Path, registry: Registry) -> list[Entry]:

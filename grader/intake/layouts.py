@@ -12,9 +12,13 @@ together under one student only where they say so themselves:
 - In `alice/`, where no step files lie, folders and zips that are all named by a number of up to
   three digits, with or without a word (`1`, `attempt_2`, `v3.zip`), or all by a date
   (`2026-03-01`, `20260301-101500`), or all alike but for a browser's ` (1)`, are her attempts.
-- Moodle: all of `Full Name_12345_assignsubmission_file_…` is one student, `Full Name_12345`.
+- Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, be it a
+  folder, with or without a last `_`, or loose files; so is `…_assignsubmission_onlinetext…`. In
+  blind marking the name is `Participant`. A team's folder, `Team 1_assignsubmission_file`, has no
+  number: `Team 1`.
 - Canvas: all of `doejohn_12345_678901_…`, with or without `LATE`, is one student, `doejohn_12345`,
-  where more than half of the folder's entries are named like that.
+  where more than half of the folder's entries are named like that; so is `doejohn_12345_text.html`,
+  what was typed in.
 - Moodle's and Canvas's loose files are read as if they lay in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`.
 - nbgrader's `submitted/` is a folder per student, each with a folder for the assignment.
@@ -29,16 +33,22 @@ from dataclasses import dataclass, field, replace
 
 from grader.intake.handins import is_notebook, is_packed
 from grader.report.names import shown
+from grader.report.records import Who
 
+TEXT_ONLY = "text only"
 _ENDING = re.compile(r"(\.tar)?\.\w+$")
 _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
 _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
 _NUMBER = re.compile(r"(?:(?:attempt|try|version|v)[ _-]?)?(\d{1,3})", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\S{0,12})?")
 _STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
-_MOODLE = re.compile(r"(.+_\d+)_assignsubmission_(file|onlinetext)_(.*)", re.DOTALL)
-_CANVAS = re.compile(r"(.+?)(?:_late)?_(\d{2,})_(\d{5,})_(.+)", re.IGNORECASE | re.DOTALL)
-_RENAMED = re.compile(r"(step\d\d_\w+)-\d+(\.py|\.ipynb)")
+_MOODLE = re.compile(
+    r"(?:(.+)_(\d+)|(.+?))_assignsubmission_(file|onlinetext)(?:_(.*))?", re.DOTALL
+)
+_CANVAS = re.compile(
+    r"(.+?)(?:_(late))?_(\d+)_(?:(\d{5,})_(.+)|text\.html)", re.IGNORECASE | re.DOTALL
+)
+_RENAMED = re.compile(r"(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,7 @@ class Found:
     student: str
     attempt: Attempt
     how: str
+    who: Who = field(default_factory=Who)
 
 
 def stem(name: str) -> str:
@@ -82,17 +93,21 @@ def is_canvas(names: Collection[str]) -> bool:
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
     """Whose an entry of a platform's bulk download is; None if it is named otherwise."""
     if match := _MOODLE.fullmatch(name):
-        how = "Moodle" if match[2] == "file" else "Moodle, text only"
-        found = Found(match[1], Attempt((name,)), how)
-        rest = match[3]
+        own, number, team, kind, rest = match.groups()
+        how = "Moodle" if kind == "file" else f"Moodle, {TEXT_ONLY}"
+        who = Who("Moodle", number or "", own or team, files=(name,))
+        found = Found(f"{own}_{number}" if number else team, Attempt((name,)), how, who)
     elif canvas and (match := _CANVAS.fullmatch(name)):
-        found = Found(f"{match[1]}_{match[2]}", Attempt((name,)), "Canvas")
-        rest = match[4]
+        own, late, number, _, rest = match.groups()
+        how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
+        who = Who("Canvas", number, files=(name,), late=late is not None)
+        found = Found(f"{own}_{number}", Attempt((name,)), how, who)
     else:
         return None
     if is_folder:
         return found
-    return replace(found, attempt=Attempt((), files={_RENAMED.sub(r"\1\2", rest): name}))
+    loose = _RENAMED.sub(r"\1\2", rest or name)
+    return replace(found, attempt=Attempt((), files={loose: name}))
 
 
 def plain(name: str, names: Collection[str], how: str) -> Found:

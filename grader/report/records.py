@@ -121,6 +121,8 @@ class StepVerdict:
     checks: tuple[CheckVerdict, ...]
     on_own_steps: bool | None = None
     message: str = ""
+    gradable: bool = True
+    """Whether its file could be read: if not, its points are none, not 0."""
 
 
 def _array(data: dict[str, Any]) -> Array:
@@ -241,11 +243,31 @@ def report_from_dict(data: dict[str, Any]) -> Report:
 
 
 @dataclass(frozen=True)
+class Who:
+    """What a download, or the class list, says of a student beside the id.
+
+    platform: `Canvas` or `Moodle`. number: what the student is called there. files: the names that
+    the work had in the download, under which feedback goes back. submitted: ISO 8601, if known.
+    absent: why there is no work, for a student without any.
+    """
+
+    platform: str = ""
+    number: str = ""
+    name: str = ""
+    email: str = ""
+    files: tuple[str, ...] = ()
+    late: bool = False
+    submitted: str = ""
+    absent: str = ""
+
+
+@dataclass(frozen=True)
 class Graded:
     """What became of one student's submission: a report, or the reason why there is none.
 
     student: the id as it was handed in, any text at all. warnings: what had to be passed over.
-    attempts: how many there were; the latest counts. seconds: what grading it took.
+    attempts: how many there were; the latest counts. seconds: what grading it took. grade: what
+    the report comes to under the assignment's rules and the changes by hand.
     """
 
     student: str
@@ -254,6 +276,44 @@ class Graded:
     warnings: tuple[str, ...] = ()
     attempts: int = 1
     seconds: float = 0.0
+    who: Who = field(default_factory=Who)
+    grade: Grade | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The points that count; None where there are none, which is not 0."""
+        if self.grade is not None:
+            return self.grade.score
+        return self.report.score if self.report is not None else None
+
+    @property
+    def max_score(self) -> float | None:
+        """What these points are out of."""
+        if self.grade is not None:
+            return self.grade.max_score
+        return self.report.max_score if self.report is not None else None
+
+    @property
+    def excused(self) -> bool:
+        """Whether the student need not have handed it in."""
+        return self.grade is not None and self.grade.excused
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What a student's work comes to. score: None where it cannot be said.
+
+    raw: before anything was taken off for being late. steps: the points of each step by its id,
+    after changes by hand. notes: what was done to the score, each with who did it and when.
+    """
+
+    score: float | None
+    max_score: float
+    steps: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    excused: bool = False
+    late: str = ""
+    raw: float | None = None
 
 
 @dataclass(frozen=True)

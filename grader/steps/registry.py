@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from grader.steps.validation import problem_with
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -216,6 +218,8 @@ def _step(path: Path) -> Step:
     """The step that the TOML file describes; the file's name is its id."""
     try:
         entry = read_toml(path)
+        if problem := problem_with(entry):
+            raise KitError(f"{path.name}: {problem}")
         return Step(
             path.stem,
             entry["title"],

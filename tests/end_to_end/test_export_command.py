@@ -69,7 +69,7 @@ def test_export_writes_a_file_per_student(export, out):
 def test_export_fills_in_a_copy_of_the_instructors_file(export, out):
     own = out.parent / "canvas.csv"
     own.write_bytes(CANVAS.encode())
-    done = export("--format", "canvas", "--into", own, *COLUMN, "--out", out)
+    done = export("--format", "canvas", "--into", own, *COLUMN, "--overwrite", "--out", out)
     assert done.exit_code == 0
     assert own.read_bytes() == CANVAS.encode()
     assert (out / "canvas.csv").read_bytes().decode() == CANVAS.replace(
@@ -83,8 +83,9 @@ def test_export_fills_in_a_copy_of_the_instructors_file(export, out):
 def test_export_into_moodle(export, out):
     own = out.parent / "moodle.csv"
     own.write_bytes(MOODLE.replace("Bob", "bob").encode())
-    done = export("--format", "moodle", "--into", own, "--out", out / "filled.csv")
-    assert done.exit_code == 0
+    done = export("--format", "moodle", "--into", own, "--overwrite", "--out", out / "filled.csv")
+    assert done.exit_code == 2  # two of three are not there
+    assert f"only 1 of 3 students are in {own}" in done.output
     assert "they were scaled" in done.output
     assert ',50,100.00,-,"Points: 5 of 10.' in (out / "filled.csv").read_text(encoding="utf-8")
 

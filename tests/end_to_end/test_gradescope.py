@@ -148,14 +148,53 @@ def test_plain_processes_are_not_tried_by_themselves():
     assert "process" not in gradescope.ISOLATIONS
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"nopeek/exercises/{STEP}.py", "nopeek/README.md"],
+        [f"my work/{STEP}.py", f"__MACOSX/my work/._{STEP}.py"],
+        ["Step2 scores (1).py"],
+    ],
+    ids=["bundle", "folder beside __MACOSX", "misnamed"],
+)
+def test_upload_is_read_as_in_class_grading(home, names):
+    for name in names:
+        path = home / "submission" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(solution(), encoding="utf-8")
+    assert run(home)["score"] == 7
+
+
+def test_notebook_with_the_step_is_graded(home):
+    cells = [{"cell_type": "code", "metadata": {}, "source": "# %%" + cell}
+             for cell in solution().split("# %%")[1:]]  # fmt: skip
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    (home / "submission" / "work.ipynb").write_text(notebook, encoding="utf-8")
+    assert run(home)["score"] == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("essay.pdf", b"%PDF", "it holds no notebook and none of the files step01_projections.py"),
+        (f"{STEP}.py", "x".encode("utf-16"), f"{STEP}.py cannot be read: it is UTF-16 text"),
+    ],
+)
+def test_wrong_upload_is_told_as_it_is(home, name, data, reason):
+    (home / "submission" / name).write_bytes(data)
+    found = run(home)
+    assert found["output"].startswith(f"What was uploaded could not be graded: {reason}")
+    assert "no fault of yours" not in found["output"]
+
+
 def test_student_is_named_as_gradescope_does(home):
-    assert gradescope._student(home) == "ada@example.org"
+    assert gradescope._student(gradescope._metadata(home))[0] == "ada@example.org"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"users": 3}', '{"users": [{}]}'])
 def test_student_without_a_name_is_a_submission(home, text):
     (home / "submission_metadata.json").write_text(text, encoding="utf-8")
-    assert gradescope._student(home) == "submission"
+    assert gradescope._student(gradescope._metadata(home))[0] == "submission"
 
 
 def test_result_is_replaced_whole(tmp_path):

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from grader.classroom.exports.canvas import canvas
 from grader.classroom.exports.classroom50 import classroom50
-from grader.classroom.exports.grades import grades
+from grader.classroom.exports.grades import excel, grades
 from grader.classroom.exports.gradescope import gradescope
 from grader.classroom.exports.junit import junit
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.nbgrader import nbgrader
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.exports.prairielearn import prairielearn
+from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 from grader.report.records import Graded
 
-__all__ = ["Each", "ExportError", "FORMATS", "Into", "Merged", "One", "Options"]
+__all__ = ["Each", "ExportError", "FORMATS", "Into", "Merged", "One", "Options", "Zip"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,15 @@ class Into:
     write: Callable[[str, Iterable[Graded], Options], Merged]
 
 
-FORMATS: dict[str, Each | One | Into] = {
+@dataclass(frozen=True)
+class Zip:
+    """One zip for the class: the files in it by name, made from each student's page."""
+
+    file: str
+    write: Callable[[Iterable[Graded]], Iterator[tuple[str, bytes]]]
+
+
+FORMATS: dict[str, Each | One | Into | Zip] = {
     "csv": One("grades.csv", grades),
     "gradescope": Each(gradescope),
     "canvas": Into(canvas),
@@ -50,4 +59,8 @@ FORMATS: dict[str, Each | One | Into] = {
     "classroom50": Each(classroom50),
     "junit": One("junit.xml", junit),
     "prairielearn": Each(prairielearn),
+    "mail": One("mail.csv", mail),
+    "excel": One("grades-excel.csv", excel),
+    "moodle-feedback": Zip("moodle-feedback.zip", moodle_feedback),
+    "canvas-feedback": Zip("canvas-feedback.zip", canvas_feedback),
 }

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from grader.classroom.exports.cells import read, replaced
+from grader.classroom.exports.cells import Cell, read, replaced
 from grader.classroom.exports.merging import (
+    EXCUSED,
     Row,
+    Rows,
     all_as_wide,
     amount,
     column,
     decimal_mark,
+    is_others,
     keys_of,
+    members,
     place,
     scale_note,
     score_text,
@@ -50,26 +54,53 @@ def _checked(text: str) -> list[Row]:
     return table
 
 
-def _keys(table: list[Row], points: int) -> dict[str, set[int]]:
-    """Which rows go by a name, of those below the points."""
-    known = [place for place, cell in enumerate(table[0]) if cell.text in NAMES]
+def _rows(table: list[Row], points: int) -> Rows:
+    """Which rows go by a name or an ID, of those below the points."""
+    header = [cell.text for cell in table[0]]
+    known = [at for at, text in enumerate(header) if text in NAMES]
     students = {number: row for number, row in enumerate(table) if number > points and row}
-    return keys_of({n: [row[i].text for i in known] for n, row in students.items()})
+    names = {n: [row[i].text for i in known] for n, row in students.items()}
+    for number, row in students.items():
+        names[number].append(turned(row[header.index("Student")].text))
+    ids = {n: [row[header.index("ID")].text] for n, row in students.items()}
+    return Rows("Canvas", keys_of(names), keys_of(ids))
+
+
+def turned(name: str) -> str:
+    """Return `Anna Abel` for `Abel, Anna`; "" for a name without a comma."""
+    last, comma, first = name.partition(",")
+    return f"{first.strip()} {last.strip()}" if comma else ""
 
 
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     """The file with one column filled in; every other byte of it stays.
 
-    A student is who has the id as ID, SIS User ID, SIS Login ID, Integration ID or name, exactly.
+    A student from Canvas' own download is the row with that ID. Any other is who has the id as ID,
+    SIS User ID, SIS Login ID, Integration ID or name. A grade or an excuse that somebody else has
+    given is left alone.
     """
     table = _checked(text)
     at = _score_column(table[0], options.column)
     points = _points_row(table)
     if "read only" in table[points][at].text:
         raise ExportError(f"Canvas computes the column {options.column!r} itself")
-    placed = place(class_, _keys(table, points))
+    placed = place(members(class_, options.groups), _rows(table, points))
     most = amount(table[points][at].text)
     mark = decimal_mark(cell.text for cell in table[points])
-    changes = {table[n][at]: score_text(r, most, mark) for n, r in placed.rows.items()}
+    key = [cell.text for cell in table[0]].index("ID")
+    changes: dict[Cell, str] = {}
+    kept: list[str] = []
+    cells: dict[str, str] = {}
+    for number, graded in placed.rows.items():
+        row = table[number]
+        new = EXCUSED if graded.excused else score_text(graded, most, mark)
+        last = options.exported.get(row[key].text)
+        if not options.overwrite and is_others(row[at].text, new, last):
+            kept.append(graded.student)
+        else:
+            changes[row[at]] = cells[row[key].text] = new
+    lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most)
-    return placed.merged(replaced(text, changes), notes)
+    return Merged(
+        replaced(text, changes), len(changes), *lost, notes, kept=tuple(kept), cells=cells
+    )

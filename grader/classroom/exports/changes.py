@@ -29,7 +29,7 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
     """The file, a line at a time."""
     yield row(HEADER)
     for change in found:
-        scores = (g.report.score if g.report else None for g in (change.before, change.after))
+        scores = (graded.score for graded in (change.before, change.after))
         yield row(
             [
                 cell(change.student),

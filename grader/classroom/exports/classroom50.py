@@ -46,19 +46,23 @@ def _test(check: CheckVerdict, step: str, unit: int) -> dict[str, Any]:
 
 def classroom50(graded: Graded, options: Options) -> str | None:
     """One student's file; None for a student without a score, since 0 would be one."""
-    report = graded.report
-    if report is None:
+    report, score = graded.report, graded.score
+    if report is None or score is None:
         return None
     unit = _unit(report)
     tests = [_test(check, step.step, unit) for step in report.steps for check in step.checks]
+    most = sum(test["max-score"] for test in tests)
+    earned = sum(test["score"] for test in tests)
+    if graded.grade is not None and graded.max_score:
+        earned = _whole(score / graded.max_score * most, 1)
     data = {
         "schema": SCHEMA,
         **{name: options.environment.get(key, "") for name, key in VARIABLES.items()},
         "owner": one_line(graded.student),
         "datetime": options.graded_at,
         "graded_at": options.graded_at,
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
+        "score": earned,
+        "max-score": most,
         "tests": tests,
     }
     return json.dumps(data, indent=1) + "\n"

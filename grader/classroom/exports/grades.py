@@ -11,16 +11,38 @@ from grader.report.records import Graded
 
 def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     """A student who could not be graded has a note and empty scores, which are no zeros."""
-    report = graded.report
-    if report is None:
-        return [cell(graded.student), *[""] * (2 + len(steps)), cell(graded.reason)]
-    points = {step.step: step.points for step in report.steps}
-    scores = [report.score, report.max_score, *(points.get(step) for step in steps)]
-    return [cell(graded.student), *map(number, scores), ""]
+    report, grade, who = graded.report, graded.grade, graded.who
+    points = {step.step: step.points for step in report.steps} if report else {}
+    points |= dict(grade.steps) if grade else {}
+    notes = [graded.reason, *(grade.notes if grade else ())]
+    most = graded.max_score if graded.score is not None else None
+    scores = [graded.score, most, *(points.get(step) for step in steps)]
+    late = grade.late if grade and grade.late else "late" if who.late else ""
+    about = ["excused" if graded.excused else late, who.name, who.number, who.email]
+    texts = [" ".join(filter(None, notes)), *about]
+    return [cell(graded.student), *map(number, scores), *map(cell, texts)]
 
 
 def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     """The file, a line at a time."""
-    yield row(["student_id", "score", "max_score", *options.steps, "note"])
+    yield row(
+        [
+            "student_id",
+            "score",
+            "max_score",
+            *options.steps,
+            "note",
+            "state",
+            "name",
+            "number",
+            "email",
+        ]
+    )
     for graded in class_:
         yield row(_cells(graded, options.steps))
+
+
+def excel(class_: Iterable[Graded], options: Options) -> Iterator[str]:
+    """The same with a byte order mark, by which Excel knows that it is UTF-8."""
+    yield "\ufeff"
+    yield from grades(class_, options)

@@ -33,24 +33,29 @@ def _tests(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-def _output(graded: Graded, report: Report) -> str:
-    lines = [f"{report.score:g} of {report.max_score:g} points ({report.suite} checks)."]
-    lines += [f"{step.title}: {step.message}" for step in report.steps if step.message]
+def _output(graded: Graded) -> str:
+    report, grade = graded.report, graded.grade
+    of = f" ({report.suite} checks)" if report else ""
+    lines = [f"{graded.score or 0:g} of {graded.max_score or 0:g} points{of}."]
+    lines += [graded.reason] if graded.reason else []
+    lines += grade.notes if grade else ()
+    verdicts = report.steps if report else ()
+    lines += [f"{step.title}: {step.message}" for step in verdicts if step.message]
     return visible("\n".join([*lines, *graded.warnings]))
 
 
 def results(graded: Graded) -> dict[str, Any]:
-    """The results of a graded submission as JSON data; ValueError for one that is not graded."""
-    if graded.report is None:
-        raise ValueError("there is no report")
+    """The results of a graded submission as JSON data; ValueError for one without a score."""
+    if graded.score is None:
+        raise ValueError("there is no score")
     return {
-        "score": graded.report.score,
+        "score": graded.score,
         "execution_time": round(graded.seconds),
-        "output": _output(graded, graded.report),
+        "output": _output(graded),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": _tests(graded.report),
+        "tests": _tests(graded.report) if graded.report else [],
     }
 
 
@@ -68,4 +73,4 @@ def failure(reason: str) -> dict[str, Any]:
 
 def gradescope(graded: Graded, options: Options) -> str | None:
     """One student's file; None for a student without a score, since 0 would be one."""
-    return json.dumps(results(graded), indent=1) + "\n" if graded.report else None
+    return json.dumps(results(graded), indent=1) + "\n" if graded.score is not None else None

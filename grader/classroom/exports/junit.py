@@ -36,11 +36,13 @@ def _properties(suite: Element, values: dict[str, str]) -> None:
         SubElement(properties, "property", name=name, value=legal(value))
 
 
-def _graded(suite: Element, report: Report) -> None:
+def _graded(suite: Element, graded: Graded, report: Report) -> None:
     points = {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
     ran = {"suite": report.suite, "seed": str(report.seed), "isolation": report.isolation}
-    score = {"score": f"{report.score:g}", "max_score": f"{report.max_score:g}"}
-    _properties(suite, {**score, **points, **ran, "sha256": report.sha256})
+    earned, most = graded.score, graded.max_score
+    score = {"score": "" if earned is None else f"{earned:g}", "max_score": f"{most or 0:g}"}
+    notes = {"changes": one_line(" ".join(graded.grade.notes))} if graded.grade else {}
+    _properties(suite, {**score, **points, **ran, "sha256": report.sha256, **notes})
     for step in report.steps:
         for check in step.checks:
             _case(suite, step.step, check)
@@ -56,7 +58,7 @@ def _suite(graded: Graded) -> Element:
     if graded.report is None:
         _not_graded(suite, graded.reason)
     else:
-        _graded(suite, graded.report)
+        _graded(suite, graded, graded.report)
     count = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     for name, tag in count.items():
         suite.set(name, str(sum(1 for _ in suite.iter(tag))))

@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from grader.classroom.exports.cells import Cell
-from grader.classroom.exports.options import ExportError, Merged
-from grader.report.records import Graded, Report
+from grader.classroom.exports.options import ExportError
+from grader.report.records import Graded, Who
 
 Row = list[Cell]
 DECIMALS = 2  # as many as these platforms show
 
 
+EXCUSED = "EX"
+_NOTHING = ("", "-", "n/a")
+
+
 @dataclass(frozen=True)
 class Placed:
-    """The reports by their row's number, and everyone who has no row of their own."""
+    """The students by their row's number, and everyone who has no row of their own."""
 
-    rows: Mapping[int, Report]
+    rows: Mapping[int, Graded]
     unmatched: tuple[str, ...]
     ambiguous: tuple[str, ...]
     not_graded: tuple[str, ...]
 
-    def merged(self, text: str, notes: tuple[str, ...]) -> Merged:
-        """What came of it, with the text that was made."""
-        lost = (self.unmatched, self.ambiguous, self.not_graded)
-        return Merged(text, len(self.rows), *lost, notes)
+
+@dataclass(frozen=True)
+class Rows:
+    """Which rows of an instructor's file go by a name, or by the platform's own number."""
+
+    platform: str
+    names: Mapping[str, set[int]]
+    numbers: Mapping[str, set[int]]
+
+    def of(self, graded: Graded) -> set[int]:
+        """Return the rows that a student may be: by number where the download told it."""
+        who = graded.who
+        if who.platform == self.platform and who.number:
+            return self.numbers.get(who.number, set())
+        for name in (graded.student, who.email, who.name):
+            if found := self.names.get(composed(name)):
+                return found
+        return set()
+
+
+def composed(name: str) -> str:
+    """Return a name in the one form that names are compared in."""
+    return unicodedata.normalize("NFC", name)
 
 
 def column(header: Row, name: str) -> int:
@@ -51,33 +75,54 @@ def all_as_wide(table: list[Row]) -> None:
 
 
 def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
-    """Which rows go by a name, for the names of every row; names are compared exactly."""
+    """Which rows go by a name, for the names of every row; accents are compared in one form."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     for number, names in table.items():
-        for name in names:
+        for name in map(composed, names):
             if name:
                 found[name].add(number)
     return dict(found)
 
 
-def place(class_: Iterable[Graded], keys: Mapping[str, set[int]]) -> Placed:
-    """Every report to the one row that goes by the student's id, and by nobody else's."""
-    reports: dict[str, Report] = {}
+def members(class_: Iterable[Graded], groups: Mapping[str, Sequence[str]]) -> Iterator[Graded]:
+    """Yield the class with every team's members in its place."""
+    named = {composed(name): people for name, people in groups.items()}
+    for graded in class_:
+        people = named.get(composed(graded.student)) or named.get(composed(graded.who.name))
+        if people is None:
+            yield graded
+        for person in people or ():
+            yield replace(graded, student=person, who=Who())
+
+
+def place(class_: Iterable[Graded], rows: Rows) -> Placed:
+    """Every student to the one row that is theirs, and nobody else's."""
+    found: dict[str, Graded] = {}
     homes: dict[str, int] = {}
     lost: dict[str, list[str]] = {"unmatched": [], "ambiguous": [], "not_graded": []}
     for graded in class_:
-        rows = keys.get(graded.student, set())
-        if graded.report is None:
+        if graded.score is None and not graded.excused:
             lost["not_graded"].append(graded.student)
-        elif len(rows) == 1:
-            reports[graded.student] = graded.report
-            (homes[graded.student],) = rows
+            continue
+        mine = rows.of(graded)
+        if len(mine) == 1:
+            found[graded.student] = graded
+            (homes[graded.student],) = mine
         else:
-            lost["ambiguous" if rows else "unmatched"].append(graded.student)
+            lost["ambiguous" if mine else "unmatched"].append(graded.student)
     taken = Counter(homes.values())
     lost["ambiguous"] += [student for student, row in homes.items() if taken[row] > 1]
-    alone = {row: reports[student] for student, row in homes.items() if taken[row] == 1}
+    alone = {row: found[student] for student, row in homes.items() if taken[row] == 1}
     return Placed(alone, **{name: tuple(students) for name, students in lost.items()})
+
+
+def is_others(cell: str, text: str, last: str | None) -> bool:
+    """Whether a cell holds a grade or an excuse that somebody else has given."""
+    now = cell.strip()
+    if now.casefold() in _NOTHING or now in (last, text):
+        return False
+    numbers = [amount(one) for one in (now, text, last or "")]
+    return numbers[0] is None or numbers[0] not in numbers[1:]
 
 
 def amount(text: str) -> float | None:
@@ -92,16 +137,16 @@ def decimal_mark(cells: Iterable[str]) -> str:
     return "," if any(re.fullmatch(r"\s*\d+,\d+\s*", text) for text in cells) else "."
 
 
-def score_text(report: Report, most: float | None, mark: str) -> str:
+def score_text(graded: Graded, most: float | None, mark: str) -> str:
     """The score, scaled to what the platform's assignment is worth, if that is known."""
-    factor = most / report.max_score if most and report.max_score else 1.0
-    text = f"{report.score * factor:.{DECIMALS}f}".rstrip("0").rstrip(".")
-    return text.replace(".", mark)
+    score, worth = graded.score or 0.0, graded.max_score
+    text = f"{score * (most / worth if most and worth else 1.0):.{DECIMALS}f}"
+    return text.rstrip("0").rstrip(".").replace(".", mark)
 
 
-def scale_note(rows: Mapping[int, Report], most: float | None) -> tuple[str, ...]:
+def scale_note(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...]:
     """What was done to the scores, if anything was."""
-    worth = sorted({report.max_score for report in rows.values()})
+    worth = sorted({graded.max_score or 0.0 for graded in rows.values()})
     if not worth or (most is not None and worth == [most]):
         return ()
     here = " or ".join(f"{points:g}" for points in worth)

@@ -13,17 +13,21 @@ from collections.abc import Iterable
 from grader.classroom.exports.cells import Cell, read, replaced
 from grader.classroom.exports.merging import (
     Row,
+    Rows,
     all_as_wide,
     amount,
     column,
     decimal_mark,
+    is_others,
     keys_of,
+    members,
     place,
     scale_note,
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.report.records import Graded, Report, Status
+from grader.report.records import Graded, Status
+from grader.report.sanitize import visible
 
 GRADE, FEEDBACK = "Grade", "Feedback comments"
 PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
@@ -68,21 +72,28 @@ def _names(row: Row, grade: int) -> set[str]:
 
     The folders are those of Moodle's own download: `Ada Lovelace_123_assignsubmission_file`.
     """
-    match = PARTICIPANT.fullmatch(row[0].text)
-    assert match is not None  # the table was looked at
     cells = {cell.text for cell in row[:grade] if cell.text}
-    folders = {f"{text}_{match[1]}_assignsubmission_{kind}" for text in cells for kind in KINDS}
-    return {*cells, match[1], *folders}
+    number = _number(row)
+    folders = {f"{text}_{number}_assignsubmission_{kind}" for text in cells for kind in KINDS}
+    return {*cells, number, *folders, *(f"{text}_{number}" for text in cells)}
 
 
-def feedback(report: Report) -> str:
-    """One paragraph of HTML: the steps' points, and what to work on first."""
+def feedback(graded: Graded) -> str:
+    """One paragraph of HTML: the steps' points, what was changed, and what to work on first."""
+    report = graded.report
+    verdicts = report.steps if report else ()
+    grade = graded.grade
+    points = {step.step: step.points for step in verdicts} | dict(grade.steps if grade else {})
     steps = "; ".join(
-        f"{step.title} {step.points:g} of {step.max_points:g}" for step in report.steps
+        f"{step.title} {points[step.step]:g} of {step.max_points:g}" for step in verdicts
     )
-    text = f"Points: {report.score:g} of {report.max_score:g}. {steps}."
-    todo = next((step for step in report.steps if step.status is not Status.PASSED), None)
-    return html.escape(text + (f" First to work on: {todo.title}." if todo else ""))
+    text = f"Points: {graded.score or 0:g} of {graded.max_score or 0:g}."
+    if graded.excused:
+        text = "Excused."
+    parts = [text, f"{steps}." if steps else "", *(grade.notes if grade else ())]
+    todo = next((step for step in verdicts if step.status is not Status.PASSED), None)
+    parts.append(f"First to work on: {todo.title}." if todo else "")
+    return html.escape(visible(" ".join(filter(None, parts))))
 
 
 def _checked(text: str) -> list[Row]:
@@ -106,20 +117,40 @@ def _feedback_column(table: list[Row], name: str) -> int | None:
 def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     """The file with grade and feedback filled in; every other byte of it stays.
 
-    A student is whose identifier, number, name, address or ID number is the id, exactly; or whose
-    folder of Moodle's own download it is, such as `Ada Lovelace_123_assignsubmission_file`.
+    A student from Moodle's own download is the row with that number. Any other is whose identifier,
+    number, name, address or ID number is the id; or whose folder in the download it is, such as
+    `Ada Lovelace_123_assignsubmission_file`. Another grade that is there already is left alone.
     """
     table = _checked(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
-    keys = keys_of({n: _names(row, grade) for n, row in enumerate(table) if n and row})
-    placed = place(class_, keys)
+    rows = {n: row for n, row in enumerate(table) if n and row}
+    numbers = {n: [_number(row)] for n, row in rows.items()}
+    names = {n: _names(row, grade) for n, row in rows.items()}
+    known = Rows("Moodle", keys_of(names), keys_of(numbers))
+    placed = place(members(class_, options.groups), known)
     most = _maximum(table, grade)
     mark = decimal_mark(cell.text for row in table[1:] for cell in row[grade : grade + 2])
     changes: dict[Cell, str] = {}
-    for number, report in placed.rows.items():
-        changes[table[number][grade]] = score_text(report, most, mark)
+    kept: list[str] = []
+    cells: dict[str, str] = {}
+    for number, graded in placed.rows.items():
+        row = table[number]
+        new = row[grade].text if graded.excused else score_text(graded, most, mark)
+        last = options.exported.get(_number(row))
+        if not options.overwrite and is_others(row[grade].text, new, last):
+            kept.append(graded.student)
+            continue
+        changes[row[grade]] = cells[_number(row)] = new
         if said is not None:
-            changes[table[number][said]] = feedback(report)
+            changes[row[said]] = feedback(graded)
+    lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
-    return placed.merged(replaced(text, changes), notes)
+    merged = replaced(text, changes)
+    return Merged(merged, len(cells), *lost, notes, kept=tuple(kept), cells=cells)
+
+
+def _number(row: Row) -> str:
+    match = PARTICIPANT.fullmatch(row[0].text)
+    assert match is not None  # the table was looked at
+    return match[1]

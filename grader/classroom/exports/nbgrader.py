@@ -18,8 +18,10 @@ def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     """The file, a line at a time. Dates and names are not known here, so these cells are empty."""
     yield row(COLUMNS)
     for graded in class_:
-        report = graded.report
-        score = number(report.score if report else None)
-        most = number(report.max_score if report else None)
-        who = [cell(options.assignment), "", "", cell(graded.student), "", "", ""]
-        yield row([*who, score, "0" if report else "", score, most])
+        score, grade = graded.score, graded.grade
+        most = number(graded.max_score if score is not None else None)
+        raw = score if grade is None or grade.raw is None else grade.raw
+        penalty = "" if score is None else number((raw or 0.0) - score)
+        name, email = graded.who.name, graded.who.email
+        who = [options.assignment, "", graded.who.submitted, graded.student, name, "", email]
+        yield row([*map(cell, who), number(raw), penalty, number(score), most])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -15,7 +15,9 @@ class Options:
     """What some formats need to know.
 
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
-    file. environment: variables that a platform sets. graded_at: ISO 8601.
+    file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
+    grades and excuses that are in the instructor's file already. exported: what was written there
+    the last time, by row. groups: the members of a team, by its name.
     """
 
     steps: tuple[str, ...] = ()
@@ -24,11 +26,18 @@ class Options:
     feedback_column: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     graded_at: str = ""
+    overwrite: bool = False
+    exported: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Merged:
-    """The instructor's file with the scores in it, and everyone who is not in it, by reason."""
+    """The instructor's file with the scores in it, and everyone who is not in it, by reason.
+
+    kept: who has another grade there, which was left alone. cells: what stands in the column now,
+    by row, where it is ours.
+    """
 
     text: str
     written: int
@@ -36,3 +45,10 @@ class Merged:
     ambiguous: tuple[str, ...] = ()
     not_graded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    cells: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> int:
+        """How many students with a score found no row."""
+        return len(self.unmatched) + len(self.ambiguous)

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.told import told
-from grader.report.records import CheckVerdict, Graded, Report
+from grader.report.records import CheckVerdict, Graded
 from grader.report.sanitize import one_line, visible
 
 
@@ -22,21 +22,23 @@ def _test(check: CheckVerdict, step: str) -> dict[str, Any]:
     }
 
 
-def _results(report: Report, warnings: tuple[str, ...]) -> dict[str, Any]:
-    most = report.max_score
+def _results(graded: Graded) -> dict[str, Any]:
+    score, most = graded.score or 0.0, graded.max_score or 0.0
+    steps = graded.report.steps if graded.report else ()
+    notes = graded.grade.notes if graded.grade else ()
     return {
         "gradable": True,
-        "score": min(1.0, max(0.0, report.score / most)) if most else 0.0,
-        "message": f"{report.score:g} of {most:g} points.",
-        "output": visible("\n".join(warnings)),
-        "tests": [_test(check, step.title) for step in report.steps for check in step.checks],
+        "score": min(1.0, max(0.0, score / most)) if most else 0.0,
+        "message": f"{score:g} of {most:g} points.",
+        "output": visible("\n".join([*notes, *graded.warnings])),
+        "tests": [_test(check, step.title) for step in steps for check in step.checks],
     }
 
 
 def prairielearn(graded: Graded, options: Options) -> str | None:
     """One student's file. What could not be graded is not gradable, and costs no attempt."""
-    if graded.report is not None:
-        data = _results(graded.report, graded.warnings)
+    if graded.score is not None:
+        data = _results(graded)
     else:
         reason = one_line(graded.reason)
         data = {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}

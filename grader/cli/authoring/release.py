@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, steps_named
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
+
+if TYPE_CHECKING:
+    from grader.classroom.course import Course
 
 OUT = "Where to write the bundle: a folder."
 ZIP = "Write a Gradescope autograder instead: the zip."
@@ -19,26 +26,28 @@ ZIP = "Write a Gradescope autograder instead: the zip."
 @click.argument("step", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("release"), help=OUT)
 @click.option("--gradescope", type=click.Path(path_type=Path), help=ZIP)
-def release(step: tuple[str, ...], out: Path, gradescope: Path | None) -> None:
-    """Writes the students' bundle of the steps named, or all: no solutions, no hidden checks."""
-    steps = steps_named(registry_module.load(), step)
+@click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
+def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Path | None) -> None:
+    """Write the students' bundle of the steps named, or all: no solutions, no hidden checks."""
+    course = course_in(file, step)
+    steps = steps_named(registry_module.load(), step or course.steps)
     try:
         if gradescope is not None:
-            _autograder(steps, gradescope)
+            _autograder(steps, gradescope, course if file else None)
         else:
-            _bundle(steps, out)
+            _bundle(steps, out, course)
     except OSError as error:
         raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
 
 
-def _autograder(steps: tuple[Step, ...], path: Path) -> None:
+def _autograder(steps: tuple[Step, ...], path: Path, course: Course | None) -> None:
     from grader.classroom.gradescope import autograder
 
-    path.write_bytes(autograder([step.id for step in steps]))
+    path.write_bytes(autograder([step.id for step in steps], course))
     click.echo(f"wrote {path}: upload it to Gradescope, and give it to no student")
 
 
-def _bundle(steps: tuple[Step, ...], out: Path) -> None:
+def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     from grader.authoring.bundle.contents import contents, with_needed
     from grader.authoring.bundle.writing import ReleaseError, answers, write
 
@@ -49,9 +58,23 @@ def _bundle(steps: tuple[Step, ...], out: Path) -> None:
     click.echo("writing down what known mistakes answer, once for every version of the kit ...")
     try:
         books = answers(steps, out / ".answers", lambda name: click.echo(f"  {name}"))
-        folder, archive = write(contents(registry, steps, books), out)
+        files = contents(registry, steps, books)
+        folder, archive = write({**files, **_told(course, files)}, out)
     except ReleaseError as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:
         raise Problem("stopped; the same command goes on where it was") from None
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")
+
+
+def _told(course: Course, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What the assignment's own texts make of the bundle's files."""
+    if not course.title:
+        return {}
+    about = [f"\n## {course.title}\n"]
+    about += [f"\n{text.strip()}\n" for text in course.texts.values()]
+    about += [f"\nDue {course.due}.\n"] if course.due else []
+    about.append("\n`make handin` writes the zip to hand in.\n")
+    data = {"title": course.title, "due": course.due, **course.texts}
+    readme = files["README.md"] + "".join(about).encode("utf-8", "replace")
+    return {"README.md": readme, "course.json": json.dumps(data, indent=1).encode() + b"\n"}

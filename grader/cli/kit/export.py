@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
+import zipfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, One, Options
+from grader.classroom.course import CourseError
+from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, One, Options, Zip
+from grader.classroom.gradebook import Gradebook, GradebookError
+from grader.classroom.marking import Rules, rules_of
 from grader.cli.kit.grade import gradebook_in
-from grader.report.files import write_whole
+from grader.report.files import put, write_whole
 from grader.report.names import safe_name
 from grader.report.problem import Problem
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
+EXPORTED = ".exported.json"
 SHOWN = 20  # names of a list on the terminal
 INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
 OUT = "Where to write: a file, or a folder."
@@ -63,7 +70,7 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> None:
+def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> Merged:
     try:
         merged = kind.write(_read(own), class_, options)
     except ExportError as error:
@@ -71,9 +78,22 @@ def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out
     path = out / own.name if out.is_dir() else out
     if path.exists() and path.samefile(own):
         raise Problem(f"{own} would be overwritten: name another file with --out")
+    placed = merged.written + len(merged.kept)
+    if merged.lost and not placed:
+        _tell(merged)
+        raise Problem(
+            f"none of {merged.lost} students is in {own}: is it the file of this course? "
+            "Nothing was written"
+        )
     write_whole(path, [merged.text])
     click.echo(f"wrote {merged.written} scores into {path}")
     _tell(merged)
+    if merged.lost > placed:
+        raise Problem(
+            f"only {placed} of {placed + merged.lost} students are in {own}: look through the list "
+            "above before you use the file"
+        )
+    return merged
 
 
 def _tell(merged: Merged) -> None:
@@ -82,12 +102,43 @@ def _tell(merged: Merged) -> None:
     _students("not in the file, so not written", merged.unmatched)
     _students("could be several rows, so not written", merged.ambiguous)
     _students("not gradable, so not written", merged.not_graded)
+    _students("has another grade there, left alone without --overwrite", merged.kept)
 
 
-def _options(assignment: str, column: str, feedback_column: str) -> Options:
+def _zip(kind: Zip, class_: Iterable[Graded], out: Path) -> None:
+    path = out / kind.file if out.is_dir() else out
+    count = 0
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in kind.write(class_):
+            put(file, name, data)
+            count += 1
+    click.echo(f"wrote {path}: {count} files")
+    if not count:
+        raise Problem("nobody's work is from such a download, so there is nothing to give back")
+
+
+def _options(assignment: str, column: str, feedback_column: str, overwrite: bool) -> Options:
     steps = tuple(step.id for step in registry_module.load().steps)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    return Options(steps, assignment, column, feedback_column, dict(os.environ), now)
+    return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
+
+
+def _exported(graded: Path) -> dict[str, dict[str, str]]:
+    """What was written into instructors' files before, by format and column."""
+    try:
+        data = json.loads((graded / EXPORTED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    fine = isinstance(data, dict) and all(isinstance(one, dict) for one in data.values())
+    return data if fine else {}
+
+
+def _rules(book: Gradebook) -> Rules:
+    try:
+        rules = rules_of(book.assignment(), registry_module.load())
+    except CourseError as error:
+        raise Problem(str(error)) from None
+    return rules.unambiguous(book.graded())
 
 
 def _unwritable(error: OSError) -> NoReturn:
@@ -102,18 +153,6 @@ def _check_own(format_: str, own: Path | None) -> None:
         raise Problem(f"--into goes with canvas and moodle, not with {format_}")
 
 
-def _write(
-    kind: Each | One | Into, class_: Iterable[Graded], options: Options, own: Path | None, out: Path
-) -> None:
-    if isinstance(kind, Into):
-        assert own is not None  # it was checked
-        _into(kind, class_, options, own, out)
-    elif isinstance(kind, One):
-        _one(kind, class_, options, out)
-    else:
-        _each(kind, class_, options, out)
-
-
 @click.command("export")
 @click.argument("graded", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), required=True)
@@ -121,6 +160,7 @@ def _write(
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
 @click.option("--assignment", default="nopeek", help="nbgrader: the assignment's name.")
+@click.option("--overwrite", is_flag=True, help="Canvas, Moodle: replace grades given there.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
 def export(
     graded: Path,
@@ -129,13 +169,31 @@ def export(
     column: str,
     feedback_column: str,
     assignment: str,
+    overwrite: bool,
     out: Path,
 ) -> None:
-    """Writes the results in GRADED, which `grade` wrote, for another program."""
-    options = _options(assignment, column, feedback_column)
+    """Write the results in GRADED, which `grade` wrote, for another program."""
+    options = _options(assignment, column, feedback_column, overwrite)
     _check_own(format_, own)
     try:
-        class_ = gradebook_in(graded).graded()
-        _write(FORMATS[format_], class_, options, own, out)
+        with gradebook_in(graded) as book:
+            rules = _rules(book)
+            class_ = rules.applied(book.graded())
+            kind = FORMATS[format_]
+            if isinstance(kind, Into):
+                assert own is not None  # it was checked
+                before, key = _exported(graded), f"{format_} {column}"
+                mine = {**before.get(key, {})}
+                options = replace(options, exported=mine, groups=rules.course.groups)
+                mine |= _into(kind, class_, options, own, out).cells
+                write_whole(graded / EXPORTED, [json.dumps({**before, key: mine})])
+            elif isinstance(kind, Zip):
+                _zip(kind, class_, out)
+            elif isinstance(kind, One):
+                _one(kind, class_, options, out)
+            else:
+                _each(kind, class_, options, out)
     except OSError as error:
         _unwritable(error)
+    except GradebookError as error:
+        raise Problem(str(error)) from None

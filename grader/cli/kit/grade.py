@@ -7,32 +7,41 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, need_torch, steps_named
+from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
 if TYPE_CHECKING:
-    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.course import Course, Late
+    from grader.classroom.gradebook import Gradebook, Mark
     from grader.classroom.judge import Exam
+    from grader.classroom.marking import Rules
     from grader.classroom.run import Progress
-    from grader.intake.entries import Entry
-    from grader.report.records import Change
+    from grader.intake.entries import Listing
+    from grader.report.records import Change, Who
     from grader.steps.registry import Registry, Step
 
 AHEAD = 2  # submissions that wait for each judge, so that none waits for the next one to be read
 MAX_SHOWN = 10
+NOTHING = "nothing was handed in"
 
 
 @click.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where to write.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write; `graded` by default.")
+@click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
+@click.option("--roster", type=click.Path(path_type=Path), help="The class list, a CSV file.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="How many at a time; all cores.")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Of the hidden checks' inputs.")
 @click.option("--step", "names", multiple=True, help="Only this step; may be given again.")
+@click.option("--other-steps", is_flag=True, help="Grade other steps into the same folder.")
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
 @click.option(
     "--isolation",
@@ -43,53 +52,163 @@ MAX_SHOWN = 10
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on this Dask cluster.")
 def grade(
     submissions: Path,
-    out: Path,
+    out: Path | None,
+    file: Path | None,
+    roster: Path | None,
     jobs: int | None,
     seed: int | None,
     names: tuple[str, ...],
+    other_steps: bool,
     suite: str,
     isolation: str,
     scheduler: str | None,
 ) -> None:
-    """Grades a class: a folder with one folder, zip or notebook for every student.
+    """Grade a class: a folder, or a zip, with one folder, zip or notebook for every student.
 
     Stopped at any moment and started again, it goes on where it was.
     """
     from grader.classroom import gradebook, publishing
-    from grader.classroom.run import Run
+    from grader.classroom.run import Run, gone
 
     if suite == "hidden":
         need_torch()
     registry = registry_module.load()
-    steps = steps_named(registry, names)
-    entries = _entries(submissions, registry)
+    _whole(registry)
+    course = course_in(file, names)
+    steps = steps_named(registry, names or course.steps)
+    out = out or (Path("graded") / course.name if course.name else Path("graded"))
+    kept = _rules(file, course, roster, out, registry)
+    rules = _said_rules(kept, registry)
     _made(out)
     with _said(), gradebook.Gradebook(out, write=True) as book:
-        exam = _exam(steps, book, suite, seed, isolation, scheduler)
-        run = Run(registry, book, exam)
+        _same_assignment(book, steps, out, other_steps)
+        listing = _entries(submissions, registry, out, course.late)
+        entries = listing.entries
+        exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
+        absent = gone(book, entries)
+        here = [(one.student, one.who) for one in entries]
+        absent += _missing(rules, here + [(one.student, one.who) for one in absent])
+        run = Run(registry, book, exam, kept)
+        book.stray(run.number, listing.ignored)
         click.echo(f"grading {len(entries)} students under {exam.isolation}, seed {exam.seed}")
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
-            progress = run.grade(entries, executor, AHEAD * slots, meter.show)
-        publishing.publish(book, run.number, out, registry, click.echo)
-        _summary(book, run.number, progress, out)
+            progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
+        _template(out / "overrides.csv")
+        changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
+        for sentence in rules.strangers(book.graded(run.number)):
+            click.echo(f"note: {one_line(sentence, 200)}")
+        _summary(changes, progress, out, len(absent))
     sys.exit(1 if progress.refused else 0)
 
 
-def _entries(folder: Path, registry: Registry) -> Sequence[Entry]:
+def _whole(registry: Registry) -> None:
+    """Problem if the registry asks for a check that there is not."""
+    from grader.steps.paths import ROOT
+    from grader.steps.validation import missing_checks
+
+    if missing := missing_checks(registry, ROOT / "tests"):
+        raise Problem(missing[0])
+
+
+def _rules(
+    file: Path | None, course: Course, roster: Path | None, out: Path, registry: Registry
+) -> dict[str, Any]:
+    """What the gradebook keeps of the assignment; paths in its file are seen from there."""
+    from grader.classroom.course import CourseError
+    from grader.classroom.tables import read_roster
+
+    base = file.parent if file is not None else Path()
+    if roster is None and course.roster:
+        roster = base / course.roster
+    overrides = base / course.overrides if course.overrides else out / "overrides.csv"
+    try:
+        people = read_roster(roster) if roster is not None else []
+    except CourseError as error:
+        raise Problem(str(error)) from None
+    return {
+        "course": course.to_dict(),
+        "roster": [person.to_dict() for person in people],
+        "overrides": str(overrides.resolve()),
+    }
+
+
+def _said_rules(kept: dict[str, Any], registry: Registry) -> Rules:
+    from grader.classroom.course import CourseError
+    from grader.classroom.marking import rules_of
+
+    try:
+        return rules_of(kept, registry)
+    except CourseError as error:
+        raise Problem(str(error)) from None
+
+
+def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
+    """Marks of those on the class list who have handed in nothing."""
+    from grader.classroom.gradebook import Mark
+    from grader.classroom.marking import absent
+
+    return [
+        Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))
+        for person in absent(rules.roster, students)
+    ]
+
+
+def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
+    """Problem if the folder has another assignment in it: its pages would be overwritten."""
+    before = book.graded_before()
+    if not before or other or before == tuple(step.id for step in steps):
+        return
+    numbers = " ".join(str(int(id[4:6])) for id in before)
+    raise Problem(
+        f"{out} holds the grades of other steps ({numbers}): name another folder with --out, or "
+        "say --other-steps to grade these into it"
+    )
+
+
+def _template(path: Path) -> None:
+    """An empty file for changes by hand, if there is none yet."""
+    from grader.classroom.tables import HEADER
+
+    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+        file.write(f"{HEADER}\n")
+
+
+def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Listing:
     """The students; what is nobody's is told."""
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
-    from grader.report.sanitize import one_line
 
     try:
-        listing = intake.survey(folder, registry)
+        if path.is_file():
+            path = _unpacked(path, out)
+        inner = intake.class_folder(path, registry)
+        if inner != path:
+            click.echo(f"the class is in {one_line(str(inner), 200)}")
+        listing = intake.survey(inner, registry, out)
     except SubmissionError as error:
         raise Problem(str(error)) from None
     for name, reason in listing.ignored.items():
         click.echo(f"ignored: {one_line(name, 60)}: {reason}")
     if not listing.entries:
-        raise Problem(f"there is nothing to grade in {folder}")
-    return listing.entries
+        raise Problem(f"there is nothing to grade in {path}")
+    files = late is not None and late.files
+    entries = tuple(
+        replace(one, who=replace(one.who, submitted=intake.handed_in_at(one, registry, files)))
+        for one in listing.entries
+    )
+    return replace(listing, entries=entries)
+
+
+def _unpacked(path: Path, out: Path) -> Path:
+    """The folder that the class's zip was unpacked into."""
+    from grader.intake.class_zip import unpack
+    from grader.isolation.hosts import remove
+
+    folder = out / ".submissions"
+    remove(folder)
+    _made(folder)
+    unpack(path, folder)
+    return folder
 
 
 def _made(folder: Path) -> None:
@@ -127,6 +246,7 @@ def _exam(
     seed: int | None,
     isolation: str,
     scheduler: str | None,
+    policy: str = "one",
 ) -> Exam:
     """What the class is put through. Where it is graded here, the isolation is probed here."""
     from grader.classroom.judge import Exam, found_to_hold
@@ -138,8 +258,10 @@ def _exam(
         if seed is not None:
             raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
         seed = 0
+    if seed is None and suite == "hidden" and policy.isdigit():
+        seed = int(policy)
     if seed is None:
-        known = book.seed(suite)
+        known = book.seed(suite) if policy != "fresh" else book.unfinished_seed(suite)
         seed = grading.fresh_seed() if known is None else known
     if not scheduler:
         here = probe.isolation_for_grading(isolation, registry_module.load().limits)
@@ -215,15 +337,16 @@ def gradebook_in(folder: Path) -> Gradebook:
         raise Problem(str(error)) from None
 
 
-def _summary(book: Gradebook, run: int, progress: Progress, out: Path) -> None:
+def _summary(changes: Sequence[Change], progress: Progress, out: Path, absent: int) -> None:
     """What there is to know at the end."""
     parts = [f"{progress.judged} graded"]
     if progress.kept:
         parts.append(f"{progress.kept} known from before")
     if progress.refused:
         parts.append(f"{progress.refused} not gradable")
+    if absent:
+        parts.append(f"{absent} without work")
     click.echo(f"{', '.join(parts)}.")
-    changes = list(book.changes(run))
     for change in changes[:MAX_SHOWN]:
         click.echo(f" {_changed(change)}")
     if len(changes) > MAX_SHOWN:
@@ -232,10 +355,9 @@ def _summary(book: Gradebook, run: int, progress: Progress, out: Path) -> None:
 
 
 def _changed(change: Change) -> str:
-    from grader.report.sanitize import one_line
-
     points = [
-        "not gradable" if graded.report is None else f"{graded.report.score:g}"
+        "no score" if graded.score is None else f"{graded.score:g}"
         for graded in (change.before, change.after)
     ]
-    return f"{one_line(change.student, 60)}: {points[0]} -> {points[1]} ({change.because})"
+    because = one_line(change.because, 200)
+    return f"{one_line(change.student, 60)}: {points[0]} -> {points[1]} ({because})"

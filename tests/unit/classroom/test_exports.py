@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.classroom.exports import FORMATS, Each, Into, One, Options
+from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import cell
 from grader.report.names import safe_name
@@ -27,7 +27,7 @@ from tests.support.classes import (
 )
 
 CLASS = (right(), wrong(), not_gradable())
-OPTIONS = Options(COLUMNS, graded_at="2026-11-20T12:00:00+00:00")
+OPTIONS = Options(COLUMNS, graded_at="2026-11-20T12:00:00+00:00", overwrite=True)
 hostile = pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 
 
@@ -93,16 +93,16 @@ def test_other_cells_stay(text):
 
 def test_grades_file():
     assert whole("csv") == (
-        "student_id,score,max_score,step02_scores,step03_mask,note\n"
-        "alice,10,10,5,5,\n"
-        "bob,5,10,0,5,\n"
-        "carol,,,,,the zip holds more than 200 files\n"
+        "student_id,score,max_score,step02_scores,step03_mask,note,state,name,number,email\n"
+        "alice,10,10,5,5,,,,,\n"
+        "bob,5,10,0,5,,,,,\n"
+        "carol,,,,,the zip holds more than 200 files,,,,\n"
     )
 
 
 def test_grades_of_a_step_that_was_not_graded_are_empty():
     one = Graded("dan", report(step(check(points=0.1), check("b", points=0.2))))
-    assert table(whole("csv", [one]))[1] == ["dan", "0.3", "0.3", "0.3", "", ""]
+    assert table(whole("csv", [one]))[1] == ["dan", "0.3", "0.3", "0.3", "", "", "", "", "", ""]
 
 
 @pytest.mark.parametrize("format_", ["csv", "nbgrader"])
@@ -268,7 +268,7 @@ CANVAS = (
 
 
 def canvas(text=CANVAS, class_=CLASS, column=COLUMN):
-    return FORMATS["canvas"].write(text, class_, Options(column=column))
+    return FORMATS["canvas"].write(text, class_, Options(column=column, overwrite=True))
 
 
 def test_canvas_touches_one_column_and_no_other_byte():
@@ -372,7 +372,7 @@ BOB = (wrong("bob@x.org"),)
 
 
 def moodle(text=MOODLE, class_=BOB, **options):
-    return FORMATS["moodle"].write(text, class_, Options(**options))
+    return FORMATS["moodle"].write(text, class_, Options(overwrite=True, **options))
 
 
 def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
@@ -448,6 +448,6 @@ def test_merge_keeps_what_csv_allows():
 
 
 def test_every_format_is_of_one_kind():
-    assert all(isinstance(kind, (Each, One, Into)) for kind in FORMATS.values())
+    assert all(isinstance(kind, (Each, One, Into, Zip)) for kind in FORMATS.values())
     wanted = {"gradescope", "canvas", "moodle", "nbgrader", "classroom50", "junit", "prairielearn"}
     assert wanted <= set(FORMATS)

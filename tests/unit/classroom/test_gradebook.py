@@ -109,7 +109,7 @@ def test_changes_tell_who_and_why(book):
              for c in book.changes(run)}  # fmt: skip
     assert found == {
         "carol": ("handed in again", False, False),
-        "dan": ("handed in again", False, True),
+        "dan": ("not gradable any more: a broken zip", False, True),
     }
 
 

@@ -116,7 +116,7 @@ def test_page_links_every_student_to_an_existing_name():
 def test_page_lists_what_is_alike_for_a_human():
     page = of(alike=ALIKE)
     assert "never a verdict" in page.words
-    assert "bob, dan Masks Nearly the same code. 88 %" in page.words
+    assert "bob, dan Masks: Nearly the same code. 88 %" in page.words
     assert "verdict" not in of().words
 
 
@@ -159,9 +159,17 @@ def test_page_survives_any_name_and_reason(name):
     assert "onfocus=" not in text.replace("&#34;", "").replace(" onfocus=alert(1)", "")
 
 
+def test_pair_has_one_row_however_much_is_alike():
+    steps = ("Masks", "Softmax", "Output")
+    page = of(alike=[Alike(("bob", "dan"), step, "Nearly the same code.") for step in steps])
+    assert page.words.count("bob, dan Masks: ") == 1
+    assert "bob, dan Softmax" not in page.words
+    assert "Output: Nearly the same code. 100 %" in page.words
+
+
 def test_page_of_a_large_class_stays_small_where_it_lists():
     class_ = [wrong(f"s{i}") for i in range(FOLDED + 1)]
-    page = of(class_, [Alike(("s1", "s2"), "Masks", "why")] * (LISTED + 1))
+    page = of(class_, [Alike(("s1", f"s{i}"), "Masks", "why") for i in range(2, LISTED + 3)])
     assert f"and {FOLDED + 1 - NAMED} more" in page.words
     assert f"… and {FOLDED + 1 - LISTED} more: look for score_no_scale" in page.words
     assert "… and 1 more, less alike." in page.words

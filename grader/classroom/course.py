@@ -1,0 +1,303 @@
+"""The assignment file, `course.toml`: what is graded, what it is worth, and until when.
+
+Every mistake in it is one sentence, a `CourseError`. Only `title` is needed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from grader.report.sanitize import one_line
+from grader.steps.registry import Registry
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_FILE = 1_000_000
+MAX_ENTRIES = 20_000
+
+
+class CourseError(Exception):
+    """A mistake in a file that an instructor has written; the text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """What lateness costs: so many percent of the points earned for each day begun after the grace.
+
+    floor: the percent that are always left. files: take the times of the files for the times of
+    handing in, where nothing better is known.
+    """
+
+    percent_per_day: float = 0.0
+    grace_minutes: float = 0.0
+    floor_percent: float = 0.0
+    files: bool = False
+
+
+@dataclass(frozen=True)
+class Course:
+    """One assignment. Times are ISO 8601 with a zone, so that it can be kept as JSON."""
+
+    title: str = ""
+    name: str = ""
+    steps: tuple[str, ...] = ()
+    points: float | None = None
+    due: str = ""
+    seed: str = "one"
+    drop: int = 0
+    roster: str = ""
+    overrides: str = ""
+    extra_credit: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    late: Late | None = None
+    extensions: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data, for the gradebook."""
+        return dataclasses.asdict(self)
+
+
+def course_from_dict(data: Mapping[str, Any]) -> Course:
+    """Return what `Course.to_dict` made this of; an empty course for {}."""
+    late = data.get("late")
+    lists = {name: tuple(data[name]) for name in ("steps", "extra_credit") if name in data}
+    return Course(**{**data, **lists, "late": Late(**late) if late else None})
+
+
+TEXTS = ("handin", "welcome")
+LATE = ("percent_per_day", "grace_minutes", "floor_percent", "times")
+TIMES = ("known", "files")
+
+
+class _Reading:
+    """One file, while it is being read; every problem is told with the key that it is about."""
+
+    def __init__(self, data: Mapping[str, Any], registry: Registry) -> None:
+        self.data = data
+        self.registry = registry
+
+    def known(self, table: Mapping[str, Any], keys: Sequence[str], where: str = "") -> None:
+        for key in table:
+            if key not in keys:
+                near = difflib.get_close_matches(key, keys, 1)
+                hint = f"is `{near[0]}` meant?" if near else f"there are {', '.join(keys)}"
+                raise CourseError(f"{where}there is no key `{one_line(key, 40)}`: {hint}")
+
+    def text(self, key: str, default: str = "") -> str:
+        value = self.data.get(key, default)
+        if not isinstance(value, str) or len(value) > 200:
+            raise CourseError(f"`{key}` must be a text of at most 200 characters")
+        return str(value).strip()
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        value = self.data.get(key, {})
+        if not isinstance(value, dict) or len(value) > MAX_ENTRIES:
+            raise CourseError(f"`{key}` must be a table, that is, begin with [{key}]")
+        return dict(value)
+
+    def step(self, value: Any, key: str) -> tuple[str, ...]:
+        try:
+            return tuple(step.id for step in self.registry.chosen(str(value)))
+        except ValueError as error:
+            raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
+
+    def steps(self, key: str) -> tuple[str, ...]:
+        value = self.data.get(key, [])
+        if not isinstance(value, list):
+            raise CourseError(f'`{key}` must be a list, such as ["1", "part2"]')
+        named = {id for one in value for id in self.step(one, key)}
+        return tuple(step.id for step in self.registry.steps if step.id in named)
+
+    def moment(self, value: Any, key: str, zone: ZoneInfo | None) -> str:
+        if not isinstance(value, datetime):
+            raise CourseError(
+                f"`{key}` must be a time, such as 2026-11-23T23:59:00+01:00, unquoted"
+            )
+        when: datetime = value
+        if when.tzinfo is None:
+            if zone is None:
+                raise CourseError(
+                    f"`{key}` has no time zone: write 2026-11-23T23:59:00+01:00, or set `timezone`"
+                )
+            when = when.replace(tzinfo=zone)
+        return when.isoformat()
+
+    def zone(self) -> ZoneInfo | None:
+        name = self.text("timezone")
+        if not name:
+            return None
+        try:
+            return ZoneInfo(name)
+        except (ValueError, OSError, KeyError):
+            raise CourseError(
+                f"`timezone` is not one that is known here, {one_line(name, 60)!r}: "
+                'take a name such as "Europe/Berlin"'
+            ) from None
+
+    def people(self) -> dict[str, tuple[str, ...]]:
+        groups = self.table("groups")
+        for group, members in groups.items():
+            fine = isinstance(members, list) and all(isinstance(one, str) for one in members)
+            if not fine or not members:
+                raise CourseError(
+                    f'[groups] {one_line(group, 60)!r} must be a list, such as ["Ann Abel", "Bo"]'
+                )
+        return {group: tuple(members) for group, members in groups.items()}
+
+    def late(self) -> Late | None:
+        table = self.table("late")
+        if not table:
+            return None
+        self.known(table, LATE, "[late]: ")
+        times = table.get("times", "known")
+        if times not in TIMES:
+            raise CourseError('[late] `times` must be "known" or "files"')
+        numbers = {key: number(table[key], f"[late] {key}") for key in LATE[:3] if key in table}
+        for key in ("percent_per_day", "floor_percent"):
+            if numbers.get(key, 0) > 100:
+                raise CourseError(f"[late] {key} must be at most 100")
+        return Late(**numbers, files=times == "files")
+
+    def seed(self) -> str:
+        value = self.data.get("seed", "one")
+        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+        if value not in ("one", "fresh") and not whole:
+            raise CourseError('`seed` must be "one", "fresh" or a whole number')
+        return str(value)
+
+
+def number(value: Any, key: str) -> float:
+    """Return a number that is not negative; CourseError for anything else."""
+    fine = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not fine or not math.isfinite(value) or not 0 <= value <= 1e6:
+        raise CourseError(f"`{key}` must be a number from 0 to 1,000,000")
+    return float(value)
+
+
+KEYS = (
+    *("title", "name", "steps", "points", "due", "timezone", "seed", "drop", "roster"),
+    *("overrides", "extra_credit", "weights", "late", "extensions", "groups", "texts"),
+)
+
+
+def parsed(text: str, registry: Registry) -> Course:
+    """Return the assignment that the text describes; CourseError for what is wrong with it."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
+    except ValueError as error:  # a date that there is not
+        raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
+    reading = _Reading(data, registry)
+    reading.known(data, KEYS)
+    title = reading.text("title")
+    if not title:
+        raise CourseError('it has no title: write `title = "Homework 2"`')
+    steps = reading.steps("steps") or tuple(step.id for step in registry.steps)
+    zone = reading.zone()
+    due = reading.moment(data["due"], "due", zone) if "due" in data else ""
+    late = reading.late()
+    if late is not None and not due:
+        raise CourseError("[late] needs a deadline: set `due`")
+    extensions = {
+        who: reading.moment(when, f"extensions, {one_line(who, 60)}", zone)
+        for who, when in reading.table("extensions").items()
+    }
+    if extensions and not due:
+        raise CourseError("[extensions] needs a deadline: set `due`")
+    weights = {
+        id: number(weight, f"weights, {one_line(name, 40)}")
+        for name, weight in reading.table("weights").items()
+        for id in reading.step(name, "weights")
+    }
+    extra = reading.steps("extra_credit")
+    if strange := [id for id in (*weights, *extra) if id not in steps]:
+        raise CourseError(f"{strange[0]} is not among `steps`")
+    drop = data.get("drop", 0)
+    counted = [id for id in steps if id not in extra]
+    if not isinstance(drop, int) or isinstance(drop, bool) or not 0 <= drop < max(1, len(counted)):
+        raise CourseError(f"`drop` must be a whole number below {max(1, len(counted))}")
+    points = number(data["points"], "points") if "points" in data else None
+    if points == 0:
+        raise CourseError("`points` must be above 0")
+    texts = reading.table("texts")
+    reading.known(texts, TEXTS, "[texts]: ")
+    if any(not isinstance(one, str) or len(one) > 10_000 for one in texts.values()):
+        raise CourseError("[texts]: each must be a text of at most 10,000 characters")
+    name = reading.text("name") or re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", name):
+        raise CourseError("`name` must be letters, digits, dots, - or _: it names a folder")
+    return Course(
+        title=title,
+        name=name,
+        steps=steps,
+        points=points,
+        due=due,
+        seed=reading.seed(),
+        drop=drop,
+        roster=reading.text("roster"),
+        overrides=reading.text("overrides"),
+        extra_credit=extra,
+        weights=weights,
+        late=late,
+        extensions=extensions,
+        groups=reading.people(),
+        texts=dict(texts),
+    )
+
+
+def instructors_text(path: Path) -> str:
+    """Return an instructor's text file, be it UTF-8 or what a spreadsheet writes."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > MAX_FILE:
+        raise CourseError(f"{path} is longer than {MAX_FILE:,} bytes")
+    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    try:
+        return data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise CourseError(f"{path} is not UTF-8 text: save it as UTF-8") from None
+
+
+def read_course(path: Path, registry: Registry) -> Course:
+    """Return the assignment in a file; CourseError, with the file's name, for what is wrong."""
+    text = instructors_text(path)
+    try:
+        return parsed(text, registry)
+    except CourseError as error:
+        raise CourseError(f"{path.name}: {error}") from None
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time that an ISO 8601 text with a zone names; None for any other."""
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
+
+
+def days_late(submitted: datetime, due: datetime, grace_minutes: float) -> int:
+    """Return the days begun since the deadline; 0 within the grace."""
+    over = submitted - due
+    if over <= timedelta(minutes=grace_minutes):
+        return 0
+    return math.ceil(over / timedelta(days=1))

@@ -1,0 +1,233 @@
+"""From a report to the grade that a student sees: weights, lateness, and changes by hand.
+
+The order is: points of checks and steps with what was changed by hand, steps excused or dropped,
+weights, the scale of the assignment, lateness, and last a change of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from grader.classroom.course import Course, course_from_dict, days_late, moment
+from grader.classroom.exports.merging import composed
+from grader.classroom.tables import Override, Person, person_from_dict, read_overrides
+from grader.report.records import Grade, Graded, StepVerdict, Who
+from grader.steps.registry import Registry
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What turns reports into grades: the assignment, the class list, and the changes by hand."""
+
+    course: Course
+    overrides: Sequence[Override] = ()
+    roster: Sequence[Person] = ()
+
+    def applied(self, class_: Iterable[Graded]) -> Iterator[Graded]:
+        """Yield the class with everybody's grade."""
+        for graded in class_:
+            known = self._completed(graded)
+            yield replace(known, grade=self._grade(known))
+
+    def unambiguous(self, class_: Iterable[Graded]) -> Rules:
+        """Return the same rules without the changes that several students could be meant by."""
+        if not self.overrides:
+            return self
+        several = self.ambiguous(map(self._completed, class_))
+        return replace(self, overrides=[one for one in self.overrides if one.row not in several])
+
+    def strangers(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence on each rule that is for nobody, or for several students."""
+        everybody = list(map(self._completed, class_))
+        told = []
+        for one in self.overrides:
+            count = sum(one.is_for(graded) for graded in everybody)
+            if count != 1:
+                what = "nobody is called" if not count else f"{count} students are called"
+                told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
+        for name in self.course.extensions:
+            if not any(_is_called(graded, name) for graded in everybody):
+                told.append(f"extensions: nobody is called {name}.")
+        return told
+
+    def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
+        """Return the rows of changes that more than one student could be meant by."""
+        everybody = list(class_)
+        return frozenset(
+            one.row for one in self.overrides if sum(one.is_for(graded) for graded in everybody) > 1
+        )
+
+    def _completed(self, graded: Graded) -> Graded:
+        """Fill in what the class list knows of a student."""
+        for person in self.roster:
+            if person.is_called(graded.student, graded.who):
+                more, who = person.who, graded.who
+                who = replace(
+                    who,
+                    name=who.name or more.name,
+                    email=who.email or more.email,
+                    submitted=more.submitted or who.submitted,
+                )
+                return replace(graded, who=who)
+        return graded
+
+    def _grade(self, graded: Graded) -> Grade | None:
+        mine = [one for one in self.overrides if one.is_for(graded)]
+        notes = [
+            f"Comment ({one.signed}): {one.comment}"
+            for one in mine
+            if one.comment and one.points is None and not one.excuse
+        ]
+        whole = [one for one in mine if not one.target and (one.points is not None or one.excuse)]
+        if any(one.excuse for one in whole):
+            notes += [f"Excused{_why(one)}" for one in whole]
+            return Grade(None, self.course.points or 0.0, {}, tuple(notes), excused=True)
+        steps = graded.report.steps if graded.report else ()
+        fine = all(step.gradable for step in steps)
+        if self.course == Course() and not mine and fine:
+            return None  # the report says it all
+        points, most, told, open_ = self._steps(graded, mine)
+        notes = told + notes
+        score: float | None = None
+        raw: float | None = None
+        late = ""
+        if graded.report is not None:
+            score, worth = self._added(graded.report.steps, points, most, mine, notes)
+            score, raw, late = self._on_time(graded, score, notes)
+        else:
+            worth = self.course.points or 0.0
+        if open_:
+            score = raw = None
+            notes.append(f"No score yet: {', '.join(open_)} could not be graded.")
+        for one in whole:
+            before = "no score" if score is None else f"{score:g}"
+            score = raw = one.points
+            notes.append(f"Points set to {one.points:g} instead of {before}{_why(one)}")
+        if score is not None:
+            score = round(score, 6)
+        return Grade(score, worth, points, tuple(notes), late=late, raw=raw)
+
+    def _steps(
+        self, graded: Graded, mine: Sequence[Override]
+    ) -> tuple[dict[str, float], dict[str, float], list[str], list[str]]:
+        """Each step's points and what it is worth, what was changed, and what cannot be graded."""
+        points: dict[str, float] = {}
+        most: dict[str, float] = {}
+        notes: list[str] = []
+        open_: list[str] = []
+        for step in graded.report.steps if graded.report else ():
+            earned = sum(check.points for check in step.checks) if step.checks else step.points
+            changed = False
+            for one in mine:
+                check = next((c for c in step.checks if c.check == one.target), None)
+                if check is not None and one.points is not None:
+                    earned += one.points - check.points
+                    changed = True
+                    notes.append(
+                        f"{check.check}: {one.points:g} instead of {check.points:g}{_why(one)}"
+                    )
+            for one in mine:
+                if one.target == step.step and one.points is not None:
+                    notes.append(f"{step.title}: {one.points:g} instead of {earned:g}{_why(one)}")
+                    earned, changed = one.points, True
+                elif one.target == step.step and one.excuse:
+                    notes.append(f"{step.title}: excused{_why(one)}")
+                    changed = True
+            if not step.gradable and not changed:
+                open_.append(step.title)
+            if any(one.target == step.step and one.excuse for one in mine):
+                continue
+            points[step.step], most[step.step] = earned, step.max_points
+        return points, most, notes, open_
+
+    def _added(
+        self,
+        steps: Sequence[StepVerdict],
+        points: Mapping[str, float],
+        most: Mapping[str, float],
+        mine: Sequence[Override],
+        notes: list[str],
+    ) -> tuple[float, float]:
+        """The score and what it is out of, weights and scale applied."""
+        course = self.course
+        weight = {id: course.weights.get(id, 1.0) for id in points}
+        counted = [id for id in points if id not in course.extra_credit]
+        shares = sorted(counted, key=lambda id: points[id] / most[id] if most[id] else 1.0)
+        dropped = set(shares[: min(course.drop, max(0, len(counted) - 1))])
+        for step in steps:
+            if step.step in dropped:
+                notes.append(f"{step.title} is dropped, as the lowest.")
+        score = sum(points[id] * weight[id] for id in points if id not in dropped)
+        worth = sum(most[id] * weight[id] for id in counted if id not in dropped)
+        if course.points is not None and worth:
+            return score * course.points / worth, course.points
+        return score, course.points or worth
+
+    def _on_time(self, graded: Graded, score: float, notes: list[str]) -> tuple[float, float, str]:
+        """The score after lateness, the score before, and how late it was."""
+        due, extended = self._due(graded)
+        late, submitted = self.course.late, moment(graded.who.submitted)
+        if extended and due is not None:
+            notes.append(f"Extended until {due:%Y-%m-%d %H:%M %z}.")
+        if due is None:
+            return score, score, ""
+        if submitted is None:
+            if not graded.who.late:
+                return score, score, ""
+            if late is not None and not extended:
+                notes.append(
+                    f"{graded.who.platform} marks it as late, and no time is known: nothing is "
+                    "taken off."
+                )
+            return score, score, "" if extended else "late"
+        days = days_late(submitted, due, late.grace_minutes if late else 0.0)
+        if not days:
+            return score, score, ""
+        told = f"{days} day{'s' if days > 1 else ''} late"
+        if late is None or not late.percent_per_day:
+            return score, score, told
+        left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
+        after = score * left / 100.0
+        notes.append(f"Begun days late: {days}. {100 - left:g} % are taken off {score:g} points.")
+        return after, score, told
+
+    def _due(self, graded: Graded) -> tuple[datetime | None, bool]:
+        """When it was due for this student, and whether that is an extension."""
+        for name, text in self.course.extensions.items():
+            if _is_called(graded, name):
+                return moment(text), True
+        return moment(self.course.due), False
+
+
+def _is_called(graded: Graded, name: str) -> bool:
+    who = graded.who
+    names = (graded.student, who.number, who.name, who.email)
+    return composed(name) in {composed(one) for one in names if one}
+
+
+def _why(one: Override) -> str:
+    """Who changed it, when, and why, as the end of a sentence."""
+    return f" ({one.signed}): {one.comment}" if one.comment else f" ({one.signed})."
+
+
+def rules_of(kept: Mapping[str, Any], registry: Registry) -> Rules:
+    """Return the rules that a run was graded under, with the changes by hand as they are now."""
+    overrides = kept.get("overrides")
+    return Rules(
+        course_from_dict(kept.get("course", {})),
+        read_overrides(Path(overrides), registry) if overrides else (),
+        tuple(person_from_dict(one) for one in kept.get("roster", ())),
+    )
+
+
+def absent(roster: Sequence[Person], students: Sequence[tuple[str, Who]]) -> list[Person]:
+    """Return who of the class list is none of these students."""
+    return [
+        person
+        for person in roster
+        if not any(person.is_called(student, who) for student, who in students)
+    ]

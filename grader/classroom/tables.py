@@ -1,0 +1,234 @@
+"""An instructor's CSV files: the class list, and changes by hand. Each mistake is one sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.classroom.course import CourseError, instructors_text
+from grader.classroom.exports.canvas import turned
+from grader.classroom.exports.cells import read
+from grader.classroom.exports.merging import composed
+from grader.classroom.exports.options import ExportError
+from grader.report.records import Graded, Who
+from grader.report.sanitize import one_line
+from grader.steps.registry import Registry
+
+MAX_ROWS = 20_000
+HEADER = "student_id,step_or_check,points,excuse,comment,who,when"
+_IDS = ("student_id", "id", "login", "username")
+_NAMES = ("name", "full name", "student", "fullname")
+_MAILS = ("email", "email address", "e-mail", "mail")
+_TIMES = ("submitted", "submitted_at", "timestamp")
+_PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
+_YES = ("yes", "y", "x", "1", "true", "ex", "excused")
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody on the class list. names: all that the list calls them."""
+
+    id: str
+    names: frozenset[str]
+    who: Who
+
+    def is_called(self, graded_id: str, who: Who) -> bool:
+        """Whether a student of a download is this person."""
+        if who.platform and who.platform == self.who.platform:
+            return who.number == self.who.number
+        return any(
+            name and composed(name) in self.names for name in (graded_id, who.name, who.email)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data, for the gradebook."""
+        return {"id": self.id, "names": sorted(self.names), "who": dataclasses.asdict(self.who)}
+
+
+def person_from_dict(data: Mapping[str, Any]) -> Person:
+    """Return what `Person.to_dict` made this of."""
+    who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
+    return Person(data["id"], frozenset(data["names"]), who)
+
+
+@dataclass(frozen=True)
+class Override:
+    """A change by hand. target: a step's or check's id; "" for the whole assignment."""
+
+    row: int
+    student: str
+    target: str
+    points: float | None
+    excuse: bool
+    comment: str
+    who: str
+    when: str
+
+    @property
+    def signed(self) -> str:
+        """Who did it, and when."""
+        return f"{self.who}, {self.when}"
+
+    def is_for(self, graded: Graded) -> bool:
+        """Whether it names that student: by id, number, name or address."""
+        who = graded.who
+        names = (graded.student, who.number, who.name, who.email)
+        return composed(self.student) in {composed(name) for name in names if name}
+
+
+def _table(path: Path) -> list[list[str]]:
+    """The cells of a CSV file, without empty rows at its end."""
+    try:
+        rows = [[cell.text.strip() for cell in row] for row in read(instructors_text(path))]
+    except ExportError as error:
+        raise CourseError(f"{path.name}: {error}") from None
+    if len(rows) > MAX_ROWS:
+        raise CourseError(f"{path.name} has more than {MAX_ROWS:,} rows")
+    return rows
+
+
+def _at(header: Sequence[str], names: Sequence[str]) -> int | None:
+    folded = [name.casefold() for name in header]
+    return next((folded.index(name) for name in names if name in folded), None)
+
+
+def _cell(row: Sequence[str], at: int | None) -> str:
+    return row[at] if at is not None and at < len(row) else ""
+
+
+def read_roster(path: Path) -> list[Person]:
+    """Return the people on a class list: a gradebook of Canvas', a worksheet of Moodle's, or a CSV.
+
+    A CSV of one's own needs a column `student_id`; `name`, `email`, `number` and `submitted` are
+    taken where they are there.
+    """
+    rows = _table(path)
+    header, below = rows[0], [row for row in rows[1:] if row and any(row)]
+    if "Student" in header and "ID" in header:
+        found = _canvas(header, below)
+    elif below and all(_PARTICIPANT.fullmatch(row[0]) for row in below) and len(header) > 1:
+        found = _moodle(header, below)
+    else:
+        found = _own(path, header, below)
+    seen: set[str] = set()
+    for person in found:
+        if person.id in seen:
+            raise CourseError(f"{path.name} has {one_line(person.id, 60)!r} twice")
+        seen.add(person.id)
+    if not found:
+        raise CourseError(f"{path.name} has nobody in it")
+    return found
+
+
+def _person(id: str, who: Who, *more: str) -> Person:
+    names = (id, who.name, who.email, *more)
+    return Person(id, frozenset(composed(name) for name in names if name), who)
+
+
+def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
+    known = [header.index(name) for name in ("SIS User ID", "SIS Login ID") if name in header]
+    people = []
+    for row in rows:
+        name, number = (_cell(row, header.index(one)) for one in ("Student", "ID"))
+        if number.isdigit():  # the rows with the points, and the test student, have none
+            who = Who("Canvas", number, turned(name) or name)
+            people.append(_person(f"{name} ({number})", who, name, *(_cell(row, i) for i in known)))
+    return people
+
+
+def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
+    mail = _at(header, _MAILS)
+    people = []
+    for row in rows:
+        match = _PARTICIPANT.fullmatch(row[0])
+        assert match is not None  # it was looked at
+        email = _cell(row, mail) or next((cell for cell in row if "@" in cell), "")
+        who = Who("Moodle", match[1], row[1], email)
+        people.append(_person(f"{row[1]}_{match[1]}", who, row[0]))
+    return people
+
+
+def _own(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
+    id = _at(header, _IDS)
+    if id is None:
+        raise CourseError(
+            f"{path.name} has no column `student_id`: name it so, or take Canvas' gradebook or "
+            "Moodle's grading worksheet"
+        )
+    name, mail, number = (_at(header, one) for one in (_NAMES, _MAILS, ("number", "lms_id")))
+    times = _at(header, _TIMES)
+    people = []
+    for row in rows:
+        if not _cell(row, id):
+            raise CourseError(f"{path.name} has a row without a student_id")
+        who = Who("", _cell(row, number), _cell(row, name), _cell(row, mail))
+        who = Who(**{**vars(who), "submitted": _cell(row, times)})
+        people.append(_person(_cell(row, id), who, _cell(row, number)))
+    return people
+
+
+def read_overrides(path: Path, registry: Registry) -> list[Override]:
+    """Return the changes by hand in a file; none if there is no file."""
+    if not path.exists():
+        return []
+    rows = _table(path)
+    columns = HEADER.split(",")
+    header = [cell.casefold() for cell in rows[0]]
+    if missing := [name for name in columns if name not in header]:
+        raise CourseError(f"{path.name} has no column `{missing[0]}`: its header is {HEADER}")
+    found = []
+    for number, row in enumerate(rows[1:], start=2):
+        if row and any(row):
+            cells = {name: _cell(row, header.index(name)) for name in columns}
+            found.append(_override(f"{path.name}, row {number}", number, cells, registry))
+    seen: dict[tuple[str, str, str], int] = {}
+    for one in found:
+        kind = "points" if one.points is not None else "excuse" if one.excuse else ""
+        key = (composed(one.student), one.target, "change" if kind else f"comment {one.row}")
+        if key in seen:
+            raise CourseError(f"{path.name}: rows {seen[key]} and {one.row} change the same thing")
+        seen[key] = one.row
+    return found
+
+
+def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -> Override:
+    text = {name: cell.removeprefix("'") for name, cell in cells.items()}
+    student, target = cells["student_id"], text["step_or_check"]
+    if not student:
+        raise CourseError(f"{where}: whose is it? Fill in `student_id`")
+    for name in ("who", "when"):
+        if not text[name]:
+            raise CourseError(f"{where}: fill in `{name}`: a change says who made it, and when")
+    points: float | None = None
+    if text["points"]:
+        if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text["points"], re.ASCII):
+            raise CourseError(f"{where}: `points` must be a number of at least 0")
+        points = float(text["points"].replace(",", "."))
+    excuse = text["excuse"].casefold()
+    if excuse and excuse not in (*_YES, "no", "0"):
+        raise CourseError(f"{where}: `excuse` must be yes, or empty")
+    if points is not None and excuse in _YES:
+        raise CourseError(f"{where}: either `points` or `excuse`, not both")
+    if points is None and excuse not in _YES and not text["comment"]:
+        raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
+    id = _target(where, target, registry)
+    if excuse in _YES and id and not id.startswith("step"):
+        raise CourseError(f"{where}: only a step or the whole can be excused")
+    who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
+    return Override(row, student, id, points, excuse in _YES, comment, who, when)
+
+
+def _target(where: str, name: str, registry: Registry) -> str:
+    """The id of a step or a check; "" for the whole assignment."""
+    if name.casefold() in ("", "all", "total"):
+        return ""
+    if any(check.id == name for step in registry.steps for check in step.checks):
+        return name
+    try:
+        return registry.find(name).id
+    except ValueError:
+        raise CourseError(f"{where}: there is no step or check {one_line(name, 60)!r}") from None

@@ -1,0 +1,73 @@
+"""The command `handin`: a zip of one's exercises under the right names, and a receipt."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import click
+
+from grader.cli.paths import shown, submitted
+from grader.report.files import put
+from grader.report.problem import Problem
+from grader.report.sanitize import one_line
+from grader.steps import registry as registry_module
+from grader.steps.paths import EXERCISES, ROOT
+
+TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
+
+
+@click.command("handin")
+@click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("handin.zip"))
+def handin(submission: Path, out: Path) -> None:
+    """Write what is to be handed in as one zip, and a receipt with its hash and the time."""
+    registry = registry_module.load()
+    found = submitted(submission, registry)
+    if not found.sources:
+        raise Problem(f"{shown(submission)} holds no step yet")
+    for reason in found.refused.values():
+        raise Problem(f"not handed in: {reason} Mend it first")
+    names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
+    names |= {f"{name}.py": text for name, text in found.modules.items()}
+    try:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+            for name, text in names.items():
+                if text is not None:
+                    put(file, name, text.encode("utf-8", "replace"))
+        data = out.read_bytes()
+        receipt = _receipt(out, hashlib.sha256(data).hexdigest(), found.sha256)
+        out.with_suffix(".receipt.txt").write_text(receipt, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{error.filename} cannot be written: {error.strerror}") from None
+    for warning in found.warnings:
+        click.echo(f"note: {one_line(warning, 200)}")
+    unwritten = [
+        str(step.number)
+        for step in registry.steps
+        if "raise NotImplementedError" in found.sources.get(step.id, "raise NotImplementedError")
+    ]
+    if unwritten:
+        click.echo(f"not finished, or not there: step {', '.join(unwritten)}")
+    click.echo(receipt)
+    click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
+
+
+def _receipt(path: Path, of_zip: str, of_work: str) -> str:
+    """What a student keeps: the time is that of this computer."""
+    when = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    return (
+        f"{path.name}, made {when}\nsha256 of the zip:  {of_zip}\nsha256 of the work: {of_work}\n"
+    )
+
+
+def _how() -> str:
+    """Where and when to hand in, if the bundle says so."""
+    try:
+        data = json.loads(TEXTS.read_text(encoding="utf-8"))
+        return one_line(str(data["handin"]), 2000)
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,83 @@
+"""The command `course`: look through an assignment file, and say in words what it means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.report.problem import Problem
+from grader.report.sanitize import one_line
+from grader.steps import registry as registry_module
+
+if TYPE_CHECKING:
+    from grader.classroom.course import Course
+
+
+@click.command("course")
+@click.argument("file", type=click.Path(path_type=Path), default=Path("course.toml"))
+def course(file: Path) -> None:
+    """Check the assignment file FILE, and its class list, and say what they mean."""
+    from grader.classroom.course import CourseError, read_course
+    from grader.classroom.tables import read_overrides, read_roster
+
+    registry = registry_module.load()
+    try:
+        found = read_course(file, registry)
+        roster = read_roster(file.parent / found.roster) if found.roster else []
+        path = file.parent / found.overrides if found.overrides else None
+        overrides = read_overrides(path, registry) if path else []
+    except CourseError as error:
+        raise Problem(str(error)) from None
+    for line in _described(found):
+        click.echo(one_line(line, 300))
+    if roster:
+        click.echo(f"{len(roster)} people on the class list")
+    if overrides:
+        click.echo(f"{len(overrides)} changes by hand")
+
+
+def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
+    """Return the assignment in a file; an empty one without a file."""
+    from grader.classroom.course import Course, CourseError, read_course
+
+    if file is None:
+        return Course()
+    if names:
+        raise Problem(f"name no steps beside --course: {file} says which they are")
+    try:
+        return read_course(file, registry_module.load())
+    except CourseError as error:
+        raise Problem(str(error)) from None
+
+
+def _described(course: Course) -> list[str]:
+    """What the assignment asks, a line for each rule."""
+    registry = registry_module.load()
+    steps = [registry.find(id) for id in course.steps]
+    weight = [course.weights.get(step.id, 1.0) for step in steps]
+    counted = [step.id not in course.extra_credit for step in steps]
+    worth = sum(
+        step.max_points * w
+        for step, w, counts in zip(steps, weight, counted, strict=True)
+        if counts
+    )
+    lines = [
+        f"{course.title}: steps {', '.join(str(step.number) for step in steps)}",
+        f"worth {worth:g} points" + (f", scaled to {course.points:g}" if course.points else ""),
+    ]
+    if course.extra_credit:
+        lines.append(f"extra credit: {', '.join(course.extra_credit)}")
+    if course.drop:
+        lines.append(f"the lowest {course.drop} of the steps are dropped")
+    if course.due:
+        lines.append(f"due {course.due}; {len(course.extensions)} extensions")
+    if course.late:
+        late = course.late
+        lines.append(
+            f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} "
+            f"minutes of grace, {late.floor_percent:g} % are always left"
+        )
+    lines.append(f"seed: {course.seed}; {len(course.groups)} groups")
+    return lines

@@ -1,0 +1,114 @@
+"""A class as one zip: what is unpacked, what is refused, and the folder that the class is in."""
+
+import io
+import stat
+import zipfile
+
+import pytest
+
+from grader.intake import class_zip, entries
+from grader.intake.class_zip import unpack
+from grader.intake.folders import SubmissionError
+from tests.support.handed_in import FILE, packed, source, spread
+
+
+def unpacked(tmp_path, path):
+    (tmp_path / "into").mkdir()
+    unpack(path, tmp_path / "into")
+    return sorted(
+        found.relative_to(tmp_path / "into").as_posix()
+        for found in (tmp_path / "into").rglob("*")
+        if found.is_file()
+    )
+
+
+def test_files_are_unpacked_with_their_times(tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
+        file.writestr(zipfile.ZipInfo(f"Ännä_1/{FILE}", (2026, 3, 1, 12, 0, 0)), "x = 1\n")
+        file.writestr("__MACOSX/x", "litter")
+    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"Ännä_1/{FILE}"]
+    assert (tmp_path / "into" / "Ännä_1" / FILE).stat().st_mtime == 1772366400
+
+
+@pytest.mark.parametrize("name", ["../evil.py", "/etc/evil.py", "a/../../evil.py", "C:/evil.py"])
+def test_name_that_leads_elsewhere_refuses_the_zip(tmp_path, name):
+    packed(tmp_path / "c.zip", {name: "x", f"anna/{FILE}": "x"})
+    with pytest.raises(SubmissionError, match="a path that is not allowed"):
+        unpacked(tmp_path, tmp_path / "c.zip")
+    assert not (tmp_path / "evil.py").exists()
+
+
+def test_link_in_the_zip_is_no_link_afterwards(tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
+        info = zipfile.ZipInfo(f"anna/{FILE}")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        file.writestr(info, "/etc/passwd")
+    unpacked(tmp_path, tmp_path / "c.zip")
+    assert not (tmp_path / "into" / "anna" / FILE).is_symlink()
+
+
+def test_file_that_is_too_large_refuses_the_zip(tmp_path, monkeypatch):
+    monkeypatch.setattr(class_zip, "MAX_FILE", 100)
+    packed(tmp_path / "c.zip", {"anna/big": "x" * 101})
+    with pytest.raises(SubmissionError, match="anna/big is larger than"):
+        unpacked(tmp_path, tmp_path / "c.zip")
+
+
+def test_name_that_is_too_long_is_told(tmp_path):
+    packed(tmp_path / "c.zip", {"x" * 300: "x"})
+    with pytest.raises(SubmissionError, match="cannot be written"):
+        unpacked(tmp_path, tmp_path / "c.zip")
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\3\4", b"\0" * 100])
+def test_what_is_no_zip_is_told(tmp_path, data):
+    (tmp_path / "c.zip").write_bytes(data)
+    with pytest.raises(SubmissionError, match=r"c.zip cannot be read: it is no zip archive"):
+        unpacked(tmp_path, tmp_path / "c.zip")
+
+
+# The folder that the class is in.
+
+OUTER = {
+    "named by Moodle": ["hw/Anna_1_assignsubmission_file/{}"],
+    "named by Canvas": ["hw/anna_1_900001_{}"],
+    "two with work": ["hw/anna/{}", "hw/ben/{}"],
+}
+ITSELF = {
+    "one student": ["anna/{}"],
+    "one student's folder": ["anna/exercises/{}"],
+    "attempts of one student": ["anna/1/{}", "anna/2/{}"],
+    "exercises and notebooks": ["anna/exercises/{}", "anna/notebooks/{}"],
+    "two students": ["anna/{}", "ben/{}"],
+    "nbgrader": ["anna/hw1/{}"],
+    "one from Moodle": ["Anna_1_assignsubmission_file/{}"],
+}
+
+
+@pytest.mark.parametrize("names", OUTER.values(), ids=OUTER)
+def test_folder_around_the_class_is_looked_into(steps, tmp_path, names):
+    spread(tmp_path, {name.format(FILE): source() for name in names})
+    assert entries.class_folder(tmp_path, steps) == tmp_path / "hw"
+
+
+@pytest.mark.parametrize("names", ITSELF.values(), ids=ITSELF)
+def test_student_is_not_taken_for_a_class(steps, tmp_path, names):
+    spread(tmp_path, {name.format(FILE): source() for name in names})
+    assert entries.class_folder(tmp_path, steps) == tmp_path
+
+
+def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):
+    text = "2026-11-20 23:59:59.123456 UTC\n"
+    spread(tmp_path, {f"anna/hw1/{FILE}": source(), "anna/hw1/timestamp.txt": text})
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.handed_in_at(entry, steps, files=False) == "2026-11-20T23:59:59+00:00"
+
+
+def test_time_of_a_file_is_taken_only_where_asked_for(steps, tmp_path):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        file.writestr(zipfile.ZipInfo(FILE, (2026, 3, 1, 12, 0, 0)), source())
+    (tmp_path / "anna.zip").write_bytes(data.getvalue())
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.handed_in_at(entry, steps, files=False) == ""
+    assert entries.handed_in_at(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
