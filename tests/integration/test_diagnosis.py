@@ -47,6 +47,28 @@ def test_mistake_is_named_at_every_failed_check_of_its_function(diagnosed, suite
     assert found["scores_agree"].says == "The scores are not divided by √d_k."
 
 
+SCALES = {
+    "of a width of 4": "2",
+    "of the worked example": "np.sqrt(4)",
+    "of the first call": "_kept.setdefault(0, np.sqrt(q.shape[-1]))",
+}
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_only_what_mistakes_that_answer_alike_share_is_said_of_a_scale(diagnosed, scale):
+    end = "\n_kept = {}\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2) / "
+    found = diagnosed("step02_scores", f"{end}{scale}\n")
+    cause = found["scores_agree"] if "scores_agree" in found else found["scores_shapes"]
+    assert cause.says == "The scale is the same in every call, whatever d_k is."
+
+
+@pytest.mark.parametrize("pads", ["tokens != 9", "np.ones_like(tokens, dtype=bool)"])
+def test_only_what_mistakes_that_answer_alike_share_is_said_of_padding(diagnosed, pads):
+    end = f"\ndef padding_mask(tokens, pad_id):\n    return ({pads})[..., None, :]\n"
+    cause = diagnosed("step03_mask", end)["padding_agree"]
+    assert cause.says == "The padding id makes no difference: tokens equal to it count as real."
+
+
 def test_two_mistakes_are_both_named(diagnosed):
     scores, masked = "q @ np.swapaxes(k, -1, -2)", "np.where(mask, scores, 0)"
     found = diagnosed("step05_output", ATTENTION.format(scores=scores, masked=masked))

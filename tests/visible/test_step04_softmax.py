@@ -30,6 +30,7 @@ SHAPES = [
     {"shape": (2, 1, 3)},
     {"shape": (3, 3, 3)},
     {"shape": (2, 11)},
+    {"shape": (1, 40)},
     {"shape": (2, 3, 4, 5)},
 ]
 ROWS = [{"shape": (4, 3)}, {"shape": (3, 2, 4)}]
@@ -38,6 +39,7 @@ BLOCKED = [
     {"shape": (1, 4)},
     {"shape": (6, 5)},
     {"shape": (3, 4), "axis": 0},
+    {"shape": (1, 1)},
 ]
 BLOCKED_AND_LARGE = [
     {"shape": (3, 4), "size": 1e3},

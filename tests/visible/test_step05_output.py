@@ -88,6 +88,7 @@ TEXT_SHAPES = [
     {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
     {"batch": (6,), "length": 4, "d_model": 2, "d_k": 3, "d_v": 5},
     {"batch": (2, 3), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
+    {"batch": (), "length": 40, "d_model": 2, "d_k": 3, "d_v": 1},
 ]
 TIMED_TEXTS = [
     {"batch": (), "length": 5, "d_model": 4, "d_k": 2, "d_v": 3},

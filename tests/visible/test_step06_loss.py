@@ -47,6 +47,7 @@ SCORED_SHAPES = [
     {"batch": (3,), "length": 3, "vocabulary": 3},
     {"batch": (2, 3), "length": 4, "vocabulary": 5},
     {"batch": (), "length": 11, "vocabulary": 6},
+    {"batch": (), "length": 40, "vocabulary": 2},
 ]
 SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
 IGNORED = [
@@ -84,6 +85,7 @@ MODEL_SHAPES = [
     {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
     {"batch": (2, 3), "length": 4, "vocabulary": 5, "d_model": 6, "d_k": 3, "d_v": 2},
     {"batch": (), "length": 11, "vocabulary": 6, **WIDTHS},
+    {"batch": (), "length": 40, "vocabulary": 2, **WIDTHS},
 ]
 ONE_TOKEN = [
     {"batch": (), "length": 1, "vocabulary": 3, "d_model": 2, "d_k": 1, "d_v": 5},

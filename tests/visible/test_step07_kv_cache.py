@@ -30,6 +30,7 @@ CHUNKS = [
     {"batch": (), "chunks": (5, 1, 1), "d_model": 3, "d_k": 4, "d_v": 2},
     {"batch": (), "chunks": (1, 4, 1, 2), "d_model": 5, "d_k": 3, "d_v": 6},
     {"batch": (), "chunks": (1, 12, 5), "d_model": 3, "d_k": 2, "d_v": 4},
+    {"batch": (), "chunks": (1, 30, 9), "d_model": 2, "d_k": 3, "d_v": 1},
 ]
 SHAPES = [
     {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1},

@@ -85,6 +85,7 @@ TEXT_SHAPES = [
     {"batch": (3,), "t": 3, "n_new": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
     {"batch": (4,), "t": 2, "n_new": 5, "vocabulary": 8, "d_model": 6, "d_k": 3, "d_v": 7},
     {"batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7, "d_model": 4, "d_k": 5, "d_v": 6},
+    {"batch": (), "t": 30, "n_new": 10, "vocabulary": 5, "d_model": 3, "d_k": 2, "d_v": 4},
 ]
 LIMITS = [
     {**PLAIN[0], "n_new": 0},

@@ -69,6 +69,7 @@ SHAPES = [
     {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
     {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
     {"batch": (), "length": 11, "n_heads": 4, "d_head": 2},
+    {"batch": (), "length": 40, "n_heads": 1, "d_head": 2},
 ]
 TIMED = [
     {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "mask": "causal"},

@@ -66,6 +66,7 @@ SHAPES = [
     {"batch": (2, 3), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
     {"batch": (), "length": 2, "source": 11, "n_heads": 4, "d_head": 2},
     {"batch": (), "length": 11, "source": 7, "n_heads": 2, "d_head": 2},
+    {"batch": (), "length": 2, "source": 40, "n_heads": 1, "d_head": 2},
 ]
 ALONE = [
     {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 2},

@@ -87,6 +87,7 @@ SHAPES = [
         "d_head": 3,
         "d_ff": 4,
     },
+    {"batch": (), "length": 40, "vocabulary": 2, "n_layers": 1, **WIDTHS},
 ]
 FULL = [
     {"batch": (), "length": 1, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},

@@ -41,6 +41,7 @@ CHUNKS = [
     {**OTHER, "batch": (), "chunks": (3, 3, 2)},
     {**SMALL, "batch": (), "chunks": (5, 1, 1)},
     {**OTHER, "batch": (), "chunks": (1, 12, 5)},
+    {**SMALL, "batch": (), "chunks": (1, 30, 9), "vocabulary": 2},
 ]
 LAYERS = [
     {**SMALL, "batch": (), "chunks": (2, 1), "n_layers": 1},

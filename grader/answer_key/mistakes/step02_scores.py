@@ -141,11 +141,11 @@ def score_hardcoded_root_of_64(q, k):
 
 
 @mistake(
-    "np_module_state",
+    "score_one_scale_for_all",
     "attention_scores",
     caught_by="scores_shapes",
-    says="The scale is computed in the first call and kept for all others.",
-    hint="What do you remember between two calls, and is it still true in the second?",
+    says="The scale is the same in every call, whatever d_k is.",
+    hint="Where does the number that you divide by come from, and is it made anew in every call?",
 )
 def score_scale_of_first_call(q, k):
     if not first_scale:

@@ -306,7 +306,7 @@ def mask_shares_memory(t_q, t_k=None):
     "pad_ignored",
     "padding_mask",
     caught_by="padding_agree",
-    says="Every token counts as real.",
+    says="The padding id makes no difference: tokens equal to it count as real.",
     hint="Does your function use the padding id?",
 )
 def pad_ignored(tokens, pad_id):
