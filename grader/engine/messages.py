@@ -237,13 +237,18 @@ def _refused_import(raised: Raised, source: str) -> str:
     return f": a step may import NumPy and the standard library, not {package!r}"
 
 
-def _called_outside(raised: Raised, source: str, step: Step) -> str:
-    """Which line at the left margin called the function that raised; "" if none did."""
+def _called_outside(raised: Raised, source: str, step: Step, visible: bool) -> str:
+    """Which line at the left margin called the function that raised; "" if none did.
+
+    The hidden suite names one line only, and that is the one that raised.
+    """
     first, last = (
         _function_around(source, raised.lines[n]) if raised.lines else "" for n in (0, -1)
     )
     if first or not last:
         return ""
+    if not visible:
+        return ". It is called outside of all functions"
     where, line = place(source, raised.lines[0], step.filename)
     return f". It is called outside of all functions ({where}: `{line[:100]}`)"
 
@@ -268,7 +273,7 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
                 return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
-            called = _called_outside(failure, source, step) if visible else ""
+            called = _called_outside(failure, source, step, visible)
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (

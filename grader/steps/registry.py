@@ -122,16 +122,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a call, a step and a submission may take.
-
-    disk_mib and files hold for its folder in a sandbox.
-    """
+    """What a call, a step and a submission may take."""
 
     call_seconds: float
     step_seconds: float
     memory_mib: int
-    disk_mib: int = 32
-    files: int = 1000
     submission_seconds: float = 240.0
 
 

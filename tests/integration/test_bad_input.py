@@ -92,6 +92,7 @@ def hasty(steps):
 
 # In the hidden suite an exception's own words are withheld: they could quote what is secret.
 WITHHELD = {
+    "calls its functions at import": r"q / 0`\)\. It is called outside of all functions$",
     "syntax error": r"is not valid Python \(step02_scores.py, line 1: `def f\(:`\)",
     "raises at import": r"raised ZeroDivisionError \(step02_scores.py, line 2: `y = x / 0`\)",
 }

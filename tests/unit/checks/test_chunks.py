@@ -96,11 +96,11 @@ def test_wrong_chunk_is_named():
     agree(unmasked, 1, 1, 1)
     with pytest.raises(
         Broken,
-        match=r"positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): 2 of 4",
+        match=r"positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): Some of the 4",
     ):
         agree(unmasked, 1, 2, 1)
     with pytest.raises(
-        Broken, match=r"y_new for positions 0\.\.1 \(chunk number 1 of 7\): 2 of 4 values"
+        Broken, match=r"y_new for positions 0\.\.1 \(chunk number 1 of 7\): Some of the 4 values"
     ):
         agree(unmasked, 2, *[1] * 6)
 
