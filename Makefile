@@ -30,7 +30,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint reset handin lab exam gpt2 leakmap costs train grade course export
+.PHONY: check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
 .PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
@@ -45,6 +45,9 @@ list: $(VENV)/.light   ## the steps and their state
 
 hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 	@$(RUN) hint $(STEP)
+
+quiz: $(VENV)/.light   ## STEP=3: questions about that lesson, without points
+	@$(RUN) quiz $(STEP)
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)

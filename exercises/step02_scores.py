@@ -5,8 +5,9 @@
 # two vectors entry by entry and add up. It is large and positive when the vectors point
 # the same way, zero when they are at right angles, and negative when they point opposite
 # ways. So it measures how well what one token offers fits what another one asks for. The
-# lengths of the vectors count too, not only their directions, and so they are not
-# normalised: a model may learn a long key for a token that matters to many.
+# lengths of the vectors count too, not only their directions: a model may learn a long
+# key for a token that matters to many. (Some later models do normalise queries and keys
+# first, which is called QK-norm; Henry et al. 2020. Here they stay as they are.)
 #
 # All the dot products at once are one matrix product, and each is divided by √d_k:
 #
@@ -33,14 +34,16 @@
 #     mean of q·k = 0        variance of q·k = d_k        typical size of q·k = √d_k
 #
 # So vectors with many entries give large scores for that reason alone. Divided by √d_k the
-# scores have variance 1 again, whatever d_k is.
+# scores have variance 1 again, whatever d_k is. (This holds for independent entries. What
+# training makes of q and k need not be independent, but it starts out like this.)
 #
-# Large scores do harm in the softmax of step 4. Take two keys whose scores differ by 8,
-# the typical size of a dot product at d_k = 64. Their weights are 0.9997 and 0.0003.
-# Divided by √64 = 8, the scores differ by 1 and the weights are 0.731 and 0.269. In the
-# first case the softmax is saturated: the choice is all but made, and the gradient through
-# the softmax, which is proportional to w(1 - w) for two keys with weights w and 1 - w, is
-# 0.0003 instead of 0.197. With such gradients a model hardly learns.
+# Large scores do harm in the softmax of step 4. At d_k = 64 a dot product has the standard
+# deviation 8, so the scores of two keys typically differ by 8·√2 = 11.3. Their weights are
+# then 0.99999 and 0.00001. Divided by √64 = 8, the scores differ by 1.41 and the weights
+# are 0.804 and 0.196. In the first case the softmax is saturated: the choice is all but
+# made. The gradient through the softmax is proportional to w(1 - w) for two keys with
+# weights w and 1 - w. It is 0.00001 instead of 0.157. With such gradients a model hardly
+# learns.
 #
 # ## By hand
 #
@@ -71,7 +74,7 @@
 # - On an array with batch axes `.T` reverses all the axes, not the last two.
 #
 # **Source.** Vaswani et al. 2017, section 3.2.1, equation 1. The argument about the
-# variance is in a footnote there.
+# variance is in a footnote there. Henry et al. 2020 (QK-norm).
 
 # %%
 import numpy as np
@@ -79,7 +82,7 @@ import numpy as np
 
 # %%
 def attention_scores(q, k):
-    """Similarity of every query with every key, scaled to unit variance.
+    """Compute the similarity of every query with every key, divided by √d_k.
 
     q (..., T_q, d_k), k (..., T_k, d_k) -> (..., T_q, T_k)
 

@@ -6,18 +6,20 @@
 # A decoder writes text from left to right. It is trained to give the true text a high
 # probability, that is, to maximise a sum of log conditional probabilities:
 #
-#     log p(x) = Σ_t log p(x_t | x_<t)        x_<t: all tokens before x_t
+#     log p(x) = Σ_t log p(x_t | x_0 .. x_(t-1))
 #
 # Every term says: guess this token from those before it. In training the whole text is
-# known, so all the guesses are made in one parallel pass over the true text. This is
-# called teacher forcing. The position that holds one token has to guess the next, and the
-# next token stands in the same input, one place to the right.
+# known, so the model is given the true earlier tokens, never its own guesses. This is
+# called **teacher forcing**. All inputs are then known beforehand, and that makes it
+# possible to make all the guesses in one parallel pass. In this pass the position that
+# holds one token has to guess the next. And the next token stands in the same input, one
+# place to the right.
 #
 # Scores without a mask let that position attend to it. The answer can then be copied, and
 # training will find this out, since nothing lowers the loss faster. The loss looks
-# excellent and means nothing, because the terms are no longer `p(x_t | x_<t)`. When the
-# model is used, the next token has not been written yet. There is nothing to copy, and a
-# model that has learned to copy is lost.
+# excellent and means nothing, because the terms are no longer `p(x_t | x_0 .. x_(t-1))`.
+# When the model is used, the next token has not been written yet. There is nothing to
+# copy, and a model that has learned to copy is lost.
 #
 # So the rule is: **a query may attend to its own position and to earlier ones.** Its own
 # position is allowed, because the token there is given, not asked for.
@@ -73,7 +75,8 @@
 # the row holds about -1e9 everywhere. The softmax compares the scores of a row only with
 # each other, so it hands out full weights, to forbidden keys. Added twice, by two masks,
 # it becomes -2e9, and the keys forbidden once win over those forbidden twice. And float16
-# ends at 65504, so it cannot hold the number at all.
+# ends at 65504, so it cannot hold the number: NumPy makes -∞ of it, with a warning, and
+# torch refuses to fill a float16 tensor with it.
 
 # %%
 import numpy as np

@@ -62,14 +62,14 @@
 #
 # ## Every layer needs the mask
 #
-# Put two layers on top of each other. Layer 1 turns inputs x into hidden rows h,
-# layer 2 turns h into outputs y. Suppose only layer 2 is masked. Output y_0 reads only
+# Put two layers on top of each other. Layer 0 turns inputs x into hidden rows h,
+# layer 1 turns h into outputs y. Suppose only layer 1 is masked. Output y_0 reads only
 # h_0, as it should. But h_0 was made without a mask and has read x_2, so there is a
 # path
 #
 #     x_2 -> h_0 -> y_0
 #
-# and the future has come back through the layer below. A mask in layer 1 alone fails in
+# and the future has come back through the layer below. A mask in layer 0 alone fails in
 # the same way: x_2 -> h_2 -> y_0. With the mask in every layer each arrow leads from a
 # position to the same position or a later one, and so does every chain of arrows. The
 # other parts of a decoder (projections, normalisation, feed-forward) work on each
@@ -150,10 +150,26 @@ def attention(q, k, v, mask=None):
 
 
 # %% [markdown]
-# Self-attention: queries, keys and values all come from the same tokens. The causal
-# mask is always on. Padding comes on top of it and never replaces it: a key is seen
-# only if both masks allow it. By broadcasting, the two become one mask for each text of
-# the batch:
+# ## Masked self-attention
+#
+# **Masked self-attention** is attention whose queries, keys and values all come from the
+# same tokens, and in which every query sees only its own position and earlier ones. The
+# two words say two independent things:
+#
+# - **self** says where keys and values come from: the same tokens as the queries. In
+#   step 10 they come from another text, and that is cross-attention.
+# - **masked** says that some pairs are forbidden. An encoder has self-attention without a
+#   causal mask.
+#
+# Two more names are often mixed up. **Causal attention** names a behaviour: no output
+# depends on a later input. **Masked attention** names a way to build it: scores of -∞
+# before the softmax. One does not imply the other. Attention under a padding mask alone
+# is masked and not causal. A network that reads one token after the other is causal and
+# has no mask.
+#
+# In the function below the causal mask is always on. Padding comes on top of it and never
+# replaces it: a key is seen only if both masks allow it. By broadcasting, the two become
+# one mask for each text of the batch:
 #
 #     causal (T, T)    padding (..., 1, T)    both (..., T, T)
 

@@ -46,9 +46,10 @@
 # ## Every block needs the mask
 #
 # A block moves information between positions in its attention, and nowhere else. Norms,
-# feed-forward, shortcuts and head work on each position by itself. So a stack leaks if,
-# and only if, the attention of some block does. One is enough. Draw who reads whom in
-# two blocks; a line leads from what is read up to who reads it:
+# feed-forward, shortcuts and head work on each position by itself. So for general weights
+# a stack leaks if, and only if, the attention of some block does. One is enough. (Weights
+# can be made up that hide a leak, for instance values that are all zero.) Draw who reads
+# whom in two blocks; a line leads from what is read up to who reads it:
 #
 #     both masked              block 1 not masked        block 0 not masked
 #

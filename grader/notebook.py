@@ -1,4 +1,4 @@
-"""For the cells of a notebook: `from grader.notebook import check, hint, status, save, load`.
+"""For the cells of a notebook: `from grader.notebook import check, hint, quiz, status, save, load`.
 
 What stands in the notebook is judged as `make check` judges a file, in a process of its own:
 whatever a cell does to its kernel, it is the text of the cells that counts.
@@ -13,7 +13,7 @@ from grader.notebooks.session import Exercises, History, JudgeError, JudgeProces
 from grader.notebooks.shown import Shown
 from grader.steps.paths import EXERCISES, HOME
 
-__all__ = ["check", "hint", "lesson", "load", "save", "status"]
+__all__ = ["check", "hint", "lesson", "load", "quiz", "save", "status"]
 
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
 NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
@@ -99,6 +99,23 @@ def check(about: object = None) -> Shown:
 def hint(step: object = None) -> Shown:
     """The next hint for the step, one level at a time."""
     return _answered("hint", step)
+
+
+def quiz(about: str | int | None = None, answer: object = None) -> Shown:
+    """Asks about a lesson, and takes answers: `quiz()`, then `quiz("3b", 12)`.
+
+    about: a question, or a step for all of its questions; by default the notebook's own step.
+    """
+    from grader.notebooks import quizzing  # here, since a kernel may lack what it needs
+
+    own = _here.lesson if _here is not None else ""
+    name = _named(about, "quiz") if about is not None else own
+    if not name:
+        raise Problem('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
+    try:
+        return quizzing.quizzed(name, answer, HOME / "exercises")
+    except ValueError as error:
+        raise Problem(str(error)) from None
 
 
 def status() -> Shown:

@@ -67,7 +67,8 @@
 #
 # Our rule: **such a row has the weights 0**, and so the output 0. It is the one exception
 # to "each row adds up to 1": whoever may attend to nothing receives nothing.
-# (`torch.softmax` gives NaN here, and torch's `scaled_dot_product_attention` gives 0.)
+# (`torch.softmax` gives NaN here. torch's `scaled_dot_product_attention` gives 0 from
+# version 2.5 on, and gave NaN before.)
 # Adding a small number to the denominator is no way out: the NaN of -∞ - (-∞) stands in
 # the numerator, and all the other rows come out too small.
 #

@@ -2,7 +2,8 @@
 # # Step 8 — Generation
 #
 # The model gives logits for the next token. Generation chooses a token, appends it, and
-# asks again. Two things are to be built: the choice, and the loop.
+# asks again. It is autoregressive in the full sense: the model's own output becomes its
+# next input. Two things are to be built: the choice, and the loop.
 #
 # **The choice.** Turn the logits into probabilities and draw from them. The drawing
 # uses the inverse of the cumulative distribution (CDF). Lay the probabilities end to
@@ -57,7 +58,10 @@
 # never an id beyond the vocabulary and never a forbidden one.
 #
 # **Sources.** Fan et al. 2018 (top-k sampling); Holtzman et al. 2020 (temperature and
-# top-k, what they do to the text, and why the most probable text is a poor one).
+# top-k, what they do to the text, and why the most probable text is a poor one). That
+# paper proposes **top-p**, or nucleus, sampling: it keeps the fewest tokens whose
+# probabilities add up to at least p, so the number of kept tokens follows the model's
+# certainty.
 
 # %%
 import numpy as np

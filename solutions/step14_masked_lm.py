@@ -44,7 +44,7 @@
 # and are not scored. What a chosen token looks like in the input is decided separately:
 #
 #     80 of 100    the token [MASK], whose id is mask_id
-#     10 of 100    some other token, drawn at random
+#     10 of 100    a token drawn at random, which may be the same by chance
 #     10 of 100    the token itself, unchanged
 #
 # **Why not [MASK] every time?** No text that the model is later used on holds this
@@ -201,8 +201,9 @@ def masked_lm_loss(logits, targets):
 #
 # **It cannot write from left to right with a cache.** In a model that looks both ways
 # every new token changes what all the others have become, in every layer above the
-# first. None of the keys and values of step 7 can be kept, so each new token costs a
-# run over the whole text.
+# first. Of the keys and values of step 7 only those of the first layer can be kept, for
+# they are made from one token each. All others are computed anew, so each new token costs
+# nearly a whole run over the text.
 #
 # **Its answers do not add up to the probability of a text.** The chain rule of step 6
 # gives each token all tokens before it and none after, and the product of such answers

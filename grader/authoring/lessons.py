@@ -38,9 +38,14 @@ that you had edited there is kept beside it, one that `save()` wrote is replaced
 that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
-from grader.notebook import check, hint, lesson, load, save, status
+from grader.notebook import check, hint, lesson, load, quiz, save, status
 
 lesson("{step}")"""
+QUIZ = """\
+## Questions
+
+They earn no points. `quiz()` asks them; `quiz("{number}a", …)` takes your answer to the first one, as
+a number, an array, a set or text, and says why it is right or wrong."""
 CHECK = 'check("{function}")'
 END = ["check()", "save()"]
 
@@ -74,6 +79,8 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
             yield _code(cell.source, function.name if function else _name(cell.source))
         if function and function.checks:
             yield _code(CHECK.format(function=function.name), f"check-{function.name}")
+    yield _markdown(QUIZ.format(number=step.number))
+    yield _code("quiz()", "quiz")
     yield _markdown(CLOSING.format(filename=step.filename))
     for text in END:
         yield _code(text, _name(text))

@@ -19,6 +19,7 @@ from grader import __version__
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT
+from grader.steps.quiz import FOLDER, lock
 from grader.steps.registry import Registry, Step, read_toml
 from grader.steps.stubs import stub_of
 
@@ -54,6 +55,7 @@ def contents(
                 *_notebooks(steps),
                 *_checks(steps),
                 *_grader(steps),
+                *_questions(steps),
                 *((f"grader/answers/{name}.json.gz", data) for name, data in answers.items()),
                 *_texts(registry, steps),
             ]
@@ -91,6 +93,15 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
         for path in sorted((PACKAGE / room).iterdir()):
             if path.suffix in KEPT and _wanted(path.stem, steps):
                 yield f"grader/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
+
+
+def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """The questions without their answers: hashes, and explanations locked with the answers."""
+    for step in steps:
+        path = FOLDER / f"{step.id}.toml"
+        if path.is_file():
+            locked = [lock(entry) for entry in read_toml(path)["question"]]
+            yield f"grader/steps/questions/{step.id}.json", json.dumps(locked, indent=1).encode()
 
 
 def _wanted(stem: str, steps: Sequence[Step]) -> bool:

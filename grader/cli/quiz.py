@@ -1,0 +1,96 @@
+"""The command `quiz`: questions about a lesson, answered in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from grader.report.problem import Problem
+from grader.report.text.terminal import Printer
+from grader.steps import quiz as quizzes
+from grader.steps import registry as registry_module
+from grader.steps.paths import EXERCISES
+from grader.steps.quiz import AnswerError, Question
+from grader.steps.registry import Registry
+
+MEMORY = EXERCISES / ".quiz.json"
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("about", required=False)
+@click.argument("answer", nargs=-1, type=click.UNPROCESSED)
+def quiz(about: str | None, answer: Sequence[str]) -> None:
+    """Ask about a lesson (quiz 3), or take an answer to one question (quiz 3b 12)."""
+    registry, printer = registry_module.load(), Printer()
+    record = quizzes.Record(MEMORY)
+    if about is None:
+        _overview(registry, printer, record)
+        return
+    try:
+        asked, one = quizzes.found(registry, about)
+    except ValueError as error:
+        raise Problem(str(error)) from None
+    if one is not None and answer:
+        sys.exit(0 if _take(printer, record, one, " ".join(answer)) else 1)
+    if answer:
+        raise Problem(f"name the question too: `python -m grader quiz {asked[0].id} ANSWER`")
+    wanted = [one] if one is not None else [q for q in asked if q.id not in record.done()]
+    if not wanted:
+        printer.line(f"All {len(asked)} questions are answered. `quiz {asked[0].id}` asks again.")
+    elif sys.stdin.isatty():
+        _ask(printer, record, wanted)
+    else:
+        _list(printer, wanted)
+
+
+def _overview(registry: Registry, printer: Printer, record: quizzes.Record) -> None:
+    done = record.done()
+    for step in registry.steps:
+        asked = quizzes.questions(step)
+        answered = sum(one.id in done for one in asked)
+        if asked:
+            printer.line(f"{step.number:2}  {step.title}: {answered} of {len(asked)} answered")
+    printer.line("\nQuestions earn no points. `make quiz STEP=3` asks those of step 3.")
+
+
+def _show(printer: Printer, question: Question) -> None:
+    for line in quizzes.shown(question):
+        printer.line(line)
+
+
+def _list(printer: Printer, wanted: Sequence[Question]) -> None:
+    """Print the questions where nobody can be asked, and how to answer them."""
+    for question in wanted:
+        _show(printer, question)
+        printer.line()
+    printer.line(f"To answer: python -m grader quiz {wanted[0].id} ANSWER")
+
+
+def _ask(printer: Printer, record: quizzes.Record, wanted: Sequence[Question]) -> None:
+    printer.line("Enter alone skips a question, Ctrl-D ends.\n")
+    for question in wanted:
+        _show(printer, question)
+        while True:
+            try:
+                answer = input("> ").strip()
+            except (EOFError, KeyboardInterrupt):
+                printer.line()
+                return
+            if not answer or _take(printer, record, question, answer):
+                break
+        printer.line()
+
+
+def _take(printer: Printer, record: quizzes.Record, question: Question, answer: str) -> bool:
+    """Say whether the answer is right, and why; True if it is."""
+    try:
+        marked = quizzes.mark(question, answer)
+    except AnswerError as error:
+        printer.line(str(error))
+        return False
+    printer.line(quizzes.verdict(question, marked), "green" if marked.right else "red")
+    if marked.right:
+        record.add(question.id)
+    return marked.right

@@ -1,0 +1,68 @@
+"""The losses of the two small models in lesson 6 are those that they really have."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from grader.notebooks import peeking
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.filterwarnings("error")
+LESSON = (ROOT / "solutions" / "step06_loss.py").read_text(encoding="utf-8")
+PAST = np.tril(np.ones((peeking.LENGTH - 1, peeking.LENGTH - 1), dtype=bool))
+LONG_ENOUGH = 600.0
+
+
+def softmax_attention(q, k, v, mask):
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else np.where(mask, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+
+
+def log_probs(logits):
+    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
+def mean_loss(logits, targets):
+    return -np.take_along_axis(log_probs(logits), targets[..., None], axis=-1).mean()
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """What each model costs: while it is trained, on new texts as trained, and on them in use."""
+    random = np.random.RandomState(1)
+    seen, fresh = peeking.texts(random), peeking.texts(random)
+    found = {}
+    for name, mask in (("with a mask", PAST), ("no mask", None)):
+        model = peeking.Model(softmax_attention, log_probs, mean_loss, mask)
+        losses = peeking.train(model, seen, LONG_ENOUGH)
+        found[name] = losses, [model.loss(fresh, model.where, one) for one in (mask, PAST)]
+    return found
+
+
+def row(name, after):
+    """The numbers of that row, in the first table below the words `after`."""
+    lines = LESSON[LESSON.index(after) :].splitlines()
+    line = next(line for line in lines if line.startswith(f"#     {name} "))
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", line)]
+
+
+@pytest.mark.parametrize("name", ["with a mask", "no mask"])
+def test_lesson_tells_the_losses_of_training(trained, name):
+    steps = [int(step) for step in row("training step", "## With and without a mask")]
+    losses = [trained[name][0][step - 1] for step in steps]
+    assert row(name, "training step   ") == pytest.approx(losses, abs=0.006)
+
+
+@pytest.mark.parametrize("name", ["with a mask", "no mask"])
+def test_lesson_tells_the_losses_in_use(trained, name):
+    losses, later = trained[name]
+    assert row(name, "end of        new texts") == pytest.approx([losses[-1], *later], abs=0.006)
+
+
+def test_lesson_tells_what_nobody_can_beat():
+    assert f"guess better than {peeking.FLOOR:.2f}." in LESSON
+    assert f"ln {peeking.V} = {math.log(peeking.V):.2f}" in LESSON
