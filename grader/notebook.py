@@ -113,7 +113,7 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
     if not name:
         raise Problem('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
     try:
-        return quizzing.quizzed(name, answer, HOME / "exercises")
+        return quizzing.quizzed(name, answer, EXERCISES)
     except ValueError as error:
         raise Problem(str(error)) from None
 

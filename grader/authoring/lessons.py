@@ -44,8 +44,8 @@ lesson("{step}")"""
 QUIZ = """\
 ## Questions
 
-They earn no points. `quiz()` asks them; `quiz("{number}a", …)` takes your answer to the first one, as
-a number, an array, a set or text, and says why it is right or wrong."""
+They earn no points. `quiz()` asks them. `quiz("{number}a", …)` takes your answer to the first one,
+as a number, an array, a set or text, and says why it is right or wrong."""
 CHECK = 'check("{function}")'
 END = ["check()", "save()"]
 

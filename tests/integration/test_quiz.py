@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from grader.answer_key import reference, variants
 from grader.authoring.bundle.contents import contents
-from grader.cli import quiz as command
+from grader.cli import quiz as quizzing
 from grader.cli.main import cli
 from grader.steps import quiz
 from grader.steps.registry import read_toml
@@ -325,7 +325,7 @@ def test_bundle_marks_as_the_kit_does(tmp_path, steps):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "MEMORY", tmp_path / ".quiz.json")
+    monkeypatch.setattr(quizzing, "MEMORY", tmp_path / ".quiz.json")
     return lambda *words: CliRunner().invoke(cli, ["quiz", *words])
 
 
@@ -347,7 +347,7 @@ def test_command_takes_a_negative_answer(asked):
 def test_command_without_a_terminal_says_how_to_answer(asked):
     told = asked("3")
     assert told.exit_code == 0
-    assert told.output.rstrip().endswith("To answer: python -m grader quiz 3a ANSWER")
+    assert told.output.rstrip().endswith('To answer: make quiz STEP=3a ANSWER="..."')
 
 
 @pytest.mark.parametrize(
