@@ -15,10 +15,12 @@ from grader.cli import quiz as quizzing
 from grader.cli.main import cli
 from grader.steps import quiz
 from grader.steps.registry import read_toml
-from tests.conftest import ROOT, STEPS
+from tests.conftest import ROOT
+from tests.conftest import STEPS as ALL_STEPS
 
 MISTAKES = ROOT / "grader" / "answer_key" / "mistakes"
 R = SimpleNamespace(**vars(reference))
+STEPS = [step for step in ALL_STEPS if (quiz.FOLDER / f"{step.id}.toml").is_file()]
 PLAIN = {step.id: read_toml(quiz.FOLDER / f"{step.id}.toml")["question"] for step in STEPS}
 ENTRIES = {entry["id"]: entry for entries in PLAIN.values() for entry in entries}
 STEP_OF = {entry["id"]: step for step in STEPS for entry in PLAIN[step.id]}
@@ -219,6 +221,10 @@ def answers_with(name, question, step):
         except quiz.AnswerError:  # of another shape
             continue
     return found
+
+
+def test_first_two_parts_have_questions():
+    assert [step.id for step in ALL_STEPS if step.part <= 2] == [step.id for step in STEPS]
 
 
 def test_what_can_be_computed_is():
