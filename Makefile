@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 STEP ?=
+ANSWER ?=
 SEED ?=
 SUBMISSION ?=
 SUBMISSIONS ?=
@@ -46,8 +47,8 @@ list: $(VENV)/.light   ## the steps and their state
 hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 	@$(RUN) hint $(STEP)
 
-quiz: $(VENV)/.light   ## STEP=3: questions about that lesson, without points
-	@$(RUN) quiz $(STEP)
+quiz: $(VENV)/.light   ## STEP=3: questions about that lesson; STEP=3b ANSWER=12 to answer one
+	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)")
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)

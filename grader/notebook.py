@@ -106,14 +106,17 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
 
     about: a question, or a step for all of its questions; by default the notebook's own step.
     """
-    from grader.notebooks import quizzing  # here, since a kernel may lack what it needs
+    try:
+        from grader.notebooks.quizzing import quizzed
+    except ImportError as error:  # Python 3.10 reads no TOML by itself
+        raise Problem(f"this kernel lacks {error.name}, which the questions need") from None
 
     own = _here.lesson if _here is not None else ""
     name = _named(about, "quiz") if about is not None else own
     if not name:
         raise Problem('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
     try:
-        return quizzing.quizzed(name, answer, HOME / "exercises")
+        return quizzed(name, answer, EXERCISES)
     except ValueError as error:
         raise Problem(str(error)) from None
 

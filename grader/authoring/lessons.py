@@ -17,6 +17,7 @@ import jupytext
 import nbformat
 
 from grader.steps.paths import ROOT
+from grader.steps.quiz import questions
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import asked, defined, solution_of, write_unless_worked_on
 
@@ -44,7 +45,11 @@ lesson("{step}")"""
 QUIZ = """\
 ## Questions
 
+<<<<<<< HEAD
 They earn no points. `quiz()` asks them; `quiz("{number}a", …)` takes your answer to the first one,
+=======
+They earn no points. `quiz()` asks them. `quiz("{number}a", …)` takes your answer to the first one,
+>>>>>>> lessons
 as a number, an array, a set or text, and says why it is right or wrong."""
 CHECK = 'check("{function}")'
 END = ["check()", "save()"]
@@ -79,8 +84,9 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
             yield _code(cell.source, function.name if function else _name(cell.source))
         if function and function.checks:
             yield _code(CHECK.format(function=function.name), f"check-{function.name}")
-    yield _markdown(QUIZ.format(number=step.number))
-    yield _code("quiz()", "quiz")
+    if questions(step):
+        yield _markdown(QUIZ.format(number=step.number))
+        yield _code("quiz()", "quiz")
     yield _markdown(CLOSING.format(filename=step.filename))
     for text in END:
         yield _code(text, _name(text))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from grader.cli.paths import command
 from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
@@ -35,10 +36,10 @@ def quiz(about: str | None, answer: Sequence[str]) -> None:
     if one is not None and answer:
         sys.exit(0 if _take(printer, record, one, " ".join(answer)) else 1)
     if answer:
-        raise Problem(f"name the question too: `python -m grader quiz {asked[0].id} ANSWER`")
+        raise Problem(f"name the question too: {_how(asked[0])}")
     wanted = [one] if one is not None else [q for q in asked if q.id not in record.done()]
     if not wanted:
-        printer.line(f"All {len(asked)} questions are answered. `quiz {asked[0].id}` asks again.")
+        printer.line(f"All {len(asked)} questions are answered. Name one to be asked again.")
     elif sys.stdin.isatty():
         _ask(printer, record, wanted)
     else:
@@ -52,7 +53,14 @@ def _overview(registry: Registry, printer: Printer, record: quizzes.Record) -> N
         answered = sum(one.id in done for one in asked)
         if asked:
             printer.line(f"{step.number:2}  {step.title}: {answered} of {len(asked)} answered")
-    printer.line("\nQuestions earn no points. `make quiz STEP=3` asks those of step 3.")
+    printer.line(f"\nQuestions earn no points. `{command('quiz', 3)}` asks those of step 3.")
+
+
+def _how(question: Question) -> str:
+    """Return the command that answers a question."""
+    if command("quiz").startswith("make"):
+        return f'make quiz STEP={question.id} ANSWER="..."'
+    return f'nopeek quiz {question.id} "..."'
 
 
 def _show(printer: Printer, question: Question) -> None:
@@ -65,7 +73,7 @@ def _list(printer: Printer, wanted: Sequence[Question]) -> None:
     for question in wanted:
         _show(printer, question)
         printer.line()
-    printer.line(f"To answer: python -m grader quiz {wanted[0].id} ANSWER")
+    printer.line(f"To answer: {_how(wanted[0])}")
 
 
 def _ask(printer: Printer, record: quizzes.Record, wanted: Sequence[Question]) -> None:

@@ -11,14 +11,16 @@ from click.testing import CliRunner
 
 from grader.answer_key import reference, variants
 from grader.authoring.bundle.contents import contents
-from grader.cli import quiz as command
+from grader.cli import quiz as quizzing
 from grader.cli.main import cli
 from grader.steps import quiz
 from grader.steps.registry import read_toml
-from tests.conftest import ROOT, STEPS
+from tests.conftest import ROOT
+from tests.conftest import STEPS as ALL_STEPS
 
 MISTAKES = ROOT / "grader" / "answer_key" / "mistakes"
 R = SimpleNamespace(**vars(reference))
+STEPS = [step for step in ALL_STEPS if (quiz.FOLDER / f"{step.id}.toml").is_file()]
 PLAIN = {step.id: read_toml(quiz.FOLDER / f"{step.id}.toml")["question"] for step in STEPS}
 ENTRIES = {entry["id"]: entry for entries in PLAIN.values() for entry in entries}
 STEP_OF = {entry["id"]: step for step in STEPS for entry in PLAIN[step.id]}
@@ -221,6 +223,10 @@ def answers_with(name, question, step):
     return found
 
 
+def test_first_two_parts_have_questions():
+    assert [step.id for step in ALL_STEPS if step.part <= 2] == [step.id for step in STEPS]
+
+
 def test_what_can_be_computed_is():
     kinds = ("number", "matrix", "shape", "positions")
     assert set(KEYS) == {one.id for one in QUESTIONS.values() if one.kind in kinds}
@@ -325,7 +331,7 @@ def test_bundle_marks_as_the_kit_does(tmp_path, steps):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "MEMORY", tmp_path / ".quiz.json")
+    monkeypatch.setattr(quizzing, "MEMORY", tmp_path / ".quiz.json")
     return lambda *words: CliRunner().invoke(cli, ["quiz", *words])
 
 
@@ -347,7 +353,7 @@ def test_command_takes_a_negative_answer(asked):
 def test_command_without_a_terminal_says_how_to_answer(asked):
     told = asked("3")
     assert told.exit_code == 0
-    assert told.output.rstrip().endswith("To answer: python -m grader quiz 3a ANSWER")
+    assert told.output.rstrip().endswith('To answer: make quiz STEP=3a ANSWER="..."')
 
 
 @pytest.mark.parametrize(
