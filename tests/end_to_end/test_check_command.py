@@ -164,8 +164,9 @@ WRONG_USE = {
     "unknown step": (["check", "77"], "there is no step '77': name one of 1 to"),
     "missing folder": (["check", "--submission", "nowhere"], "there is no folder nowhere"),
     "folder of something else": (
-        ["check", "--submission", ROOT / "notebooks"],
-        f"/ holds none of the files {STEPS[0].filename} … {STEPS[-1].filename}: name another",
+        ["check", "--submission", ROOT / "grader" / "steps"],
+        "/ cannot be graded: it holds no notebook and none of the files "
+        f"{STEPS[0].filename} … {STEPS[-1].filename}",
     ),
     "watching no folder": (["watch", "--submission", "nowhere"], "there is no folder nowhere"),
     "watching a file": (["watch", "--submission", "README.md"], "there is no folder README.md"),
@@ -239,7 +240,7 @@ def test_zip_that_holds_no_step_is_told(nopeek, tmp_path):
         file.writestr("readme.txt", "nothing here")
     done = nopeek("check", "--submission", path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("nopeek: it holds no notebook and none of the files step01_")
+    assert "alice.zip cannot be graded: it holds no notebook and none of" in done.stderr
 
 
 def test_check_in_a_sandbox_says_so(nopeek, tmp_path):
