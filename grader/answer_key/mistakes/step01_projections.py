@@ -196,8 +196,8 @@ def proj_squeeze_kills_axis(x, weight, bias=None):
     "np_broad_except",
     "linear",
     caught_by="linear_shapes",
-    says="The wrong orientation of the weight is tried first, and an error hides that.",
-    hint="What happens in your `try` when the weight is square and nothing is raised?",
+    says="The weight is transposed wherever its shape allows that, as a square one does.",
+    hint="Which way round is a square weight in your code, and how does the code decide that?",
 )
 def proj_broad_except(x, weight, bias=None):
     try:

@@ -12,6 +12,7 @@ kept_outputs = {}
 kept_weights = {}
 kept_results = {}
 kept_keys = {}
+kept_masks = {}
 kept_rows = {}
 
 
@@ -255,6 +256,19 @@ def out_returns_view(q, k, v, mask=None):
     buffer = kept_outputs.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
+
+
+@mistake(
+    "mask_of_the_last_call",
+    "attention",
+    caught_by="attention_repeat",
+    says="Without a mask, the mask of an earlier call is used where it fits.",
+    hint="Call your function with a mask, then without one: what is left of the first call?",
+)
+def mask_of_the_last_call(q, k, v, mask=None):
+    shape = (*q.shape[:-1], k.shape[-2])
+    kept_masks[shape] = kept_masks.get(shape) if mask is None else mask
+    return attention_output(softmax(masked_scores(q, k, kept_masks[shape])), v)
 
 
 @mistake(
