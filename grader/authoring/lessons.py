@@ -45,11 +45,7 @@ lesson("{step}")"""
 QUIZ = """\
 ## Questions
 
-<<<<<<< HEAD
-They earn no points. `quiz()` asks them; `quiz("{number}a", …)` takes your answer to the first one,
-=======
 They earn no points. `quiz()` asks them. `quiz("{number}a", …)` takes your answer to the first one,
->>>>>>> lessons
 as a number, an array, a set or text, and says why it is right or wrong."""
 CHECK = 'check("{function}")'
 END = ["check()", "save()"]

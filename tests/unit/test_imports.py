@@ -10,8 +10,8 @@ from tests.conftest import ROOT
 
 GRADER = ROOT / "grader"
 ROOMS = [path for path in sorted(GRADER.rglob("*.py")) if "mistakes" not in path.parts]
-CHECKS = sorted((ROOT / "tests" / "visible").glob("*.py"))
-CHECKS += sorted((ROOT / "tests" / "hidden").glob("*.py"))
+SUITES = (ROOT / "tests" / "visible", ROOT / "tests" / "hidden")
+CHECKS = [p for suite in SUITES for p in sorted(suite.glob("*.py")) if p.name != "conftest.py"]
 # Programs that are sent to a worker as text, and the worker program itself.
 PROGRAMS = ["isolation/probe_program.py", "demos/counting.py"]
 PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
