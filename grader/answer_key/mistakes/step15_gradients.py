@@ -491,6 +491,32 @@ def softmax_same_buffer(d_weights, weights):
     return in_the_same_array(weights * (d_weights - mean))
 
 
+@mistake(
+    "grad_d_out_clipped",
+    "softmax_backward",
+    caught_by="softmax_back_large",
+    says="Slopes are cut off at ±1000.",
+    hint="If d_weights is a thousand times as large, what becomes of your result?",
+)
+def softmax_slopes_cut(d_weights, weights):
+    d_weights = np.clip(d_weights, -1000, 1000)
+    return weights * (d_weights - (weights * d_weights).sum(axis=-1, keepdims=True))
+
+
+@mistake(
+    "np_half_precision",
+    "softmax_backward",
+    caught_by="softmax_back_float32",
+    says="The mean that is taken off float32 slopes is kept in half precision.",
+    hint="In which dtype do you keep the mean, and how many digits does it have?",
+)
+def softmax_mean_in_half(d_weights, weights):
+    mean = (weights * d_weights).sum(axis=-1, keepdims=True)
+    if weights.dtype == np.float32:
+        mean = mean.astype(np.float16).astype(np.float32)
+    return weights * (d_weights - mean)
+
+
 # cross_entropy_backward
 
 
@@ -732,6 +758,46 @@ def entropy_summed_over_batch(logits, targets, ignore_id=None):
     return d.sum(axis=tuple(range(d.ndim - 2)))
 
 
+@mistake(
+    "np_half_precision",
+    "cross_entropy_backward",
+    caught_by="entropy_back_float32",
+    says="Probabilities of float32 logits are kept in half precision.",
+    hint="In which dtype do you keep the probabilities, and how many digits does it have?",
+)
+def entropy_in_half(logits, targets, ignore_id=None):
+    counted = counted_in(targets, ignore_id)
+    difference = gap(logits, targets, counted)
+    if logits.dtype == np.float32:
+        difference = difference.astype(np.float16).astype(np.float32)
+    return difference / np.count_nonzero(counted)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "cross_entropy_backward",
+    caught_by="entropy_back_repeat",
+    says="The first targets of a shape are kept for every later call.",
+    hint="Can two arrays of targets have the same shape and differ?",
+)
+def entropy_targets_memoised(logits, targets, ignore_id=None):
+    targets = kept_arrays.setdefault(("targets", targets.shape), targets.copy())
+    counted = counted_in(targets, ignore_id)
+    return gap(logits, targets, counted) / np.count_nonzero(counted)
+
+
+@mistake(
+    "out_returns_view",
+    "cross_entropy_backward",
+    caught_by="entropy_back_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def entropy_same_buffer(logits, targets, ignore_id=None):
+    counted = counted_in(targets, ignore_id)
+    return in_the_same_array(gap(logits, targets, counted) / np.count_nonzero(counted))
+
+
 # embedding_backward
 
 
@@ -897,4 +963,35 @@ def table_of_integers(d_x, tokens, vocabulary):
     table = np.zeros((vocabulary, d_x.shape[-1]), dtype=tokens.dtype)
     for token, row in zip(tokens.ravel(), rows_of(d_x), strict=True):
         table[token] += row.astype(table.dtype)
+    return table
+
+
+@mistake(
+    "np_half_precision",
+    "embedding_backward",
+    caught_by="table_back_float32",
+    says="Gradients of float32 numbers are kept in half precision.",
+    hint="In which dtype do you keep d_x, and how many digits does it have?",
+)
+def table_in_half(d_x, tokens, vocabulary):
+    if d_x.dtype == np.float32:
+        d_x = d_x.astype(np.float16).astype(np.float32)
+    return table_of(d_x, tokens, vocabulary)
+
+
+@mistake(
+    "np_input_mutated",
+    "embedding_backward",
+    caught_by="table_back_arguments",
+    says="The gradients of a token are added up in the caller's d_x, where it stands first.",
+    hint="What does += do to an array that your function was only lent?",
+)
+def table_adds_into_d_x(d_x, tokens, vocabulary):
+    table, first = np.zeros((vocabulary, d_x.shape[-1])), {}
+    for place in np.ndindex(*tokens.shape):
+        if tokens[place] in first:
+            d_x[first[tokens[place]]] += d_x[place]
+        first.setdefault(tokens[place], place)
+    for token, place in first.items():
+        table[token] = d_x[place]
     return table

@@ -404,6 +404,20 @@ def attention_half_weights(d_out, q, k, v, mask=None):
     return gradients(d_out, q, k, v, mask, weights)
 
 
+@mistake(
+    "mask_soft_penalty",
+    "attention_backward",
+    caught_by="attention_back_hidden",
+    says="A hidden score is lowered by 20, so a hidden key keeps a small weight.",
+    hint="What is e to the power of −20, and what should the weight of a hidden key be?",
+)
+def attention_soft_mask(d_out, q, k, v, mask=None):
+    if mask is None:
+        return gradients(d_out, q, k, v)
+    weights = softmax(attention_scores(q, k) - 20.0 * ~mask) * mask.any(axis=-1, keepdims=True)
+    return gradients(d_out, q, k, v, mask, weights)
+
+
 # masked_self_attention_backward
 
 
@@ -656,4 +670,62 @@ def self_weights_memoised(d_out, x, w_q, w_k, w_v, padding=None):
 def self_writes_into_x(d_out, x, w_q, w_k, w_v, padding=None):
     d_x, *rest = self_attention_back(d_out, x, w_q, w_k, w_v, right_mask(x, padding))
     x += d_x
+    return (d_x, *rest)
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "masked_self_attention_backward",
+    caught_by="self_back_shapes",
+    says="Axes of size one disappear from the gradient of x.",
+    hint="Try a batch of one sequence, or a sequence of one position: are all axes still there?",
+)
+def self_squeezed(d_out, x, w_q, w_k, w_v, padding=None):
+    d_x, *rest = self_attention_back(d_out, x, w_q, w_k, w_v, right_mask(x, padding))
+    return (np.squeeze(d_x), *rest)
+
+
+@mistake(
+    "np_hardcoded_rank",
+    "masked_self_attention_backward",
+    caught_by="self_back_shapes",
+    says="All batch axes of the gradient of x come back as one.",
+    hint="What shape has your d_x if x has four axes?",
+)
+def self_one_batch_axis(d_out, x, w_q, w_k, w_v, padding=None):
+    d_x, *rest = self_attention_back(d_out, x, w_q, w_k, w_v, right_mask(x, padding))
+    return (d_x if x.ndim < 3 else d_x.reshape(-1, *x.shape[-2:]), *rest)
+
+
+def overflowing(d_out, q, k, v, mask):
+    """The gradients of attention by a softmax that does not take off the largest score."""
+    with np.errstate(all="ignore"):
+        e = np.exp(apply_mask(attention_scores(q, k), mask))
+        total = e.sum(axis=-1, keepdims=True)
+        weights = e / np.where(total > 0, total, 1)
+    return gradients(d_out, q, k, v, mask, weights)
+
+
+@mistake(
+    "softmax_no_max",
+    "masked_self_attention_backward",
+    caught_by="self_back_large",
+    says="The exponential of a large score overflows.",
+    hint="Which of your earlier functions computes weights from any scores at all?",
+)
+def self_overflows(d_out, x, w_q, w_k, w_v, padding=None):
+    return self_attention_back(d_out, x, w_q, w_k, w_v, right_mask(x, padding), overflowing)
+
+
+@mistake(
+    "np_half_precision",
+    "masked_self_attention_backward",
+    caught_by="self_back_float32",
+    says="The gradient of float32 numbers is kept in half precision.",
+    hint="In which dtype do you keep the gradient of x, and how many digits does it have?",
+)
+def self_in_half(d_out, x, w_q, w_k, w_v, padding=None):
+    d_x, *rest = self_attention_back(d_out, x, w_q, w_k, w_v, right_mask(x, padding))
+    if x.dtype == np.float32:
+        d_x = d_x.astype(np.float16).astype(np.float32)
     return (d_x, *rest)

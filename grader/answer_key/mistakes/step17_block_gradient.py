@@ -379,6 +379,47 @@ def norm_same_buffer(d_out, x, gain, eps=1e-5):
     return in_the_same_array(d_x), d_gain, d_bias
 
 
+@mistake(
+    "np_squeeze_kills_axis",
+    "layer_norm_backward",
+    caught_by="norm_back_shapes",
+    says="Axes of size one disappear from the gradient of x.",
+    hint="Try a single position, or a batch of one sequence: are all axes still there?",
+)
+def norm_squeezed(d_out, x, gain, eps=1e-5):
+    d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
+    return np.squeeze(d_x), d_gain, d_bias
+
+
+@mistake(
+    "np_hardcoded_rank",
+    "layer_norm_backward",
+    caught_by="norm_back_shapes",
+    says="The gradient of the gain sums over two axes, whatever number of batch axes there is.",
+    hint="How many axes does x have without a batch, and how many with two batch axes?",
+)
+def norm_two_axes(d_out, x, gain, eps=1e-5):
+    d_x, _, d_bias = norm_back(d_out, x, gain, eps)
+    slopes = d_out * standardised(x, eps)[0]
+    return d_x, slopes.sum(axis=(0, 1) if x.ndim > 2 else 0), d_bias
+
+
+@mistake(
+    "np_half_precision",
+    "layer_norm_backward",
+    caught_by="norm_back_float32",
+    says="The normalised x of float32 numbers is kept in half precision.",
+    hint="In which dtype do you keep the normalised x, and how many digits does it have?",
+)
+def norm_in_half(d_out, x, gain, eps=1e-5):
+    n, spread = standardised(x, eps)
+    if x.dtype == np.float32:
+        n = n.astype(np.float16).astype(np.float32)
+    d_n = d_out * gain
+    d_x = d_n - d_n.mean(axis=-1, keepdims=True) - n * (d_n * n).mean(axis=-1, keepdims=True)
+    return d_x / spread, over_positions(d_out * n), over_positions(d_out)
+
+
 # gelu_backward
 
 
@@ -520,6 +561,39 @@ def gelu_in_half(d_out, x):
     return d_out * slope
 
 
+@mistake(
+    "np_squeeze_kills_axis",
+    "gelu_backward",
+    caught_by="gelu_back_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try an x with an axis of size one: is it still there?",
+)
+def gelu_squeezed(d_out, x):
+    return np.squeeze(d_out * slope_of_gelu(x))
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "gelu_backward",
+    caught_by="gelu_back_repeat",
+    says="The slopes of the first x are kept for every later x of the same shape.",
+    hint="What do the slopes depend on besides the shape of x?",
+)
+def gelu_slopes_memoised(d_out, x):
+    return d_out * kept_arrays.setdefault(("slopes", x.shape, x.dtype), slope_of_gelu(x))
+
+
+@mistake(
+    "out_returns_view",
+    "gelu_backward",
+    caught_by="gelu_back_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def gelu_same_buffer(d_out, x):
+    return in_the_same_array(d_out * slope_of_gelu(x))
+
+
 # feed_forward_backward
 
 
@@ -647,6 +721,49 @@ def network_writes_into_params(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     params.update(grads)
     return d_x, params
+
+
+@mistake(
+    "np_hardcoded_rank",
+    "feed_forward_backward",
+    caught_by="network_back_shapes",
+    says="All batch axes of the gradient of x come back as one.",
+    hint="What shape has your d_x if x has four axes?",
+)
+def network_one_batch_axis(d_out, x, params):
+    d_x, grads = network_back(d_out, x, params)
+    return d_x if x.ndim < 3 else d_x.reshape(-1, *x.shape[-2:]), grads
+
+
+@mistake(
+    "np_half_precision",
+    "feed_forward_backward",
+    caught_by="network_back_float32",
+    says="The hidden features of float32 numbers are kept in half precision.",
+    hint="In which dtype do you keep the hidden features, and how many digits does it have?",
+)
+def network_in_half(d_out, x, params):
+    d_x, grads = network_back(d_out, x, params)
+    hidden = gelu(linear(x, params["w_in"], params["b_in"]))
+    if x.dtype == np.float32:
+        hidden = hidden.astype(np.float16).astype(np.float32)
+    return d_x, {**grads, "w_out": linear_backward(d_out, hidden, params["w_out"])[1]}
+
+
+@mistake(
+    "grad_accumulates",
+    "feed_forward_backward",
+    caught_by="network_back_repeat",
+    says="The gradients of the biases are added to those of earlier calls.",
+    hint="Call your function twice with the same arguments: is the second answer the first?",
+)
+def network_accumulates(d_out, x, params):
+    d_x, grads = network_back(d_out, x, params)
+    for name in ("b_in", "b_out"):
+        key = (name, grads[name].shape)
+        kept_arrays[key] = kept_arrays.get(key, 0) + grads[name]
+        grads[name] = kept_arrays[key].copy()
+    return d_x, grads
 
 
 # multi_head_attention_backward
@@ -820,6 +937,78 @@ def heads_first_sequence_only(d_out, x, params, n_heads, mask=None):
     first = np.zeros_like(d_out)
     first[(0,) * (x.ndim - 2)] = 1
     return d_x, heads_back(d_out * first, x, params, n_heads, mask)[1]
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "multi_head_attention_backward",
+    caught_by="heads_back_shapes",
+    says="Axes of size one disappear from the gradient of x.",
+    hint="Try a single position, or a batch of one sequence: are all axes still there?",
+)
+def heads_squeezed(d_out, x, params, n_heads, mask=None):
+    d_x, grads = heads_back(d_out, x, params, n_heads, mask)
+    return np.squeeze(d_x), grads
+
+
+def half_queries(d_out, q, k, v, mask):
+    """The gradients of attention, those of float32 queries in half precision."""
+    d_q, d_k, d_v = attention_backward(d_out, q, k, v, mask)
+    if q.dtype == np.float32:
+        d_q = d_q.astype(np.float16).astype(np.float32)
+    return d_q, d_k, d_v
+
+
+@mistake(
+    "np_half_precision",
+    "multi_head_attention_backward",
+    caught_by="heads_back_float32",
+    says="The gradient of float32 queries is kept in half precision.",
+    hint="In which dtype do you keep the gradient of q, and how many digits does it have?",
+)
+def heads_in_half(d_out, x, params, n_heads, mask=None):
+    return heads_back(d_out, x, params, n_heads, mask, half_queries)
+
+
+@mistake(
+    "out_returns_view",
+    "multi_head_attention_backward",
+    caught_by="heads_back_repeat",
+    says="The gradient of x lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def heads_same_buffer(d_out, x, params, n_heads, mask=None):
+    d_x, grads = heads_back(d_out, x, params, n_heads, mask)
+    return in_the_same_array(d_x), grads
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "multi_head_attention_backward",
+    caught_by="heads_back_repeat",
+    says="The gradient of w_o is made of merged heads that are kept for every x of that shape.",
+    hint="What do the merged heads depend on besides the shape of x?",
+)
+def heads_merged_memoised(d_out, x, params, n_heads, mask=None):
+    d_x, grads = heads_back(d_out, x, params, n_heads, mask)
+    key = ("merged", x.shape, x.dtype, n_heads, mask is None)
+    if key not in kept_arrays:
+        identity = {"w_o": np.eye(x.shape[-1], dtype=x.dtype), "b_o": 0 * params["b_o"]}
+        kept_arrays[key] = multi_head_attention(x, {**params, **identity}, n_heads, mask)
+    return d_x, {**grads, "w_o": linear_backward(d_out, kept_arrays[key], params["w_o"])[1]}
+
+
+@mistake(
+    "np_input_mutated",
+    "multi_head_attention_backward",
+    caught_by="heads_back_arguments",
+    says="The gradients take the places of the parameters in the caller's dict.",
+    hint="Which dict do you fill, and who else reads it?",
+)
+def heads_grads_into_params(d_out, x, params, n_heads, mask=None):
+    d_x, grads = heads_back(d_out, x, params, n_heads, mask)
+    params.update(grads)
+    return d_x, params
 
 
 # decoder_block_backward
@@ -1062,3 +1251,52 @@ def block_wrong_order(d_out, x, params, n_heads, mask):
         "attention": d_attention,
         "feed_forward": d_network,
     }
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "decoder_block_backward",
+    caught_by="block_back_shapes",
+    says="Axes of size one disappear from the gradient of x.",
+    hint="Try a single position, or a batch of one sequence: are all axes still there?",
+)
+def block_squeezed(d_out, x, params, n_heads, mask):
+    d_x, grads = block_back(d_out, x, params, n_heads, mask)
+    return np.squeeze(d_x), grads
+
+
+@mistake(
+    "np_hardcoded_rank",
+    "decoder_block_backward",
+    caught_by="block_back_shapes",
+    says="All batch axes of the gradient of x come back as one.",
+    hint="What shape has your d_x if x has four axes?",
+)
+def block_one_batch_axis(d_out, x, params, n_heads, mask):
+    d_x, grads = block_back(d_out, x, params, n_heads, mask)
+    return d_x if x.ndim < 3 else d_x.reshape(-1, *x.shape[-2:]), grads
+
+
+@mistake(
+    "np_half_precision",
+    "decoder_block_backward",
+    caught_by="block_back_float32",
+    says="The slopes of float32 numbers are kept in half precision.",
+    hint="In which dtype do you keep d_out, and how many digits does it have?",
+)
+def block_in_half(d_out, x, params, n_heads, mask):
+    if x.dtype == np.float32:
+        d_out = d_out.astype(np.float16).astype(np.float32)
+    return block_back(d_out, x, params, n_heads, mask)
+
+
+@mistake(
+    "out_returns_view",
+    "decoder_block_backward",
+    caught_by="block_back_repeat",
+    says="The gradient of x lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def block_same_buffer(d_out, x, params, n_heads, mask):
+    d_x, grads = block_back(d_out, x, params, n_heads, mask)
+    return in_the_same_array(d_x), grads

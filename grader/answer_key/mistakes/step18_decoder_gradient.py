@@ -768,3 +768,47 @@ def grads_into_params(tokens, params, n_heads, ignore_id=None):
 def grads_in_float32(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, everywhere(lambda g: g.astype(np.float32), grads)
+
+
+@mistake(
+    "np_hardcoded_rank",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_shapes",
+    says="The gradient of the positions is summed over one axis, whatever batch axes there are.",
+    hint="How many axes stand in front of time in a batch of batches?",
+)
+def position_over_one_axis(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    loss, grads = all_of(tokens, params, n_heads, ignore_id)
+    d_x = shares(inputs, targets, params, n_heads, ignore_id)[2]
+    if d_x.ndim > 2:
+        total = d_x.sum(axis=0)
+        first = total if total.ndim == 2 else total[(0,) * (total.ndim - 2)]
+        grads["position"] = position_of(first, params)
+    return loss, grads
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_shapes",
+    says="Axes of size one disappear from the gradients.",
+    hint="Try a feed-forward width of 1: are all axes of its gradient still there?",
+)
+def grads_squeezed(tokens, params, n_heads, ignore_id=None):
+    loss, grads = all_of(tokens, params, n_heads, ignore_id)
+    return loss, everywhere(np.squeeze, grads)
+
+
+@mistake(
+    "np_half_precision",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_float32",
+    says="The gradients of float32 parameters are kept in half precision.",
+    hint="In which dtype do you keep the gradients, and how many digits does it have?",
+)
+def grads_in_half(tokens, params, n_heads, ignore_id=None):
+    loss, grads = all_of(tokens, params, n_heads, ignore_id)
+    if params["embedding"].dtype == np.float32:
+        grads = everywhere(lambda g: g.astype(np.float16).astype(np.float32), grads)
+    return loss, grads

@@ -293,6 +293,19 @@ def clip_in_place(grads, max_norm):
     return grads, norm
 
 
+@mistake(
+    "np_half_precision",
+    "clip_gradients",
+    caught_by="clip_float32",
+    says="Clipped gradients of float32 parameters are kept in half precision.",
+    hint="In which dtype do you keep the clipped gradients, and how many digits does it have?",
+)
+def clip_in_half(grads, max_norm):
+    tree, norm = clipped(grads, max_norm)
+    single = np.float32
+    return each(lambda g: g.astype("e").astype("f") if g.dtype == single else g, tree), norm
+
+
 # adamw_step
 
 
@@ -694,6 +707,22 @@ def adamw_m_is_gradient(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, 
     )
 
 
+@mistake(
+    "np_half_precision",
+    "adamw_step",
+    caught_by="adamw_float32",
+    also={"new_adamw": "fresh"},
+    says="The new float32 parameters are kept in half precision.",
+    hint="In which dtype do you keep the parameters, and how many digits does it have?",
+)
+def adamw_in_half(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    single = {leaf.dtype for leaf in leaves(params)} == {np.dtype(np.float32)}
+    params, state = stepped(params, grads, state, lr, betas, eps, weight_decay)
+    if single:
+        params = each(lambda p: p.astype(np.float16).astype(np.float32), params)
+    return params, state
+
+
 # learning_rate
 
 
@@ -1056,6 +1085,23 @@ def batch_random_starts(stream, length, starts):
     return stream[starts[:, None] + np.arange(length + 1)]
 
 
+@mistake(
+    "np_input_mutated",
+    "sample_batch",
+    caught_by="batches_arguments",
+    says="The windows are read column by column, and the caller's starts move along.",
+    hint="What does += do to an array that your function was only lent?",
+)
+def batch_moves_starts(stream, length, starts):
+    if np.any(starts < 0) or np.any(starts + length + 1 > len(stream)):
+        raise ValueError("a window does not fit")
+    columns = []
+    for _ in range(length + 1):
+        columns.append(stream[starts])
+        starts += 1
+    return np.stack(columns, axis=-1)
+
+
 # train_step
 
 
@@ -1185,3 +1231,20 @@ def train_in_place(tokens, params, state, n_heads, lr, max_norm=1.0):
     for old, leaf in zip(leaves(params), leaves(new), strict=True):
         old[...] = leaf
     return loss, params, state
+
+
+@mistake(
+    "train_shared_state",
+    "train_step",
+    caught_by="train_separate",
+    also={"new_adamw": "fresh", "adamw_step": "stepped"},
+    says="The state of the newest run is kept outside, and the one that is passed in is not used.",
+    hint="Begin a second run while the first goes on: does the first notice?",
+)
+def train_keeps_state(tokens, params, state, n_heads, lr, max_norm=1.0):
+    if state["t"] == 0:
+        shared_state["newest"] = state
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    clip = clipped(grads, max_norm)[0]
+    params, shared_state["newest"] = stepped(params, clip, shared_state["newest"], lr)
+    return loss, params, shared_state["newest"]

@@ -194,6 +194,20 @@ def angles_memoised(positions, d_head, base=10000.0):
     return angles_of_shape[key].copy()
 
 
+@mistake(
+    "np_input_mutated",
+    "rotary_angles",
+    caught_by="angles_arguments",
+    says="The caller's positions get one more axis.",
+    hint="What does an assignment to .shape do to an array that your function was only lent?",
+)
+def angles_reshape_positions(positions, d_head, base=10000.0):
+    if d_head % 2:
+        raise ValueError("d_head is odd")
+    positions.shape = (*positions.shape, 1)
+    return positions * base ** (-np.arange(0, d_head, 2) / d_head)
+
+
 # the rotation
 
 
@@ -403,6 +417,76 @@ def rotate_in_place(x, angles):
     return x.copy()
 
 
+@mistake(
+    "rotary_full_turn_rounded",
+    "rotate",
+    caught_by="rotate_distance",
+    says="Full turns are taken off the angles, and a full turn is taken for 6.28.",
+    hint="By how much is your angle wrong after a hundred full turns?",
+)
+def rotate_rounded_turns(x, angles):
+    a, b = halves(x)
+    cos, sin = np.cos(angles % 6.28), np.sin(angles % 6.28)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+@mistake(
+    "rotary_features_clipped",
+    "rotate",
+    caught_by="rotate_large",
+    says="Features are cut off at ±100.",
+    hint="Does a rotation of a long vector keep its length?",
+)
+def rotate_cut(x, angles):
+    a, b = halves(np.clip(x, -100, 100))
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+@mistake(
+    "np_half_precision",
+    "rotate",
+    caught_by="rotate_float32",
+    says="Sine and cosine for float32 features are kept in half precision.",
+    hint="In which dtype do you keep sine and cosine, and how many digits does it have?",
+)
+def rotate_in_half(x, angles):
+    a, b = halves(x)
+    cos, sin = np.cos(angles), np.sin(angles)
+    if x.dtype == np.float32:
+        cos, sin = (part.astype(np.float16).astype(np.float32) for part in (cos, sin))
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "rotate",
+    caught_by="rotate_repeat",
+    says="The angles of the first call are kept for every later call of the same shape.",
+    hint="Can two arrays of angles have the same shape and differ?",
+)
+def rotate_memoised(x, angles):
+    a, b = halves(x)
+    angles = angles_of_shape.setdefault(angles.shape, angles.copy())
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+@mistake(
+    "out_returns_view",
+    "rotate",
+    caught_by="rotate_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def rotate_same_buffer(x, angles):
+    a, b = halves(x)
+    cos, sin = np.cos(angles), np.sin(angles)
+    buffer = angles_of_shape.setdefault((x.shape, x.dtype), np.empty_like(x))
+    buffer[...] = np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+    return buffer
+
+
 # alibi
 
 
@@ -586,3 +670,17 @@ def bias_any_rectangle(n_heads, t_q, t_k=None):
     t_k = t_q if t_k is None else t_k
     distance = np.abs(np.arange(t_k - t_q, t_k)[:, None] - np.arange(t_k))
     return alibi_slopes(n_heads)[:, None, None] * -distance
+
+
+@mistake(
+    "np_memoised_too_little",
+    "alibi_bias",
+    caught_by="alibi_repeat",
+    says="A bias is remembered by heads and keys alone, so fewer queries get too many rows.",
+    hint="On what does the value that you remember depend besides the number of keys?",
+)
+def bias_memoised(n_heads, t_q, t_k=None):
+    key = (n_heads, t_q if t_k is None else t_k)
+    if key not in angles_of_shape:
+        angles_of_shape[key] = right_bias(n_heads, t_q, t_k)
+    return angles_of_shape[key].copy()

@@ -11,6 +11,15 @@ from exercises.step09_heads import merge_heads, split_heads
 from exercises.step20_positions import rotate
 from grader.answer_key.variants import mistake
 
+kept_arrays = {}
+
+
+def in_the_same_array(result):
+    """The result in an array that is used again for every result of that shape."""
+    buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
+    buffer[...] = result
+    return buffer
+
 
 def refuse_uneven(n_heads, n_kv_heads):
     """The error of the contract."""
@@ -143,6 +152,30 @@ def repeat_first_head(x, n_repeats):
 )
 def repeat_nothing(x, n_repeats):
     return x.copy()
+
+
+@mistake(
+    "out_returns_view",
+    "repeat_heads",
+    caught_by="repeat_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def repeat_same_buffer(x, n_repeats):
+    return in_the_same_array(np.repeat(x, n_repeats, axis=-3))
+
+
+@mistake(
+    "np_input_mutated",
+    "repeat_heads",
+    caught_by="repeat_arguments",
+    says="The caller's x gets one more axis.",
+    hint="What does an assignment to .shape do to an array that your function was only lent?",
+)
+def repeat_reshapes_x(x, n_repeats):
+    *batch, heads, t, d = x.shape
+    x.shape = (*batch, heads, 1, t, d)
+    return np.repeat(x, n_repeats, axis=-3).reshape(*batch, heads * n_repeats, t, d)
 
 
 @mistake(
@@ -783,3 +816,131 @@ def bias_changed(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=No
         bias -= bias.mean()
         scores = scores + bias
     return mixed(softmax(masked(scores, mask)), v, params)
+
+
+def grouped(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    """Right attention in groups."""
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    return attended(q, k, v, params, mask, bias)
+
+
+@mistake(
+    "rotary_full_turn_rounded",
+    "grouped_query_attention",
+    caught_by="groups_distance",
+    says="Full turns are taken off the angles, and a full turn is taken for 6.28.",
+    hint="By how much is your angle wrong after a hundred full turns?",
+)
+def turns_rounded(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    angles = None if angles is None else angles % 6.28
+    return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "grouped_query_attention",
+    caught_by="groups_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one sequence, or a sequence of one token: are all axes still there?",
+)
+def result_squeezed(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    return np.squeeze(grouped(x, params, n_heads, n_kv_heads, mask, angles, bias))
+
+
+@mistake(
+    "np_hardcoded_rank",
+    "grouped_query_attention",
+    caught_by="groups_shapes",
+    says="All batch axes come back as one.",
+    hint="What shape comes out if x has four axes?",
+)
+def one_batch_axis(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    y = grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+    return y if y.ndim < 3 else y.reshape(-1, *y.shape[-2:])
+
+
+@mistake(
+    "feature_pooled_over_time",
+    "grouped_query_attention",
+    caught_by="groups_no_future",
+    says="The average over all positions is taken off x before the projections.",
+    hint="Does a summary of the whole text sneak into early positions?",
+)
+def x_centred_over_time(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    x = x - x.mean(axis=-2, keepdims=True)
+    return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
+    "heads_mask_one_head_only",
+    "grouped_query_attention",
+    caught_by="groups_no_future",
+    says="The mask reaches the first query head only.",
+    hint="How many query heads have to obey the mask?",
+)
+def first_head_masked(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if mask is None:
+        return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    scores = biased(attention_scores(q, k), bias)
+    first = (np.arange(n_heads) == 0)[:, None, None]
+    return mixed(softmax(np.where(first, masked(scores, mask), scores)), v, params)
+
+
+@mistake(
+    "score_scale_seq_len",
+    "grouped_query_attention",
+    caught_by="groups_prefix",
+    says="The output is divided by the number of positions.",
+    hint="Should the first position's output depend on how long the text is?",
+)
+def output_by_length(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias) / x.shape[-2]
+
+
+@mistake(
+    "gqa_batch_mixed",
+    "grouped_query_attention",
+    caught_by="groups_rows",
+    says="Keys and values are averaged over the sequences of a batch.",
+    hint="Does the output of sequence 0 change when sequence 1 does?",
+)
+def keys_of_all_sequences(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    if x.ndim > 2:
+        k, v = (np.zeros_like(part) + part.mean(axis=0, keepdims=True) for part in (k, v))
+    return attended(q, k, v, params, mask, bias)
+
+
+@mistake(
+    "np_half_precision",
+    "grouped_query_attention",
+    caught_by="groups_float32",
+    says="Weights of float32 inputs are kept in half precision.",
+    hint="In which dtype do you keep the weights, and how many digits does it have?",
+)
+def weights_in_half(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    weights = softmax(masked(biased(attention_scores(q, k), bias), mask))
+    if x.dtype == np.float32:
+        weights = weights.astype(np.float16).astype(np.float32)
+    return mixed(weights, v, params)
+
+
+@mistake(
+    "out_returns_view",
+    "grouped_query_attention",
+    caught_by="groups_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def result_in_same_buffer(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    return in_the_same_array(grouped(x, params, n_heads, n_kv_heads, mask, angles, bias))

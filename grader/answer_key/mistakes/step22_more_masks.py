@@ -42,6 +42,13 @@ def beginnings(documents):
 kept_masks = {}
 
 
+def in_one_buffer(mask):
+    """The mask in the one piece of memory in which every mask is returned."""
+    room = kept_masks.setdefault("all", np.empty(2**16, dtype=bool))[: mask.size]
+    room[:] = mask.ravel()
+    return room.reshape(mask.shape)
+
+
 @mistake(
     "window_counts_before_only",
     "sliding_window_mask",
@@ -250,6 +257,19 @@ def window_remembered(t_q, window, t_k=None):
 
 
 @mistake(
+    "out_returns_view",
+    "sliding_window_mask",
+    caught_by="window_repeat",
+    says="The mask lies in a buffer that the next call overwrites, whatever its size.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def window_same_buffer(t_q, window, t_k=None):
+    t_k = refuse(t_q, window, t_k)
+    far = distances(t_q, t_k)
+    return in_one_buffer((far >= 0) & (far < window))
+
+
+@mistake(
     "prefix_and",
     "prefix_mask",
     caught_by="prefix_agree",
@@ -378,6 +398,19 @@ def prefix_negative(t, n_prefix):
     if n_prefix > t:
         raise ValueError("n_prefix")
     return causal_mask(t) | (np.arange(t) < n_prefix)
+
+
+@mistake(
+    "out_returns_view",
+    "prefix_mask",
+    caught_by="prefix_repeat",
+    says="The mask lies in a buffer that the next call overwrites, whatever its size.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def prefix_same_buffer(t, n_prefix):
+    if not 0 <= n_prefix <= t:
+        raise ValueError("n_prefix")
+    return in_one_buffer(causal_mask(t) | (np.arange(t) < n_prefix))
 
 
 @mistake(
@@ -528,6 +561,71 @@ def documents_zero_hidden(documents):
 
 
 @mistake(
+    "documents_sink",
+    "document_mask",
+    caught_by="documents_alone",
+    says="The first position of a row is seen from every document.",
+    hint="To which document does position 0 belong?",
+)
+def documents_see_the_first(documents):
+    mask = same_run(documents) & causal_mask(documents.shape[-1])
+    mask[..., 0] = True
+    return mask
+
+
+@mistake(
+    "documents_last_is_padding",
+    "document_mask",
+    caught_by="documents_no_future",
+    says="The last document of a row is taken for padding and hidden.",
+    hint="What can a position know about the documents that come later?",
+)
+def documents_last_hidden(documents):
+    run = runs(documents)
+    real = (run != run[..., -1:]) | (run == 0)
+    return same_run(documents) & causal_mask(documents.shape[-1]) & real[..., None, :]
+
+
+@mistake(
+    "documents_boundaries_of_all_rows",
+    "document_mask",
+    caught_by="documents_rows",
+    says="A boundary in one row of a batch ends the documents of all rows.",
+    hint="Are the rows of a batch packed alike?",
+)
+def documents_cut_by_all_rows(documents):
+    first = beginnings(documents).reshape(-1, documents.shape[-1]).any(axis=0)
+    run = np.cumsum(first)
+    mask = (run[:, None] == run) & causal_mask(documents.shape[-1])
+    return np.broadcast_to(mask, (*documents.shape, documents.shape[-1])).copy()
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "document_mask",
+    caught_by="documents_repeat",
+    says="The mask of the first documents of a shape is kept for all later ones.",
+    hint="Can two rows of the same length be packed differently?",
+)
+def documents_memoised(documents):
+    mask = same_run(documents) & causal_mask(documents.shape[-1])
+    return kept_masks.setdefault(documents.shape, mask).copy()
+
+
+@mistake(
+    "np_input_mutated",
+    "document_mask",
+    caught_by="documents_arguments",
+    says="The numbers of the runs are written over the caller's documents.",
+    hint="Whose array stands on the left of your assignment?",
+)
+def documents_renumbered(documents):
+    documents[...] = runs(documents)
+    same = documents[..., :, None] == documents[..., None, :]
+    return same & causal_mask(documents.shape[-1])
+
+
+@mistake(
     "places_not_reset",
     "document_positions",
     caught_by="places_agree",
@@ -646,3 +744,38 @@ def places_last_beginning(documents):
     position = np.arange(documents.shape[-1])
     start = np.max(np.where(beginnings(documents), position, 0), axis=-1, keepdims=True)
     return np.where(position >= start, position - start, position)
+
+
+@mistake(
+    "places_row_start",
+    "document_positions",
+    caught_by="places_alone",
+    says="Each document but the first of its row begins at 1.",
+    hint="Is the first token of a later document a first token, too?",
+)
+def places_later_from_one(documents):
+    return np.tril(same_run(documents), -1).sum(axis=-1) + (runs(documents) > 0)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "document_positions",
+    caught_by="places_repeat",
+    says="The positions of the first documents of a shape are kept for all later ones.",
+    hint="Can two rows of the same length be packed differently?",
+)
+def places_memoised(documents):
+    places = np.tril(same_run(documents), -1).sum(axis=-1)
+    return kept_masks.setdefault(documents.shape, places).copy()
+
+
+@mistake(
+    "np_input_mutated",
+    "document_positions",
+    caught_by="places_arguments",
+    says="The positions are written over the caller's documents.",
+    hint="Whose array stands on the left of your assignment?",
+)
+def places_into_documents(documents):
+    documents[...] = np.tril(same_run(documents), -1).sum(axis=-1)
+    return documents
