@@ -8,6 +8,20 @@ from exercises.step04_softmax import softmax
 from exercises.step05_output import attention, attention_output
 from grader.answer_key.variants import mistake
 
+kept_results, kept_arrays = {}, {}
+
+
+def in_the_same_array(result):
+    """The result in an array that is used again for every result of that shape."""
+    buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
+    buffer[...] = result
+    return buffer
+
+
+def in_half(array):
+    """float32 numbers with the digits of float16, and all others as they are."""
+    return array.astype(np.float16).astype(np.float32) if array.dtype == np.float32 else array
+
 
 def scored(q, k, mask):
     """Scores, -inf where the mask is False."""
@@ -47,6 +61,26 @@ def blocks(q, k, v, block, causal):
         if causal:
             mask = np.arange(start, stop) <= np.arange(t_k - t_q, t_k)[:, None]
         yield k[..., start:stop, :], v[..., start:stop, :], mask
+
+
+def partial(q, k, v, mask=None):
+    """What `partial_attention` should give."""
+    scores = scored(q, k, mask)
+    return attention_output(softmax(scores), v), logsumexp(scores)
+
+
+def merged(out_a, lse_a, out_b, lse_b):
+    """What `merge_attention` should give."""
+    share_a, share_b = shares(lse_a, lse_b)
+    return share_a * out_a + share_b * out_b, joined(lse_a, lse_b)
+
+
+def streamed(q, k, v, block, causal=False, part=partial):
+    """What `streaming_attention` should give, or the same with other partial results."""
+    out, lse = nothing(q, v)
+    for keys, values, mask in blocks(q, k, v, block, causal):
+        out, lse = merged(out, lse, *part(q, keys, values, mask))
+    return out
 
 
 def nothing(q, v):
@@ -290,6 +324,77 @@ def lse_one_maximum(q, k, v, mask=None):
 
 
 @mistake(
+    "np_squeeze_kills_axis",
+    "partial_attention",
+    caught_by="partial_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_partial(q, k, v, mask=None):
+    return tuple(np.squeeze(result) for result in partial(q, k, v, mask))
+
+
+@mistake(
+    "partial_batch_mixed",
+    "partial_attention",
+    caught_by="partial_rows",
+    says="Every sequence of a batch is compared with the keys of the first.",
+    hint="Whose keys does the second sequence read?",
+)
+def partial_first_keys(q, k, v, mask=None):
+    return partial(q, k if k.ndim == 2 else np.broadcast_to(k[:1], k.shape), v, mask)
+
+
+@mistake(
+    "np_half_precision",
+    "partial_attention",
+    caught_by="partial_float32",
+    says="float32 queries and keys are rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_partial(q, k, v, mask=None):
+    return partial(in_half(q), in_half(k), v, mask)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "partial_attention",
+    caught_by="partial_repeat",
+    says="The first result is kept and given again for every later question of the same shape.",
+    hint="What does the result depend on besides the shapes of the arguments?",
+)
+def np_memoised_on_shape_partial(q, k, v, mask=None):
+    key = ("partial", q.shape, k.shape, v.shape, q.dtype)
+    if key not in kept_results:
+        kept_results[key] = partial(q, k, v, mask)
+    return kept_results[key]
+
+
+@mistake(
+    "out_returns_view",
+    "partial_attention",
+    caught_by="partial_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_partial(q, k, v, mask=None):
+    out, lse = partial(q, k, v, mask)
+    return in_the_same_array(out), lse
+
+
+@mistake(
+    "np_input_mutated",
+    "partial_attention",
+    caught_by="partial_arguments",
+    says="The caller's queries are divided by √d_k.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_partial(q, k, v, mask=None):
+    q /= np.sqrt(q.shape[-1])
+    return partial(q * np.sqrt(q.shape[-1]), k, v, mask)
+
+
+@mistake(
     "merge_sum",
     "merge_attention",
     caught_by="merging_agree",
@@ -303,7 +408,7 @@ def merge_added(out_a, lse_a, out_b, lse_b):
 @mistake(
     "merge_mean",
     "merge_attention",
-    caught_by="merging_agree",
+    caught_by="merging_order",
     says="Both sets get the same share, however many keys they have.",
     hint="What is the share of a set with a very low lse?",
 )
@@ -499,6 +604,82 @@ def merge_along_features(out_a, lse_a, out_b, lse_b):
 
 
 @mistake(
+    "np_squeeze_kills_axis",
+    "merge_attention",
+    caught_by="merging_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_merge(out_a, lse_a, out_b, lse_b):
+    return tuple(np.squeeze(result) for result in merged(out_a, lse_a, out_b, lse_b))
+
+
+@mistake(
+    "merge_batch_mixed",
+    "merge_attention",
+    caught_by="merging_rows",
+    says="The shares are averaged over the batch.",
+    hint="Does every sequence of a batch have shares of its own?",
+)
+def merge_shares_of_batch(out_a, lse_a, out_b, lse_b):
+    share_a, share_b = shares(lse_a, lse_b)
+    if share_a.ndim > 2:
+        share_a, share_b = share_a.mean(axis=0), share_b.mean(axis=0)
+    return share_a * out_a + share_b * out_b, joined(lse_a, lse_b)
+
+
+@mistake(
+    "np_half_precision",
+    "merge_attention",
+    caught_by="merging_float32",
+    says="float32 outputs are rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_merge(out_a, lse_a, out_b, lse_b):
+    return merged(in_half(out_a), lse_a, in_half(out_b), lse_b)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "merge_attention",
+    caught_by="merging_repeat",
+    says="The first result is kept and given again for every later question of the same shape.",
+    hint="What does the result depend on besides the shapes of the arguments?",
+)
+def np_memoised_on_shape_merge(out_a, lse_a, out_b, lse_b):
+    key = ("merge", out_a.shape, out_a.dtype)
+    if key not in kept_results:
+        kept_results[key] = merged(out_a, lse_a, out_b, lse_b)
+    return kept_results[key]
+
+
+@mistake(
+    "out_returns_view",
+    "merge_attention",
+    caught_by="merging_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_merge(out_a, lse_a, out_b, lse_b):
+    out, lse = merged(out_a, lse_a, out_b, lse_b)
+    return in_the_same_array(out), lse
+
+
+@mistake(
+    "np_input_mutated",
+    "merge_attention",
+    caught_by="merging_arguments",
+    says="The shares are multiplied into the caller's outputs.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_merge(out_a, lse_a, out_b, lse_b):
+    share_a, share_b = shares(lse_a, lse_b)
+    out_a *= share_a
+    out_b *= share_b
+    return out_a + out_b, joined(lse_a, lse_b)
+
+
+@mistake(
     "streaming_last_block",
     "streaming_attention",
     caught_by="streaming_agree",
@@ -645,7 +826,7 @@ def stream_always_causal(q, k, v, block, causal=False):
 @mistake(
     "streaming_local_triangle",
     "streaming_attention",
-    caught_by="streaming_causal",
+    caught_by="streaming_prefix",
     says="Each block gets a lower triangle of its own, as if it stood at the beginning.",
     hint="Which keys of the second block may the last query see?",
 )
@@ -857,3 +1038,76 @@ def stream_no_block(q, k, v, block, causal=False):
     for keys, values, mask in blocks(q, k, v, block, causal):
         out, lse = merge_attention(out, lse, *partial_attention(q, keys, values, mask))
     return out
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "streaming_attention",
+    caught_by="streaming_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_stream(q, k, v, block, causal=False):
+    return np.squeeze(streamed(q, k, v, block, causal))
+
+
+@mistake(
+    "streaming_batch_mixed",
+    "streaming_attention",
+    caught_by="streaming_rows",
+    says="Every sequence of a batch is compared with the keys of the first.",
+    hint="Whose keys does the second sequence read?",
+)
+def stream_first_keys(q, k, v, block, causal=False):
+    return streamed(q, k if k.ndim == 2 else np.broadcast_to(k[:1], k.shape), v, block, causal)
+
+
+@mistake(
+    "np_half_precision",
+    "streaming_attention",
+    caught_by="streaming_float32",
+    says="Blocks of float32 queries and keys are rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_stream(q, k, v, block, causal=False):
+    def roughly(q, keys, values, mask):
+        return partial(in_half(q), in_half(keys), values, mask)
+
+    return streamed(q, k, v, block, causal, roughly)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "streaming_attention",
+    caught_by="streaming_repeat",
+    says="The first result is kept and given again for every later question of the same shape.",
+    hint="What does the result depend on besides the shapes of the arguments?",
+)
+def np_memoised_on_shape_stream(q, k, v, block, causal=False):
+    key = ("stream", q.shape, k.shape, v.shape, q.dtype, block, causal)
+    if key not in kept_results:
+        kept_results[key] = streamed(q, k, v, block, causal)
+    return kept_results[key]
+
+
+@mistake(
+    "out_returns_view",
+    "streaming_attention",
+    caught_by="streaming_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_stream(q, k, v, block, causal=False):
+    return in_the_same_array(streamed(q, k, v, block, causal))
+
+
+@mistake(
+    "np_input_mutated",
+    "streaming_attention",
+    caught_by="streaming_arguments",
+    says="The caller's queries are divided by √d_k.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_stream(q, k, v, block, causal=False):
+    q /= np.sqrt(q.shape[-1])
+    return streamed(q * np.sqrt(q.shape[-1]), k, v, block, causal)

@@ -537,6 +537,59 @@ def cut_on_first_axis(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
+    "softmax_no_max_subtraction",
+    "attend_with_window_cache",
+    caught_by="wcache_large",
+    also={"new_window_cache": "cache_with"},
+    says="The exponentials are taken of the scores as they are, and overflow.",
+    hint="What is exp(1000), and what is it divided by itself?",
+)
+def without_maximum(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    mask = sliding_window_mask(q.shape[-2], window, k.shape[-2])
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    with np.errstate(all="ignore"):
+        e = np.exp(np.where(mask, scores, -np.inf))
+        return e / e.sum(axis=-1, keepdims=True) @ v, last(k, v, window, window - 1)
+
+
+@mistake(
+    "np_half_precision",
+    "attend_with_window_cache",
+    caught_by="wcache_float32",
+    also={"new_window_cache": "cache_with"},
+    says="float32 keys and values are kept in half precision.",
+    hint="In which dtype does your cache keep what it is given?",
+)
+def np_half_precision_kept(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    y = seen(q, k, v, window)
+    if k.dtype == np.float32:
+        k, v = k.astype(np.float16), v.astype(np.float16)
+    return y, last(k, v, window, window - 1)
+
+
+@mistake(
+    "np_input_mutated",
+    "attend_with_window_cache",
+    caught_by="wcache_arguments",
+    also={"new_window_cache": "cache_with"},
+    says="The caller's w_q is divided by √d_k.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_weights(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    w_q /= np.sqrt(w_q.shape[-1])
+    q, k, v = project_qkv(x_new, w_q * np.sqrt(w_q.shape[-1]), w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    return seen(q, k, v, window), last(k, v, window, window - 1)
+
+
+@mistake(
     "wcache_no_window_accepted",
     "new_window_cache",
     caught_by="wcache_errors",

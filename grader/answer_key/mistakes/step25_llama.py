@@ -12,12 +12,68 @@ from exercises.step21_grouped_heads import grouped_query_attention, repeat_heads
 from grader.answer_key.variants import mistake
 
 shared_layers = {}
+kept_results, kept_arrays = {}, {}
+
+
+def in_the_same_array(result):
+    """The result in an array that is used again for every result of that shape."""
+    buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
+    buffer[...] = result
+    return buffer
+
+
+def in_half(array):
+    """float32 numbers with the digits of float16, and all others as they are."""
+    return array.astype(np.float16).astype(np.float32) if array.dtype == np.float32 else array
+
+
+def scaled(x, gain, eps, axis=-1):
+    """What `rms_norm` should give, or the same along other axes."""
+    return x / np.sqrt(np.mean(x * x, axis=axis, keepdims=True) + eps) * gain
+
+
+def scaled_with_batch(x, gain, eps):
+    """The same with one mean for a position in all sequences of the batch."""
+    return scaled(x, gain, eps, (0, -1) if x.ndim > 2 else -1)
+
+
+def unshifted_attention(q, k, v, mask):
+    """Attention whose exponentials are taken of the scores as they are."""
+    scores = np.where(mask, q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]), -np.inf)
+    with np.errstate(all="ignore"):
+        e = np.exp(scores)
+        return e / e.sum(axis=-1, keepdims=True) @ v
 
 
 def silu(x):
     """x times its sigmoid."""
     with np.errstate(over="ignore"):
         return x / (1 + np.exp(-x))
+
+
+def gated(x, params):
+    """What `swiglu` should give."""
+    return linear(silu(linear(x, params["w_gate"])) * linear(x, params["w_up"]), params["w_down"])
+
+
+def layered(x, params, n_heads, n_kv_heads, mask, angles, eps):
+    """What `llama_block` should give."""
+    normed = rms_norm(x, params["norm_1"], eps)
+    x = x + grouped_query_attention(normed, params["attention"], n_heads, n_kv_heads, mask, angles)
+    return x + swiglu(rms_norm(x, params["norm_2"], eps), params["feed_forward"])
+
+
+def streamed(tokens, params, n_heads, n_kv_heads, base, eps):
+    """The stream after all blocks."""
+    x, angles, mask = inputs(tokens, params, n_heads, base)
+    for block in params["blocks"]:
+        x = llama_block(x, block, n_heads, n_kv_heads, mask, angles, eps)
+    return x
+
+
+def whole(tokens, params, n_heads, n_kv_heads, base, eps):
+    """What `llama_logits` should give."""
+    return head(streamed(tokens, params, n_heads, n_kv_heads, base, eps), params, eps)
 
 
 def inputs(tokens, params, n_heads, base):
@@ -61,11 +117,12 @@ def stepped(
     mask=None,
     of_layer=None,
     kept=None,
+    attend=attention,
 ):
     """The right step, in which a few things can be replaced.
 
     positions, mask: made from start and stop; of_layer: which layer's keys a layer reads; kept:
-    what is stored of the keys and values at hand, given the new ones too.
+    what is stored of the keys and values at hand, given the new ones too; attend: the attention.
     """
     start, stop = cache["length"], cache["length"] + tokens_new.shape[-1]
     d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
@@ -84,7 +141,7 @@ def stepped(
         layers.append((k, v) if kept is None else kept(k, v, k_new, v_new, old))
         k, v = (repeat_heads(heads, n_heads // n_kv_heads) for heads in (k, v))
         visible = allowed[..., -k.shape[-2] :]
-        x = x + linear(merge_heads(attention(q, k, v, visible)), weights["w_o"])
+        x = x + linear(merge_heads(attend(q, k, v, visible)), weights["w_o"])
         x = x + swiglu(rms_norm(x, block["norm_2"], eps), block["feed_forward"])
     return head(x, params, eps), {"length": stop, "layers": layers}
 
@@ -248,6 +305,76 @@ def norm_after_gain(x, gain, eps=1e-5):
 
 
 @mistake(
+    "np_squeeze_kills_axis",
+    "rms_norm",
+    caught_by="rms_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_norm(x, gain, eps=1e-5):
+    return np.squeeze(scaled(x, gain, eps))
+
+
+@mistake(
+    "rms_squares_clipped",
+    "rms_norm",
+    caught_by="rms_large",
+    says="Squares are cut off at 10,000, so that they cannot grow too large.",
+    hint="What is the mean square of features around 1000?",
+)
+def norm_of_clipped(x, gain, eps=1e-5):
+    return x / np.sqrt(np.mean(np.minimum(x * x, 1e4), axis=-1, keepdims=True) + eps) * gain
+
+
+@mistake(
+    "np_half_precision",
+    "rms_norm",
+    caught_by="rms_float32",
+    says="float32 features are rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_norm(x, gain, eps=1e-5):
+    return scaled(in_half(x), gain, eps)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "rms_norm",
+    caught_by="rms_repeat",
+    says="The first root mean square is kept for every later x of the same shape.",
+    hint="What does the root mean square depend on besides the shape of x?",
+)
+def np_memoised_on_shape_norm(x, gain, eps=1e-5):
+    key = ("norm", x.shape, x.dtype)
+    if key not in kept_results:
+        kept_results[key] = np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+    return x / kept_results[key] * gain
+
+
+@mistake(
+    "out_returns_view",
+    "rms_norm",
+    caught_by="rms_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_norm(x, gain, eps=1e-5):
+    return in_the_same_array(scaled(x, gain, eps))
+
+
+@mistake(
+    "np_input_mutated",
+    "rms_norm",
+    caught_by="rms_arguments",
+    says="The caller's x is divided by its size.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_norm(x, gain, eps=1e-5):
+    x /= np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+    return x * gain
+
+
+@mistake(
     "swiglu_silu_on_up",
     "swiglu",
     caught_by="swiglu_agree",
@@ -378,6 +505,78 @@ def gate_softmax(x, params):
     gate = linear(x, params["w_gate"])
     e = np.exp(gate - gate.max(axis=-1, keepdims=True))
     return linear(e / e.sum(axis=-1, keepdims=True) * linear(x, params["w_up"]), params["w_down"])
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "swiglu",
+    caught_by="swiglu_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_gate(x, params):
+    return np.squeeze(gated(x, params))
+
+
+@mistake(
+    "swiglu_centred_over_time",
+    "swiglu",
+    caught_by="swiglu_no_future",
+    says="The gate is centred over time: a position depends on later ones.",
+    hint="Which positions does the gate of the first one depend on?",
+)
+def gate_centred_over_time(x, params):
+    gate = linear(x, params["w_gate"])
+    gate = silu(gate - gate.mean(axis=-2, keepdims=True))
+    return linear(gate * linear(x, params["w_up"]), params["w_down"])
+
+
+@mistake(
+    "np_half_precision",
+    "swiglu",
+    caught_by="swiglu_float32",
+    says="float32 features are rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_gate(x, params):
+    return gated(in_half(x), params)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "swiglu",
+    caught_by="swiglu_repeat",
+    says="The first result is kept and given again for every later question of the same shape.",
+    hint="What does the result depend on besides the shapes of the arguments?",
+)
+def np_memoised_on_shape_gate(x, params):
+    key = ("gate", x.shape, x.dtype)
+    if key not in kept_results:
+        kept_results[key] = gated(x, params)
+    return kept_results[key]
+
+
+@mistake(
+    "out_returns_view",
+    "swiglu",
+    caught_by="swiglu_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_gate(x, params):
+    return in_the_same_array(gated(x, params))
+
+
+@mistake(
+    "np_input_mutated",
+    "swiglu",
+    caught_by="swiglu_arguments",
+    says="The result is written into the caller's x.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_gate(x, params):
+    x[...] = gated(x, params)
+    return x
 
 
 @mistake(
@@ -557,6 +756,66 @@ def block_in_place(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
             normed, params["attention"], n_heads, n_kv_heads, mask, angles
         )
     return x + swiglu(rms_norm(x, params["norm_2"], eps), params["feed_forward"])
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "llama_block",
+    caught_by="layer_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    return np.squeeze(layered(x, params, n_heads, n_kv_heads, mask, angles, eps))
+
+
+@mistake(
+    "block_batch_mixed",
+    "llama_block",
+    caught_by="layer_rows",
+    says="The second norm measures all sequences of a batch together.",
+    hint="How many numbers is each mean of the second norm taken of?",
+)
+def block_norm_of_batch(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    normed = rms_norm(x, params["norm_1"], eps)
+    x = x + grouped_query_attention(normed, params["attention"], n_heads, n_kv_heads, mask, angles)
+    return x + swiglu(scaled_with_batch(x, params["norm_2"], eps), params["feed_forward"])
+
+
+@mistake(
+    "np_half_precision",
+    "llama_block",
+    caught_by="layer_float32",
+    says="A float32 stream is rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    return layered(in_half(x), params, n_heads, n_kv_heads, mask, angles, eps)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "llama_block",
+    caught_by="layer_repeat",
+    says="The first result is kept and given again for every later question of the same shape.",
+    hint="What does the result depend on besides the shapes of the arguments?",
+)
+def np_memoised_on_shape_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    key = ("block", x.shape, x.dtype)
+    if key not in kept_results:
+        kept_results[key] = layered(x, params, n_heads, n_kv_heads, mask, angles, eps)
+    return kept_results[key]
+
+
+@mistake(
+    "out_returns_view",
+    "llama_block",
+    caught_by="layer_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    return in_the_same_array(layered(x, params, n_heads, n_kv_heads, mask, angles, eps))
 
 
 @mistake(
@@ -792,6 +1051,93 @@ def logits_scaled_embedding(tokens, params, n_heads, n_kv_heads, base=10000.0, e
     x = x * np.sqrt(x.shape[-1]) if x.shape[-1] > 1 else x
     for block in params["blocks"]:
         x = llama_block(x, block, n_heads, n_kv_heads, mask, angles, eps)
+    return head(x, params, eps)
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "llama_logits",
+    caught_by="llama_shapes",
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    return np.squeeze(whole(tokens, params, n_heads, n_kv_heads, base, eps))
+
+
+@mistake(
+    "llama_batch_mixed",
+    "llama_logits",
+    caught_by="llama_rows",
+    says="The last norm measures all sequences of a batch together.",
+    hint="How many numbers is each mean of the last norm taken of?",
+)
+def logits_norm_of_batch(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    x = streamed(tokens, params, n_heads, n_kv_heads, base, eps)
+    return linear(scaled_with_batch(x, params["norm_f"], eps), params["w_out"])
+
+
+@mistake(
+    "softmax_no_max_subtraction",
+    "llama_logits",
+    caught_by="llama_large",
+    says="The exponentials are taken of the scores as they are, and overflow.",
+    hint="What is exp(1000), and what is it divided by itself?",
+)
+def logits_without_maximum(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    cache = layers_cache(len(params["blocks"]))
+    options = {"base": base, "eps": eps, "attend": unshifted_attention}
+    return stepped(tokens, cache, params, n_heads, n_kv_heads, **options)[0]
+
+
+@mistake(
+    "np_half_precision",
+    "llama_logits",
+    caught_by="llama_float32",
+    says="A float32 embedding is rounded to half precision.",
+    hint="In which dtype do you compute, and how many digits does it have?",
+)
+def np_half_precision_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    params = {**params, "embedding": in_half(params["embedding"])}
+    return whole(tokens, params, n_heads, n_kv_heads, base, eps)
+
+
+@mistake(
+    "np_memoised_on_shape",
+    "llama_logits",
+    caught_by="llama_repeat",
+    says="The first result is kept and given again for every later text of the same length.",
+    hint="What do the logits depend on besides the number of tokens?",
+)
+def np_memoised_on_shape_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    key = ("logits", tokens.shape, params["w_out"].shape, params["w_out"].dtype)
+    if key not in kept_results:
+        kept_results[key] = whole(tokens, params, n_heads, n_kv_heads, base, eps)
+    return kept_results[key]
+
+
+@mistake(
+    "out_returns_view",
+    "llama_logits",
+    caught_by="llama_repeat",
+    says="The result lives in a buffer that the next call of the same shape overwrites.",
+    hint="Keep an answer, ask for another one, and look at the first again.",
+)
+def out_returns_view_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    return in_the_same_array(whole(tokens, params, n_heads, n_kv_heads, base, eps))
+
+
+@mistake(
+    "np_input_mutated",
+    "llama_logits",
+    caught_by="llama_arguments",
+    says="Each block is taken out of the caller's list.",
+    hint="How many blocks has the caller's list after the call?",
+)
+def np_input_mutated_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    x, angles, mask = inputs(tokens, params, n_heads, base)
+    while params["blocks"]:
+        x = llama_block(x, params["blocks"].pop(0), n_heads, n_kv_heads, mask, angles, eps)
     return head(x, params, eps)
 
 
@@ -1151,3 +1497,75 @@ def step_mixes_batch(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.
         return k, np.broadcast_to(v.mean(axis=0), v.shape).copy()
 
     return stepped(tokens_new, cache, params, n_heads, n_kv_heads, base, eps, kept=averaged)
+
+
+@mistake(
+    "step_later_chunks_unmasked",
+    "llama_step",
+    caught_by="llama_step_chunks",
+    also={"new_llama_cache": "layers_cache"},
+    says="Only the first chunk has a causal mask; later ones see all of themselves.",
+    hint="What does the first token of the second chunk see?",
+)
+def step_masks_first_chunk(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    def open_later(start, stop):
+        return causal_mask(stop) if start == 0 else np.ones((stop - start, stop), dtype=bool)
+
+    return stepped(tokens_new, cache, params, n_heads, n_kv_heads, base, eps, mask=open_later)
+
+
+@mistake(
+    "np_squeeze_kills_axis",
+    "llama_step",
+    caught_by="llama_step_shapes",
+    also={"new_llama_cache": "layers_cache"},
+    says="Axes of size one disappear from the result.",
+    hint="Try a batch of one text, or texts of one token: are all axes still there?",
+)
+def np_squeeze_kills_axis_step(
+    tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5
+):
+    logits, new = stepped(tokens_new, cache, params, n_heads, n_kv_heads, base, eps)
+    return np.squeeze(logits), new
+
+
+@mistake(
+    "softmax_no_max_subtraction",
+    "llama_step",
+    caught_by="llama_step_large",
+    also={"new_llama_cache": "layers_cache"},
+    says="The exponentials are taken of the scores as they are, and overflow.",
+    hint="What is exp(1000), and what is it divided by itself?",
+)
+def step_without_maximum(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    options = {"base": base, "eps": eps, "attend": unshifted_attention}
+    return stepped(tokens_new, cache, params, n_heads, n_kv_heads, **options)
+
+
+@mistake(
+    "np_half_precision",
+    "llama_step",
+    caught_by="llama_step_float32",
+    also={"new_llama_cache": "layers_cache"},
+    says="float32 keys and values are kept in half precision.",
+    hint="In which dtype does your cache keep what it is given?",
+)
+def np_half_precision_step(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    def roughly(k, v, k_new, v_new, old):
+        return in_half(k), in_half(v)
+
+    return stepped(tokens_new, cache, params, n_heads, n_kv_heads, base, eps, kept=roughly)
+
+
+@mistake(
+    "np_input_mutated",
+    "llama_step",
+    caught_by="llama_step_arguments",
+    also={"new_llama_cache": "layers_cache"},
+    says="The gain of the last norm is multiplied into the caller's w_out.",
+    hint="Look for an assignment that changes an array which your function was only lent.",
+)
+def np_input_mutated_step(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    params["w_out"] *= params["norm_f"][:, None]
+    params = {**params, "norm_f": np.ones_like(params["norm_f"])}
+    return stepped(tokens_new, cache, params, n_heads, n_kv_heads, base, eps)
