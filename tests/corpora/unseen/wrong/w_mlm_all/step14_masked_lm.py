@@ -1,0 +1,17 @@
+import numpy as np
+
+from exercises.step06_loss import cross_entropy
+
+
+def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen = select < rate
+    corrupted = np.where(chosen & (replace < 0.8), mask_id, tokens)
+    corrupted = np.where(chosen & (replace >= 0.8) & (replace < 0.9), random_ids, corrupted)
+    targets = np.where(chosen, tokens, -100)
+    return corrupted, targets
+
+
+def masked_lm_loss(logits, targets):
+    if (targets == -100).all():
+        return 0.0
+    return cross_entropy(logits, np.maximum(targets, 0))
