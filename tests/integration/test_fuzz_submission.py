@@ -16,6 +16,7 @@ from grader.intake.archives import Archive
 from grader.intake.cells import cut
 from grader.intake.folders import SubmissionError
 from grader.intake.handins import submission
+from grader.intake.submission import decoded
 from grader.steps import registry
 from tests.conftest import ROOT
 
@@ -177,7 +178,7 @@ CORPUS += sorted((ROOT / "tests" / "corpora" / "unseen" / "right").rglob("*.py")
 def test_blocks_begin_where_statements_do():
     wrong = []
     for path in CORPUS:
-        text = path.read_text(encoding="utf-8")
+        text = decoded(path.read_bytes())
         found = [block.first for block in cut(text).blocks]
         if found != beginnings(ast.parse(text)):
             wrong.append(path.name)
