@@ -180,7 +180,7 @@ def test_blocks_begin_where_statements_do():
     for path in CORPUS:
         text = decoded(path.read_bytes())
         found = [block.first for block in cut(text).blocks]
-        if found != beginnings(ast.parse(text)):
+        if found != list(dict.fromkeys(beginnings(ast.parse(text)))):  # `a; b` is one block
             wrong.append(path.name)
     assert len(CORPUS) > 100
     assert wrong == []

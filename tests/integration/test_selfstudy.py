@@ -291,7 +291,8 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
     """The same mistake is named; in whose words, its own or its caller's, may differ."""
 
     def verdict(check):
-        return replace(check, diagnosis=check.diagnosis and check.diagnosis.misconception)
+        named = check.diagnosis and check.diagnosis.misconception
+        return repr(replace(check, diagnosis=named))  # in words, for a NaN equals no NaN
 
     mistake = read(MISTAKES, step)[0]
     whole = grade(mistake.submission, only=(step,)).steps[0].checks

@@ -179,7 +179,7 @@ def repeat_reshapes_x(x, n_repeats):
 
 
 @mistake(
-    "gqa_modulo",
+    "gqa_tile",
     "grouped_query_attention",
     caught_by="groups_agree",
     says="Query head h reads the keys of head h modulo n_kv_heads.",
