@@ -34,7 +34,11 @@ def figured(steps, host):
     return figured
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+# Of Parts III and IV nobody has read yet which causes are named, and whether rightly.
+READ = [step for step in STEPS if step.part <= 2]
+
+
+@pytest.mark.parametrize("step", READ, ids=lambda step: step.id)
 def test_mistakes_are_named_rightly_and_fair_variants_not_at_all(figured, step):
     mistakes, fair = figured(step, DOUBLE)
     caught_by = {variant.name: variant.caught_by for variant in read(MISTAKES, step)}

@@ -203,17 +203,6 @@ def linear_results_swapped(d_out, x, weight):
 
 
 @mistake(
-    "grad_bias_missing",
-    "linear_backward",
-    caught_by="linear_back_agree",
-    says="The gradient of the bias is missing.",
-    hint="How many gradients does the docstring promise?",
-)
-def linear_bias_missing(d_out, x, weight):
-    return d_out @ weight.T, for_weight(d_out, x)
-
-
-@mistake(
     "grad_d_out_clipped",
     "linear_backward",
     caught_by="linear_back_slope",

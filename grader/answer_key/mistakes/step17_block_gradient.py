@@ -675,18 +675,6 @@ def network_renamed(d_out, x, params):
 
 
 @mistake(
-    "tree_as_tuple",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The gradients come back as a tuple, not as a dict with the keys of params.",
-    hint="By what will the optimiser find the gradient of w_in?",
-)
-def network_as_tuple(d_out, x, params):
-    d_x, grads = network_back(d_out, x, params)
-    return d_x, tuple(grads.values())
-
-
-@mistake(
     "grad_x_missing",
     "feed_forward_backward",
     caught_by="network_back_agree",

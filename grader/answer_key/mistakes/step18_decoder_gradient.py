@@ -170,20 +170,6 @@ def loss_ignored_is_padding(tokens, params, n_heads, ignore_id=None):
 
 
 @mistake(
-    "loss_zero_is_ignored",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="Token 0 is never counted as a target, whatever ignore_id is.",
-    hint="Which of the arguments says that token 0 does not count?",
-)
-def loss_zero_is_ignored(tokens, params, n_heads, ignore_id=None):
-    inputs, targets = shift_tokens(tokens)
-    logits = decoder_logits(inputs, params, n_heads)
-    none = (targets == 0).all() or ignore_id is not None
-    return cross_entropy(logits, targets, ignore_id if none else 0)
-
-
-@mistake(
     "loss_mean_of_means",
     "decoder_loss",
     caught_by="decoder_loss_ignored",
