@@ -15,12 +15,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.answer_key.variants import MISTAKES, Variant, read
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
@@ -29,6 +28,9 @@ from grader.steps.inputs import digest
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Registry, Step
 from grader.steps.tree import leaves
+
+if TYPE_CHECKING:
+    from grader.answer_key.variants import Variant
 
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
@@ -119,6 +121,13 @@ class Cause:
         return Diagnosis(ids, hint, f"At least two things differ. {says}")
 
 
+def _read_mistakes(step: Step) -> tuple[Variant, ...]:
+    """Return the known mistakes of a step; a student's bundle has none, nor what reads them."""
+    from grader.answer_key.variants import MISTAKES, read
+
+    return read(MISTAKES, step)
+
+
 def _alone(variant: Variant) -> Cause:
     return Cause((variant,))
 
@@ -140,7 +149,7 @@ class Library:
         to be wrong because of it, so they come even before the function's own: one mistake then
         explains both functions, where its twin in the caller would be a second one.
         """
-        singles = [variant for variant in read(MISTAKES, step) if function in variant.places]
+        singles = [variant for variant in _read_mistakes(step) if function in variant.places]
         used = _used(self.right[step.id][0], function)
         yield [
             *(c for c in named if used & set(c.places)),
@@ -171,7 +180,7 @@ class Library:
         steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
         return [
-            [v for v in read(MISTAKES, owner) if v.replaces == name]
+            [v for v in _read_mistakes(owner) if v.replaces == name]
             for name, owner in owners.items()
         ]
 
