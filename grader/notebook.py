@@ -41,7 +41,7 @@ class _Kernel:
     def ask(self, do: str, about: object) -> dict[str, Any]:
         """The judge's answer; Problem if there is none, or it is not waited for."""
         history = self.history
-        request: dict[str, Any] = {"do": do, "about": _named(about, do), "lesson": self.lesson}
+        request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": self.lesson}
         request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
         try:
             return self.judge.ask(request)
@@ -65,7 +65,7 @@ def _kernel(call: str) -> _Kernel:
     return _here
 
 
-def _named(about: object, call: str) -> str:
+def _name_of(about: object, call: str) -> str:
     """The name of a function or step, however it was given."""
     if about is None:
         return ""
@@ -77,14 +77,14 @@ def _named(about: object, call: str) -> str:
     return str(name)
 
 
-def _answered(do: str, about: object) -> Shown:
+def _ask_judge(do: str, about: object) -> Shown:
     answer = _kernel(do).ask(do, about)
     return Shown(answer.pop("html"), answer.pop("text"), **answer)
 
 
 def lesson(step: str | int) -> None:
     """Says which step this notebook is about; its first cell does."""
-    _kernel("lesson").lesson = _named(step, "lesson")
+    _kernel("lesson").lesson = _name_of(step, "lesson")
 
 
 def check(about: object = None) -> Shown:
@@ -93,12 +93,12 @@ def check(about: object = None) -> Shown:
     about: a function or its name, for that alone; a step, `3` or `"step03"`; by default the
     notebook's own step.
     """
-    return _answered("check", about)
+    return _ask_judge("check", about)
 
 
 def hint(step: object = None) -> Shown:
     """The next hint for the step, one level at a time."""
-    return _answered("hint", step)
+    return _ask_judge("hint", step)
 
 
 def quiz(about: str | int | None = None, answer: object = None) -> Shown:
@@ -112,7 +112,7 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
         raise Problem(f"this kernel lacks {error.name}, which the questions need") from None
 
     own = _here.lesson if _here is not None else ""
-    name = _named(about, "quiz") if about is not None else own
+    name = _name_of(about, "quiz") if about is not None else own
     if not name:
         raise Problem('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
     try:
@@ -123,17 +123,17 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
 
 def status() -> Shown:
     """All steps, and how far each is."""
-    return _answered("status", None)
+    return _ask_judge("status", None)
 
 
 def save(step: object = None) -> Shown:
     """Writes the functions of the notebook to `exercises/`; a file of yours is kept beside it."""
-    return _answered("save", step)
+    return _ask_judge("save", step)
 
 
 def load(step: object = None) -> Shown:
     """Fetches the functions in `exercises/` into a new cell below."""
-    shown = _answered("load", step)
+    shown = _ask_judge("load", step)
     _kernel("load").shell.set_next_input(shown.data["cell"])
     return shown
 

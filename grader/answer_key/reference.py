@@ -57,21 +57,21 @@ Cache = tuple[tuple[torch.Tensor, torch.Tensor], ...]
 NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 
-def _copied(values: ArrayLike, dtype: type[np.generic]) -> torch.Tensor:
+def _copy(values: ArrayLike, dtype: type[np.generic]) -> torch.Tensor:
     """A tensor of its own: from_numpy warns of read-only arrays and refuses negative strides."""
     return torch.from_numpy(np.array(values, dtype=dtype, order="C"))
 
 
 def _floats(values: ArrayLike) -> torch.Tensor:
-    return _copied(values, np.float64)
+    return _copy(values, np.float64)
 
 
 def _ids(values: ArrayLike) -> torch.Tensor:
-    return _copied(values, np.int64)
+    return _copy(values, np.int64)
 
 
 def _bools(values: ArrayLike) -> torch.Tensor:
-    return _copied(values, np.bool_)
+    return _copy(values, np.bool_)
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:
@@ -277,10 +277,10 @@ def generate(
     def logits(tokens: Array) -> Floats:
         return next_token_logits(tokens, params)
 
-    return _continued(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
+    return _continue(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
 
 
-def _continued(
+def _continue(
     prompt: Array,
     n_new: int,
     logits_of: Callable[[Array], Floats],
@@ -386,15 +386,15 @@ def feed_forward(x: Array, params: Params) -> Floats:
     return linear(hidden, params["w_out"], params["b_out"])
 
 
-def _normed(x: Array, params: Params) -> Floats:
+def _normalise(x: Array, params: Params) -> Floats:
     return layer_norm(x, params["gain"], params["bias"])
 
 
 def decoder_block(x: Array, params: Mapping[str, Params], n_heads: int, mask: Array) -> Floats:
     """Pre-norm, as in GPT-2: each half reads the normalised stream and is added to the stream."""
-    normed = _normed(x, params["ln_1"])
+    normed = _normalise(x, params["ln_1"])
     middle = np.add(x, multi_head_attention(normed, params["attention"], n_heads, mask))
-    normed = _normed(middle, params["ln_2"])
+    normed = _normalise(middle, params["ln_2"])
     return np.asarray(np.add(middle, feed_forward(normed, params["feed_forward"])))
 
 
@@ -413,7 +413,7 @@ def decoder_logits(
     x = _array(F.embedding(ids, embedding) + position[:length])
     for block in params["blocks"]:
         x = decoder_block(x, block, n_heads, mask)
-    return linear(_normed(x, params["ln_f"]), _array(embedding.T))
+    return linear(_normalise(x, params["ln_f"]), _array(embedding.T))
 
 
 def new_decoder_cache(n_layers: int) -> Ids | None:
@@ -444,7 +444,7 @@ def decoder_generate(
     def logits(tokens: Array) -> Floats:
         return decoder_logits(tokens, params, n_heads)
 
-    return _continued(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
+    return _continue(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
 
 
 def mask_tokens(

@@ -90,7 +90,7 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
     return [Examined(grader, step, task, *one).outcome() for one in judged]
 
 
-def unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
+def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
     """What became of a step's programs by people who had not seen the mistakes; [] without them."""
     paths = sorted(UNSEEN.glob(f"wrong/*/{step.filename}"))
     if not paths:
@@ -122,10 +122,10 @@ def _as_read(
     else:
         naming = Naming.RIGHT if read["right"] else Naming.WRONG
     step = next(path.glob("step*.py")).stem
-    return Outcome(step, "unseen", path.name, "", _failed(checks), named, naming)
+    return Outcome(step, "unseen", path.name, "", _failed_checks(checks), named, naming)
 
 
-def _failed(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
+def _failed_checks(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
     passed = (Status.PASSED, Status.SKIPPED)
     return tuple(check.check for check in checks if check.status not in passed)
 
@@ -143,7 +143,7 @@ class Examined:
 
     def outcome(self) -> Outcome:
         """How rightly it was named."""
-        failed = tuple(filter(self._usable, _failed(self.checks)))
+        failed = tuple(filter(self._usable, _failed_checks(self.checks)))
         causes = {
             check.function: check.diagnosis
             for check in reversed(self.checks)
@@ -190,7 +190,7 @@ class Examined:
             for call in self._fresh
             if isinstance(call.outcome, Raised) and "read-only" in call.outcome.text
         ]
-        return bool(refused) and all(any(map(_locked, call.args)) for call in refused)
+        return bool(refused) and all(any(map(_is_read_only, call.args)) for call in refused)
 
     def _plain(self) -> bool:
         """Whether right code answers as it does, in the checks that right code can pass."""
@@ -198,6 +198,6 @@ class Examined:
         return self.grader.library.is_right(self.step, self.variant.replaces, calls)
 
 
-def _locked(value: object) -> bool:
+def _is_read_only(value: object) -> bool:
     """Return whether it is, or holds, an array that cannot be written."""
     return any(isinstance(leaf, Laid) and not leaf.writable for leaf in leaves(value))

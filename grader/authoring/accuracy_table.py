@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, Task, outcomes, unseen
+from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, Task, judge_unseen, outcomes
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
@@ -67,7 +67,7 @@ class Figures:
         return not missed and right >= PROMISE * self.named
 
 
-def told(outcome: Outcome) -> str | None:
+def explain_outcome(outcome: Outcome) -> str | None:
     """A line on what an instructor who adds a mistake should look at; None if there is nothing."""
     who = f"{outcome.step[:6]}  {outcome.kind} {outcome.name}"
     named = ", ".join(name.rstrip("!") for name in outcome.named)
@@ -109,7 +109,7 @@ def _work(task: Task | str) -> list[Outcome]:
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
         if isinstance(task, str):
-            return unseen(registry, workers, registry.find(task))
+            return judge_unseen(registry, workers, registry.find(task))
         return outcomes(registry, workers, task)
 
 

@@ -19,7 +19,7 @@ from grader.notebooks.nbgrader.rebuilding import METADATA
 from grader.report.files import write_whole
 from grader.steps.paths import ROOT
 from grader.steps.registry import Function, Registry, Step
-from grader.steps.stubs import SELF_STUDY, BuildError, defined, solution_of
+from grader.steps.stubs import SELF_STUDY, BuildError, find_defined, solution_of
 
 SOURCE = ROOT / "notebooks" / "nbgrader" / "source"
 CHECK = "from grader.course.cells import check\n\ncheck({name!r})"
@@ -50,7 +50,7 @@ def _setup() -> Any:
 
 def _code(step: Step, source: str, number: int) -> Iterator[Any]:
     """The cells that one code cell of a solution becomes; BuildError if it is hard to grade."""
-    found = defined(source, step)
+    found = find_defined(source, step)
     if "from exercises." in source:
         yield _setup()
     if not found:

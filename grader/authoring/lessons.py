@@ -19,7 +19,7 @@ import nbformat
 from grader.steps.paths import ROOT
 from grader.steps.quiz import questions
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import asked, defined, solution_of, write_unless_worked_on
+from grader.steps.stubs import find_defined, remove_solutions, solution_of, write_unless_worked_on
 
 NOTEBOOKS = ROOT / "notebooks"
 BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
@@ -66,13 +66,13 @@ def _code(text: str, name: str) -> Any:
 
 
 def _cells(step: Step, text: str) -> Iterator[Any]:
-    first, *rest = jupytext.reads(asked(text), fmt="py:percent").cells
+    first, *rest = jupytext.reads(remove_solutions(text), fmt="py:percent").cells
     title, _, text = first.source.partition("\n")
     yield _markdown(f"{title}\n\n{OPENING}")
     yield _code(BEGIN.format(step=step.id), "begin")
     yield _markdown(text.strip())
     for cell in rest:
-        found = defined(cell.source, step) if cell.cell_type == "code" else []
+        found = find_defined(cell.source, step) if cell.cell_type == "code" else []
         function = found[-1] if found else None
         if cell.cell_type == "markdown":
             yield _markdown(cell.source)

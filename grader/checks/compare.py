@@ -114,7 +114,7 @@ def _of_type(description: str) -> str:
     return "an object of a class of its own"
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """What a returned value is, in words."""
     match value:
         case None:
@@ -154,14 +154,14 @@ def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance)
     return np.asarray(~np.where(np.isfinite(expected), near, got == expected))
 
 
-def shown(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
+def show_array(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
     """An array for the reader of a report; without its cells if they are too many."""
     cells = array.tolist() if array.size <= MAX_CELLS else None
     marks = np.flatnonzero(wrong) if wrong is not None and cells is not None else ()
     return Array(name, array.shape, cells, tuple(int(mark) for mark in marks))
 
 
-def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
+def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     """All arrays among the arguments, those in a dict under their own names; scalars too.
 
     Where dicts lie in dicts or lists, a name is the way: `params.blocks[0].ln_1.gain`.
@@ -170,11 +170,11 @@ def shown_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     for name, value in arguments.items():
         if isinstance(value, dict):
             deep = any(isinstance(item, (dict, list)) for item in value.values())
-            found += shown_inputs(named_leaves(value, name if deep else ""))
+            found += show_inputs(named_leaves(value, name if deep else ""))
         elif isinstance(value, tuple) and any(isinstance(item, (dict, float)) for item in value):
-            found += shown_inputs(named_leaves(value, name))  # one for each step
+            found += show_inputs(named_leaves(value, name))  # one for each step
         elif value is not None and (array := as_array(value)) is not None:
-            found.append(shown(name, array))
+            found.append(show_array(name, array))
     return tuple(found)
 
 
@@ -213,9 +213,9 @@ class Question:
         """The whole case: what went in, what should have come out, what came out."""
         return Evidence(
             self.text or call_text(self.name, self.arguments),
-            shown_inputs(self.arguments),
-            (shown("expected", expected),),
-            (shown("got", got, wrong),),
+            show_inputs(self.arguments),
+            (show_array("expected", expected),),
+            (show_array("got", got, wrong),),
         )
 
 
@@ -269,7 +269,7 @@ def matches(
         names = names or [f"result {i}" for i in range(1, len(expected) + 1)]
         if not isinstance(got, (tuple, list)) or len(got) != len(expected):
             raise Broken(
-                f"{name} returned {described(got)}; expected {len(expected)} results: "
+                f"{name} returned {describe(got)}; expected {len(expected)} results: "
                 f"({', '.join(names)})."
             )
         for label, one, other in zip(names, expected, got, strict=True):
@@ -327,7 +327,7 @@ def _built_alike(expected: Any, got: Any, name: str) -> None:
     """Raises Broken unless dicts have the same keys, lists the same lengths, all the way down."""
     if isinstance(expected, dict):
         if not isinstance(got, dict):
-            raise Broken(f"{name} is {described(got)}; expected a dict with {_keys(expected)}.")
+            raise Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
         missing = [key for key in expected if key not in got]
         if missing:
             raise Broken(f"{name} has no {_keys(dict.fromkeys(missing))}.")
@@ -337,11 +337,11 @@ def _built_alike(expected: Any, got: Any, name: str) -> None:
             _built_alike(item, got[key], f"{name}.{key}" if name else str(key))
     elif isinstance(expected, list):
         if not isinstance(got, (list, tuple)) or len(got) != len(expected):
-            raise Broken(f"{name} is {described(got)}; expected a list of {len(expected)}.")
+            raise Broken(f"{name} is {describe(got)}; expected a list of {len(expected)}.")
         for number, item in enumerate(expected):
             _built_alike(item, got[number], f"{name}[{number}]")
     elif isinstance(got, (dict, list, tuple)):
-        raise Broken(f"{name} is {described(got)}; expected {_expected(np.asarray(expected))}.")
+        raise Broken(f"{name} is {describe(got)}; expected {_expected(np.asarray(expected))}.")
 
 
 def _keys(tree: Mapping[str, Any]) -> str:
@@ -350,7 +350,7 @@ def _keys(tree: Mapping[str, Any]) -> str:
 
 def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:
     said = _SPECIAL.get(got.description) if isinstance(got, Foreign) else None
-    return f"{comes} {said or f'{described(got)}; expected {_expected(wanted)}.'}"
+    return f"{comes} {said or f'{describe(got)}; expected {_expected(wanted)}.'}"
 
 
 def _expected(wanted: NDArray[Any]) -> str:

@@ -35,7 +35,7 @@ class CheckFunction:
             raise KitError(f"{self.function.__name__} returns something; a check returns nothing")
 
 
-def _imported(suite: str, step: Step) -> ModuleType:
+def _import_checks(suite: str, step: Step) -> ModuleType:
     """Import the suite's checks of a step; KitError if there are none, or they are broken."""
     path = ROOT / "tests" / suite / f"test_{step.id}.py"
     if not path.is_file():
@@ -56,7 +56,7 @@ def load_checks(suite: str, step: Step) -> dict[str, CheckFunction]:
 
     The functions are those of the visible suite; the hidden suite adds sizes in `EDGES`.
     """
-    module = _imported(suite, step)
+    module = _import_checks(suite, step)
     edges: Mapping[str, Sequence[Sizes]] = getattr(module, "EDGES", {})
     functions = {check.id: getattr(module, f"test_{check.id}", None) for check in step.checks}
     return {

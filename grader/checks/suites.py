@@ -26,8 +26,8 @@ from grader.steps.inputs import (
     as_single,
     digest,
     frozen,
-    mapped,
-    resized,
+    map_arrays,
+    resize,
 )
 from grader.steps.paths import VALUES
 from grader.steps.registry import KitError
@@ -71,7 +71,7 @@ class Given:
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         sizes = self.sized(sizes, build.__name__, number)
         draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
-        arguments = mapped(build(draw, **sizes), frozen)
+        arguments = map_arrays(build(draw, **sizes), frozen)
         return Case(arguments, sizes, self.expect, chance=self.chance)
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Stored(Given):
     def expect(self, name: str, arguments: Arguments) -> Any:
         """Looks the result up by the arguments' digest."""
         try:
-            return unpacked(self.values[name][digest(arguments)])
+            return unpack_value(self.values[name][digest(arguments)])
         except KeyError:
             raise KitError(
                 f"tests/visible/values/{self.step}.json is out of date: run `make build`"
@@ -119,7 +119,7 @@ class Live(Given):
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
         """Enlarged at random, their relations kept."""
-        return resized(sizes, self.seed, *key)
+        return resize(sizes, self.seed, *key)
 
     def key(self, *key: object) -> tuple[object, ...]:
         """The seed first."""
@@ -139,7 +139,7 @@ class Single(Live):
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         """With numbers rounded to float32, which the reference takes as they are."""
         case = super()._new_case(build, number, sizes, salt)
-        arguments = mapped(case.arguments, lambda array: frozen(as_single(array)))
+        arguments = map_arrays(case.arguments, lambda array: frozen(as_single(array)))
         return replace(case, arguments=arguments, precision=SINGLE)
 
 
@@ -156,32 +156,32 @@ class Recording(Given):
     def expect(self, name: str, arguments: Arguments) -> Any:
         """The reference's result, which is also stored."""
         value = getattr(self.reference, name)(**arguments)
-        self.values.setdefault(name, {})[digest(arguments)] = packed(value)
+        self.values.setdefault(name, {})[digest(arguments)] = pack_value(value)
         return value
 
 
-def packed(value: Any) -> Any:
+def pack_value(value: Any) -> Any:
     """A result as JSON data."""
     if isinstance(value, tuple):
-        return {"tuple": [packed(item) for item in value]}
+        return {"tuple": [pack_value(item) for item in value]}
     if isinstance(value, list):
-        return {"list": [packed(item) for item in value]}
+        return {"list": [pack_value(item) for item in value]}
     if isinstance(value, dict):
-        return {"dict": {key: packed(item) for key, item in value.items()}}
+        return {"dict": {key: pack_value(item) for key, item in value.items()}}
     if isinstance(value, np.ndarray):
         return {"kind": value.dtype.kind, "shape": value.shape, "values": value.ravel().tolist()}
     return value
 
 
-def unpacked(data: Any) -> Any:
+def unpack_value(data: Any) -> Any:
     """The result that was packed."""
     if not isinstance(data, dict):
         return data
     if "tuple" in data:
-        return tuple(unpacked(item) for item in data["tuple"])
+        return tuple(unpack_value(item) for item in data["tuple"])
     if "list" in data:
-        return [unpacked(item) for item in data["list"]]
+        return [unpack_value(item) for item in data["list"]]
     if "dict" in data:
-        return {key: unpacked(item) for key, item in data["dict"].items()}
+        return {key: unpack_value(item) for key, item in data["dict"].items()}
     dtype = {"b": np.bool_, "i": np.int64, "f": np.float64}[data["kind"]]
     return np.asarray(data["values"], dtype).reshape(data["shape"])

@@ -43,7 +43,7 @@ def _answers(address: str) -> None:
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[Cluster]:
+def connect(address: str) -> Iterator[Cluster]:
     """The cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
     try:
         from distributed import Client

@@ -80,12 +80,12 @@ def key_of(exam: Exam, submission: Submission) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _packed(data: Any) -> bytes:
+def _pack(data: Any) -> bytes:
     """As ASCII JSON, which can say half characters too."""
     return zlib.compress(json.dumps(data).encode())
 
 
-def _unpacked(data: bytes) -> Any:
+def _unpack(data: bytes) -> Any:
     return json.loads(zlib.decompress(data))
 
 
@@ -124,7 +124,7 @@ class Gradebook:
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
         self.path = folder / NAME
-        self._lock = _locked(folder) if write else None
+        self._lock = _lock_folder(folder) if write else None
         if not write and not self.path.is_file():
             raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
         with _clearly(self.path):
@@ -200,13 +200,13 @@ class Gradebook:
         """Keeps what was handed in."""
         sha256 = submission.sha256
         if self._one("select 1 from sources where sha256 = ?", sha256) is None:
-            files = _packed(submission.files)
+            files = _pack(submission.files)
             self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
         """Keeps a result, whole or not at all."""
         assert outcome.report is not None
-        report = _packed(outcome.report.to_dict())
+        report = _pack(outcome.report.to_dict())
         self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)
 
     def mark(self, run: int, mark: Mark) -> None:
@@ -266,7 +266,7 @@ class Gradebook:
                 [number],
             )
             for row in rows:
-                yield _graded(row)
+                yield _read_graded(row)
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules that a run was graded under, as data; {} if there were none."""
@@ -316,7 +316,7 @@ class Gradebook:
             "where run = ? and student = ?",
             *(self.last() if run is None else run, _bytes(student)),
         )
-        return _unpacked(row[0]) if row else {}
+        return _unpack(row[0]) if row else {}
 
     def sources_of(self, run: int, step: str) -> Iterator[tuple[str, str]]:
         """What everyone handed in for a step, by student."""
@@ -327,7 +327,7 @@ class Gradebook:
                 [run],
             )
             for student, files in rows:
-                source = _unpacked(files).get(step)
+                source = _unpack(files).get(step)
                 if source is not None:
                     yield _text(student), source
 
@@ -352,7 +352,7 @@ class Gradebook:
             "left join result on mark.key = result.key where run = ? and student = ?",
             *(run, student),
         )
-        return _graded(row[:-1]), row[-1]
+        return _read_graded(row[:-1]), row[-1]
 
     def _because(self, earlier: int, run: int) -> str:
         """What differs between two runs, where the work is the same."""
@@ -377,11 +377,11 @@ class Gradebook:
             return self._db.execute(query, values).fetchone()
 
 
-def _graded(row: Sequence[Any]) -> Graded:
+def _read_graded(row: Sequence[Any]) -> Graded:
     student = _text(row[0])
     report: Report | None = None
     if row[4] is not None:
-        report = dataclasses.replace(report_from_dict(_unpacked(row[4])), submission=student)
+        report = dataclasses.replace(report_from_dict(_unpack(row[4])), submission=student)
     warnings, who = tuple(json.loads(row[2])), _who(row[6])
     return Graded(student, report, _text(row[1]), warnings, row[3], row[5] or 0.0, who)
 
@@ -409,7 +409,7 @@ def _handed_in(before: Graded, after: Graded, old: str | None, new: str | None) 
     return "handed in again" if old != new else ""
 
 
-def _locked(folder: Path) -> sqlite3.Connection:
+def _lock_folder(folder: Path) -> sqlite3.Connection:
     """Holds the folder until it is closed, or this process ends in whichever way."""
     try:
         lock = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)

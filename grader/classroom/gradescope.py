@@ -108,7 +108,7 @@ def _read(home: Path) -> Submission:
     return entries.read(entries.alone(home / "submission"), load())
 
 
-def _graded(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
+def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
     config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
     rules = Rules(course_from_dict(config.get("course", {})))
     start = time.monotonic()
@@ -148,7 +148,7 @@ def _unread(report: Report) -> list[str]:
 def main(home: Path) -> None:
     """Grades the submission and writes its results, the only ones that count."""
     named = os.environ.get("NOPEEK_ISOLATION")
-    data = _graded(home, (named,) if named else ISOLATIONS)
+    data = _grade(home, (named,) if named else ISOLATIONS)
     write_whole(home / "results" / "results.json", [json.dumps(data, indent=1)])
 
 

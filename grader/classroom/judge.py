@@ -207,7 +207,7 @@ class _Sandboxes:
 _held: dict[str, Mapping[str, bool]] = {}
 
 
-def found_to_hold(isolation: Isolation) -> None:
+def remember_held(isolation: Isolation) -> None:
     """Tells the judges of this process what an isolation was probed for already."""
     _held[isolation.name] = dict(isolation.held)
 
@@ -323,7 +323,7 @@ def start(exam: Exam) -> None:
         pass
 
 
-def graded(exam: Exam, submission: Submission) -> Outcome:
+def grade_submission(exam: Exam, submission: Submission) -> Outcome:
     """What a judge of this process makes of a submission; a judge that is lost is replaced, once.
 
     Judges are kept for the next submission, one for every thread that grades at a time.

@@ -40,7 +40,7 @@ def few(students: int) -> int:
 # the answers
 
 
-def _unexplained(graded: Graded) -> Iterator[tuple[str, str, str]]:
+def _unexplained_answers(graded: Graded) -> Iterator[tuple[str, str, str]]:
     """The step, check and fingerprint of every wrong answer that no known mistake explains."""
     for step in graded.report.steps if graded.report else ():
         for check in step.checks:
@@ -48,7 +48,7 @@ def _unexplained(graded: Graded) -> Iterator[tuple[str, str, str]]:
                 yield step.title, check.title, check.fingerprint
 
 
-def _explained(graded: Graded) -> set[str]:
+def _explained_answers(graded: Graded) -> set[str]:
     """The fingerprints of the wrong answers that a known mistake explains."""
     steps = graded.report.steps if graded.report else ()
     return {
@@ -70,9 +70,9 @@ def same_answers(class_: Iterable[Graded]) -> list[Alike]:
     size = 0
     for graded in class_:
         size += 1
-        for found in _unexplained(graded):
+        for found in _unexplained_answers(graded):
             sharing[found].append(graded.student)
-        explained |= _explained(graded)
+        explained |= _explained_answers(graded)
     groups: defaultdict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
     for (step, check, fingerprint), students in sharing.items():
         if 2 <= len(students) <= few(size) and fingerprint not in explained:
@@ -99,7 +99,7 @@ class Likenesses:
     passed_over: tuple[str, ...] = ()
 
 
-def written(source: str, stub: str) -> str:
+def own_lines(source: str, stub: str) -> str:
     """The lines that the stub does not have: no lesson, no signature, no docstring of ours.
 
     The source is not parsed. Lines are compared without their ends, since editors trim those.
@@ -114,7 +114,7 @@ def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[st
     """The students by what they wrote; who wrote nothing is left out."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for student, source in sources:
-        if text := written(source, stub):
+        if text := own_lines(source, stub):
             found[text].append(student)
     return dict(found)
 

@@ -94,7 +94,7 @@ def marks(row: Row, steps: Iterable[str]) -> str:
     return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
 
 
-def passed(row: Row) -> int:
+def count_passed(row: Row) -> int:
     """How many steps passed."""
     return sum(mark is Status.PASSED for mark in row.marks.values())
 
@@ -133,6 +133,6 @@ def class_page(
         "safe_name": safe_name,
         "short": short,
         "marks": marks,
-        "passed": passed,
+        "count_passed": count_passed,
     }
     return template("overview.html", Path(__file__).parent).generate(data)

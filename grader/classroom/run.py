@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from grader.classroom.gradebook import Gradebook, Mark, key_of
-from grader.classroom.judge import Exam, JudgeRefuses, Outcome, graded
+from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
 from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
 from grader.steps.registry import Registry
@@ -77,7 +77,7 @@ class Run:
         progress = Progress(len(entries))
         under_way: dict[Future[Outcome], str] = {}
         for key, submission in self._unjudged(entries, progress):
-            under_way[executor.submit(graded, self.exam, submission)] = key
+            under_way[executor.submit(grade_submission, self.exam, submission)] = key
             while len(under_way) >= in_flight:
                 self._take(under_way, progress)
                 on_progress(progress)

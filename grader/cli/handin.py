@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.paths import shown, submitted
+from grader.cli.paths import read_submission, show_path
 from grader.report.files import put
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
@@ -26,9 +26,9 @@ TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 def handin(submission: Path, out: Path) -> None:
     """Write what is to be handed in as one zip, and a receipt with its hash and the time."""
     registry = registry_module.load()
-    found = submitted(submission, registry)
+    found = read_submission(submission, registry)
     if not found.sources:
-        raise Problem(f"{shown(submission)} holds no step yet")
+        raise Problem(f"{show_path(submission)} holds no step yet")
     for reason in found.refused.values():
         raise Problem(f"not handed in: {reason} Mend it first")
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosting import hosts
-from grader.cli.paths import command, shown, submitted
-from grader.report.problem import Problem, need_hidden, steps_named
+from grader.cli.paths import command, read_submission, show_path
+from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
 from grader.steps.registry import Registry, Step
@@ -108,7 +108,7 @@ def check(
 ) -> None:
     """Judges the steps named, or all, and shows the first that needs work."""
     registry = registry_module.load()
-    steps = steps_named(registry, step)
+    steps = find_steps(registry, step)
     overview = _overview(registry, steps)
     report, printer = _judge(registry, steps, submission, suite, seed, isolation, overview)
     if json_file is not None:
@@ -120,9 +120,9 @@ def check(
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:
-    from grader.report.text.terminal import numbered
+    from grader.report.text.terminal import number_of
 
-    return lambda verdict: printer.step_row(numbered(verdict), verdict)
+    return lambda verdict: printer.step_row(number_of(verdict), verdict)
 
 
 def _overview(
@@ -140,7 +140,7 @@ def _overview(
 
 
 def _heading(printer: Printer, suite: str, folder: Path) -> None:
-    printer.line(f"nopeek: {suite} checks on {shown(folder)}\n", "bold")
+    printer.line(f"nopeek: {suite} checks on {show_path(folder)}\n", "bold")
 
 
 def _judge(
@@ -157,7 +157,7 @@ def _judge(
         need_hidden()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
-    submission = submitted(folder, registry)
+    submission = read_submission(folder, registry)
     with hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
         from grader.engine import grading
         from grader.report.text import terminal
@@ -207,7 +207,7 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
         after = NEXT_AFTER_ALL[suite].format(_exam()) if HIDDEN.is_dir() else ""
         printer.line(f"\nAll of it holds. {after}".rstrip(" "))
         return
-    number = terminal.numbered(todo)
+    number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(number, todo)
     elif todo.message:
@@ -228,7 +228,9 @@ def _exam() -> str:
 
 def _file(submission: Path, step: StepVerdict) -> str:
     """Where the step is written: its file in a folder, or else the zip or the notebook."""
-    return f"{shown(submission)}{step.step}.py" if submission.is_dir() else shown(submission)
+    return (
+        f"{show_path(submission)}{step.step}.py" if submission.is_dir() else show_path(submission)
+    )
 
 
 @cli.command()
@@ -260,9 +262,9 @@ def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer
     from grader.report.records import Status
 
     seen = saves([folder / step.filename for step in registry.steps])
-    printer.line(f"watching {shown(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
+    printer.line(f"watching {show_path(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
     for changed in seen:
-        submission = submitted(folder, registry)
+        submission = read_submission(folder, registry)
         saved = [step for step in registry.steps if folder / step.filename in changed]
         printer.clear()
         found = grader.grade(submission, saved, _row(printer))
@@ -270,10 +272,10 @@ def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer
         if all(step.status is Status.PASSED for step in found.steps):
             found = grader.grade(submission, others, _row(printer))
             printer.line()
-        _first_undone(printer, found, folder)
+        _show_first_undone(printer, found, folder)
 
 
-def _first_undone(printer: Printer, report: Report, folder: Path) -> None:
+def _show_first_undone(printer: Printer, report: Report, folder: Path) -> None:
     """What is wrong with the first step that is not done, or which comes next."""
     from grader.report.records import Status
     from grader.report.text import terminal
@@ -284,7 +286,7 @@ def _first_undone(printer: Printer, report: Report, folder: Path) -> None:
     elif todo.status is Status.NOT_ATTEMPTED:
         printer.line(f"Next: {_file(folder, todo)}")
     else:
-        printer.step(terminal.numbered(todo), todo)
+        printer.step(terminal.number_of(todo), todo)
 
 
 @cli.command("list")
@@ -310,7 +312,7 @@ def hint(step: str | None, submission: Path) -> None:
     from grader.report.text import terminal
 
     registry = registry_module.load()
-    steps = steps_named(registry, (step,) if step else ())
+    steps = find_steps(registry, (step,) if step else ())
     report, printer = _judge(registry, steps, submission)
     todo = terminal.first_to_do(report)
     if todo is None:
@@ -336,7 +338,7 @@ def reset(step: str) -> None:
     """Puts a step's stub back; what was there is kept beside it."""
     from grader.steps import stubs
 
-    for found in steps_named(registry_module.load(), (step,)):
+    for found in find_steps(registry_module.load(), (step,)):
         try:
             kept = stubs.reset(found)
         except OSError as error:

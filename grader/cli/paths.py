@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grader.intake.submission import Submission
 
 
-def shown(path: Path) -> str:
+def show_path(path: Path) -> str:
     """A path as short as it can be said from here; a folder's ends like one."""
     with contextlib.suppress(ValueError):
         path = path.resolve().relative_to(Path.cwd().resolve())
@@ -29,7 +29,7 @@ def command(name: str, step: int | None = None) -> str:
     return f"nopeek {name}" if step is None else f"nopeek {name} {step}"
 
 
-def submitted(path: Path, registry: Registry) -> Submission:
+def read_submission(path: Path, registry: Registry) -> Submission:
     """Return what lies at a path: the exercises, or whatever class grading can read.
 
     Problem if nothing can be read there. The exercises may be there or not.
@@ -48,7 +48,7 @@ def submitted(path: Path, registry: Registry) -> Submission:
     except SubmissionError as error:
         if _has_steps(path, registry):
             return read_folder(path, registry)  # whose steps say why each cannot be read
-        raise Problem(f"{shown(path)} cannot be graded: {error}") from None
+        raise Problem(f"{show_path(path)} cannot be graded: {error}") from None
 
 
 def _has_steps(path: Path, registry: Registry) -> bool:

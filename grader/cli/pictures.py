@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosting import hosts
-from grader.cli.paths import submitted
+from grader.cli.paths import read_submission
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
@@ -37,7 +37,7 @@ _page = click.option("--html", "html_file", type=click.Path(path_type=Path), hel
 def _chosen(path: Path | None, registry: Registry) -> Submission:
     """What was asked for, or the right code."""
     path = path or (SOLUTIONS if SOLUTIONS.is_dir() else EXERCISES)
-    found = submitted(path, registry)
+    found = read_submission(path, registry)
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
 
 
@@ -53,7 +53,7 @@ def _host(registry: Registry) -> Iterator[Host]:
             raise Problem(str(error)) from None
 
 
-def _written(printer: Printer, path: Path, text: str) -> None:
+def _write_page(printer: Printer, path: Path, text: str) -> None:
     from grader.report.files import write_whole
 
     try:
@@ -93,19 +93,19 @@ def leakmap(
     found = _chosen(submission, registry)
     with _host(registry) as host:
         from grader.demos import leaks
-        from grader.demos.stack_map import drawn_stack
+        from grader.demos.stack_map import draw_stack
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
-        stack = leaks.measured(host, registry, found, words, layers, layer)
+        stack = leaks.measure_stack(host, registry, found, words, layers, layer)
     printer = terminal.Printer()
     sheet = Sheet(printer.width, printer.plain)
-    drawn_stack(sheet, stack)
+    draw_stack(sheet, stack)
     printer.sheet(sheet)
     if html_file is not None:
         from grader.demos.pictures import stack_page
 
-        _written(printer, html_file, stack_page(stack))
+        _write_page(printer, html_file, stack_page(stack))
 
 
 @click.command()
@@ -144,9 +144,9 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
     growth = Growth(found.id, costs.MODEL, tuple(rows))
     sheet = Sheet(printer.width, printer.plain)
-    growth_plot.plotted(sheet, growth)
+    growth_plot.plot_growth(sheet, growth)
     printer.sheet(sheet)
     if html_file is not None:
         from grader.demos.pictures import growth_page
 
-        _written(printer, html_file, growth_page(growth))
+        _write_page(printer, html_file, growth_page(growth))

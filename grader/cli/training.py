@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.hosting import hosts
-from grader.cli.paths import shown, submitted
+from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
@@ -75,7 +75,7 @@ def train(
         registry, limits=replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     )
     printer = Printer()
-    own, missing = run.modules(registry, submitted(submission, registry))
+    own, missing = run.modules(registry, read_submission(submission, registry))
     try:
         masked = own
         if cheat:
@@ -130,7 +130,7 @@ def _trained(
         printer.line("\nstopped")
     if about.steps > before:
         weights.save(out, params, about)
-        printer.line(f"the weights are in {shown(out)}; the same command goes on from them")
+        printer.line(f"the weights are in {show_path(out)}; the same command goes on from them")
 
 
 def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, Any]:
@@ -145,9 +145,11 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
         arrays, found = weights.load(out)
         if replace(found, steps=0) != about:
             raise Problem(
-                f"{shown(out)} holds weights of other sizes or characters: name another --out"
+                f"{show_path(out)} holds weights of other sizes or characters: name another --out"
             )
-        printer.line(f"going on from {shown(out)}, after {found.steps} steps, with a new optimiser")
+        printer.line(
+            f"going on from {show_path(out)}, after {found.steps} steps, with a new optimiser"
+        )
         return weights.refill(params, arrays), found
     printer.line(
         f"{number:,} parameters, {len(words.tokens):,} characters, {len(words.characters)} kinds"

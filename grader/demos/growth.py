@@ -71,7 +71,7 @@ def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
     return sum((a - mean_x) * (b - mean_y) for a, b in pairs) / sum((a - mean_x) ** 2 for a in x)
 
 
-def said(growth: Growth) -> list[str]:
+def describe_growth(growth: Growth) -> list[str]:
     """What the figures show, in words."""
     first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
     whole, cached = growth.products()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.demos.curves import SIGNS, in_letters, ticks
-from grader.demos.growth import Growth, Price, Row, curves_of, said
+from grader.demos.growth import Growth, Price, Row, curves_of, describe_growth
 from grader.report.text.sheet import Sheet, clean
 
 WIDTH, HEIGHT = 55, 13
@@ -22,10 +22,12 @@ def heading(sheet: Sheet, code: str, model: str) -> None:
 def table_row(sheet: Sheet, row: Row) -> None:
     """One length."""
     more = f"{row.whole.products / row.cached.products:.1f}" if row.cached.products else ""
-    sheet.row(_cells(str(row.length), *_told(row.whole), *_told(row.cached), more))
+    sheet.row(
+        _cells(str(row.length), *_describe_price(row.whole), *_describe_price(row.cached), more)
+    )
 
 
-def _told(price: Price) -> tuple[str, str]:
+def _describe_price(price: Price) -> tuple[str, str]:
     return f"{price.products:,}", f"{price.seconds * 1e3:.2f}"
 
 
@@ -33,7 +35,7 @@ def _cells(length: str, whole: str, slow: str, cached: str, quick: str, more: st
     return f"{length:>8}{whole:>16}{slow:>9}{cached:>16}{quick:>9}{more:>12}"
 
 
-def plotted(sheet: Sheet, growth: Growth) -> None:
+def plot_growth(sheet: Sheet, growth: Growth) -> None:
     """The plot of the multiplications, and what all of it shows."""
     curves, _ = curves_of(growth)
     sheet.gap()
@@ -51,6 +53,6 @@ def plotted(sheet: Sheet, growth: Growth) -> None:
     sheet.row("".join(below))
     legend = f"{SIGNS[0]} without a cache   {SIGNS[1]} with the cache   across: tokens so far"
     sheet.line(legend, "dim", indent=margin + 1)
-    for sentence in said(growth):
+    for sentence in describe_growth(growth):
         sheet.gap()
         sheet.line(sentence)

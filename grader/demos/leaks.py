@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import as_array, described
+from grader.checks.compare import as_array, describe
 from grader.checks.laws.influence import Bools, everything, movement, past
 from grader.checks.student import Student, StudentFunction
 from grader.demos.loaded import NotReady, sources, step_of, worker_with
@@ -29,7 +29,7 @@ N_HEADS, D_MODEL, D_FF = 2, 8, 16
 Floats = NDArray[np.float64]
 
 
-def measured(
+def measure_stack(
     host: Host,
     registry: Registry,
     submission: Submission,
@@ -85,6 +85,6 @@ def _outputs(
         value = block(x=x, params=params, n_heads=N_HEADS, mask=mask)
         array = as_array(value)
         if array is None or array.shape != x.shape:
-            raise NotReady(f"{BLOCK} returned {described(value)}; expected the shape {x.shape}.")
+            raise NotReady(f"{BLOCK} returned {describe(value)}; expected the shape {x.shape}.")
         x = array.astype(float)
         yield x

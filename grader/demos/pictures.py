@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grader.demos.curves import Curves, ticks
-from grader.demos.growth import Growth, curves_of, said
-from grader.demos.stacks import Stack, seen
+from grader.demos.growth import Growth, curves_of, describe_growth
+from grader.demos.stacks import Stack, describe_stack
 from grader.report.html.page import template
 
 WIDTH, HEIGHT = 460, 320
@@ -58,7 +58,11 @@ def _y(up: float) -> float:
 
 def stack_page(stack: Stack) -> str:
     """Who depends on whom, layer by layer."""
-    data = {"title": f"Who depends on whom in {stack.code}", "stack": stack, "told": seen(stack)}
+    data = {
+        "title": f"Who depends on whom in {stack.code}",
+        "stack": stack,
+        "told": describe_stack(stack),
+    }
     return template("picture.html").render(growth=None, **data).lstrip()
 
 
@@ -73,7 +77,7 @@ def growth_page(growth: Growth) -> str:
             growth=growth,
             products=drawing(products),
             seconds=drawing(seconds),
-            told=said(growth),
+            told=describe_growth(growth),
         )
         .lstrip()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.demos.stacks import Stack, seen
+from grader.demos.stacks import Stack, describe_stack
 from grader.report.influences import kind
 from grader.report.text.influence_map import MAP_SIGNS, MAP_WORDS
 from grader.report.text.sheet import Sheet, clean
@@ -14,11 +14,11 @@ LABEL = 12
 GAP = "   "
 
 
-def drawn_stack(sheet: Sheet, stack: Stack) -> None:
+def draw_stack(sheet: Sheet, stack: Stack) -> None:
     """All of it."""
     sheet.line(f"Who depends on whom in {clean(stack.code)}", "bold")
     sheet.line("Column: the token that was replaced. Row: the position that moved.")
-    labels = [f"{i:>2} {_cut(token)}" for i, token in enumerate(stack.tokens)]
+    labels = [f"{i:>2} {_shorten(token)}" for i, token in enumerate(stack.tokens)]
     width = max(map(len, labels)) + 2
     column = max(2 * len(stack.tokens), *(len(stack.heading(i + 1)) for i in _all(stack)))
     beside = max(1, (sheet.width - 1 - width + len(GAP)) // (column + len(GAP)))
@@ -27,7 +27,7 @@ def drawn_stack(sheet: Sheet, stack: Stack) -> None:
         _row_of_maps(sheet, stack, _all(stack)[first : first + beside], labels, width, column)
     sheet.gap()
     _legend(sheet, stack)
-    for sentence in seen(stack):
+    for sentence in describe_stack(stack):
         sheet.gap()
         sheet.line(sentence)
 
@@ -36,7 +36,7 @@ def _all(stack: Stack) -> Sequence[int]:
     return range(len(stack.layers))
 
 
-def _cut(token: str) -> str:
+def _shorten(token: str) -> str:
     text = clean(token)
     return text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
 

@@ -37,7 +37,7 @@ class Stack:
         return next(leaky, None)
 
 
-def seen(stack: Stack) -> list[str]:
+def describe_stack(stack: Stack) -> list[str]:
     """What the maps show, in words: only what was measured."""
     leak, count = stack.first_leak, len(stack.layers)
     if leak is None and any(of_kind(layer, "missing", "unknown") for layer in stack.layers):

@@ -64,7 +64,7 @@ class Known:
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
 
 
-def known(
+def know_sizes(
     sizes: Mapping[str, object],
     shapes: Sequence[Shape],
     *,
@@ -79,7 +79,7 @@ def known(
     name: a length may be any number of tokens before, or of layers that share what is kept.
     """
     names: dict[int, list[str]] = {}
-    named = [(length, "" if fed else word) for length, word in _named(sizes)]
+    named = [(length, "" if fed else word) for length, word in _name_lengths(sizes)]
     for length, word in [*named, *((n, name) for name, n in (fed or {}).items())]:
         if word not in names.setdefault(length, []):
             names[length].append(word)
@@ -87,7 +87,7 @@ def known(
     return Known(names, allowed, shapes, keys, earlier or {})
 
 
-def _named(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
+def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
     """Every length that a case's sizes may give to an array, with its name; "" where it has none.
 
     What has no name takes it from other sizes that are as large: then either may be meant.
@@ -220,7 +220,7 @@ def _dot(match: re.Match[str], known: Known) -> str:
     return f"The axes that a product sums over: {known.label(first)} met {known.label(second)}."
 
 
-def _joined(match: re.Match[str], known: Known) -> str:
+def _explain_joined(match: re.Match[str], known: Known) -> str:
     axis, first, second = int(match[1]), int(match[2]), int(match[3])
     if not known.may_say(first, second) or axis > 9:
         return ""
@@ -237,7 +237,7 @@ def _dimensions(match: re.Match[str], known: Known) -> str:
     return f"Arrays that are joined need as many axes: one has {first}, another {second}."
 
 
-def _written(match: re.Match[str], known: Known) -> str:
+def _explain_written(match: re.Match[str], known: Known) -> str:
     one, other = _shape(match[1]), _shape(match[2])
     if not known.may_say(*one, *other):
         return ""
@@ -282,7 +282,7 @@ def _key(match: re.Match[str], known: Known) -> str:
     return f"The dict that was asked has no such key; params has {', '.join(known.keys)}."
 
 
-def _unnamed(match: re.Match[str], known: Known) -> str:
+def _explain_unnamed(match: re.Match[str], known: Known) -> str:
     if match[1] == "np":
         return "The line `import numpy as np` is missing above it."
     if match[1] in known.earlier:
@@ -294,45 +294,51 @@ def _unnamed(match: re.Match[str], known: Known) -> str:
 Words = Callable[[re.Match[str], Known], str]
 
 
-def _fixed(says: str) -> Words:
-    return lambda match, known: says
+def _say_always(says: str) -> Words:
+    return lambda match, know_sizes: says
 
 
-NOTHING = _fixed(
+NOTHING = _say_always(
     "Something is None there: a function without a `return`, or an argument that was not given, "
     "or that stands in another's place."
 )
-CALLED = _fixed("A function was called with more, fewer or other arguments than it takes.")
-NUMBER = _fixed("There is a single number where the code expects an array with axes.")
-OPERANDS = _fixed("A matrix product needs arrays with axes, and got a single number or None.")
-INDEX = _fixed("What is used as an index is no integer.")
-COUNT = _fixed("What is used as a length, or as an index, is no integer.")
-DIVIDED = _fixed(
+CALLED = _say_always("A function was called with more, fewer or other arguments than it takes.")
+NUMBER = _say_always("There is a single number where the code expects an array with axes.")
+OPERANDS = _say_always("A matrix product needs arrays with axes, and got a single number or None.")
+INDEX = _say_always("What is used as an index is no integer.")
+COUNT = _say_always("What is used as a length, or as an index, is no integer.")
+DIVIDED = _say_always(
     "A length or a count must be an integer, and a float is none, not even 2.0: / gives floats, "
     "// integers."
 )
-POWER = _fixed("A power is written **; ^ compares the bits of integers.")
-SINGLE = _fixed(
+POWER = _say_always("A power is written **; ^ compares the bits of integers.")
+SINGLE = _say_always(
     "int(), float() and the functions of math take one number, and got a whole array; NumPy's own "
     "functions take arrays."
 )
-STACKED = _fixed("Arrays that are stacked must all have the same shape.")
-RESHAPED = _fixed("A reshape must keep the number of elements: multiply the lengths out.")
-TRANSPOSED = _fixed("A transpose must name every axis of the array, batch axes included.")
-TRUTH = _fixed("`if`, `and`, `or` and `not` need a single True or False, and got a whole array.")
-RAGGED = _fixed("Lists of different lengths cannot become an array.")
-FEWER = _fixed(
+STACKED = _say_always("Arrays that are stacked must all have the same shape.")
+RESHAPED = _say_always("A reshape must keep the number of elements: multiply the lengths out.")
+TRANSPOSED = _say_always("A transpose must name every axis of the array, batch axes included.")
+TRUTH = _say_always(
+    "`if`, `and`, `or` and `not` need a single True or False, and got a whole array."
+)
+RAGGED = _say_always("Lists of different lengths cannot become an array.")
+FEWER = _say_always(
     "There are more names on the left than values: of a shape, fewer axes than expected."
 )
-MORE = _fixed("There are more values than names on the left: of a shape, more axes than expected.")
-TUPLE = _fixed("A tuple is shorter than expected: of a shape, the array has fewer axes.")
-RESULTS = _fixed("There is a tuple: a function with several results returns all of them together.")
-NUMPY = _fixed("NumPy has nothing of that name.")
-UNBOUND = _fixed("A name is read there before it has a value, at least in this case.")
-ENDLESS = _fixed("A function calls itself without end.")
-TYPED = _fixed("Nobody can type anything there: leave out what asks for it, such as input().")
-DEBUGGER = _fixed("There is no debugger there: what print() prints is shown with what fails.")
-ZERO = _fixed("Something is divided by 0.")
+MORE = _say_always(
+    "There are more values than names on the left: of a shape, more axes than expected."
+)
+TUPLE = _say_always("A tuple is shorter than expected: of a shape, the array has fewer axes.")
+RESULTS = _say_always(
+    "There is a tuple: a function with several results returns all of them together."
+)
+NUMPY = _say_always("NumPy has nothing of that name.")
+UNBOUND = _say_always("A name is read there before it has a value, at least in this case.")
+ENDLESS = _say_always("A function calls itself without end.")
+TYPED = _say_always("Nobody can type anything there: leave out what asks for it, such as input().")
+DEBUGGER = _say_always("There is no debugger there: what print() prints is shown with what fails.")
+ZERO = _say_always("Something is divided by 0.")
 
 DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
 JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
@@ -348,13 +354,13 @@ RULES: list[tuple[str, str, Words]] = [
     ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
     ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
     ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
-    ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _joined),
+    ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _explain_joined),
     ("ValueError", rf"all the input arrays must have same number .*{DIMENSIONS}", _dimensions),
     ("ValueError", r"all input arrays must have the same shape", STACKED),
     (
         "ValueError",
         rf"could not broadcast input array from shape {SHAPE} into shape {SHAPE}",
-        _written,
+        _explain_written,
     ),
     (
         "ValueError",
@@ -390,7 +396,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
     ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),
-    ("NameError", r"name '(\w+)' is not defined.*", _unnamed),
+    ("NameError", r"name '(\w+)' is not defined.*", _explain_unnamed),
     ("RecursionError", r".*", ENDLESS),
     ("ZeroDivisionError", r".*", ZERO),
     ("EOFError", r"EOF when reading a line", TYPED),
@@ -401,7 +407,7 @@ RULES: list[tuple[str, str, Words]] = [
 LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
 
 
-def explained(failure: Raised, known: Known) -> str:
+def explain(failure: Raised, known: Known) -> str:
     """A sentence on what the exception says; empty if nothing is sure."""
     for kind, text, words in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):

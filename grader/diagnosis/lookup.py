@@ -43,7 +43,7 @@ OPAQUE = "opaque"
 RIGHT = "right"
 
 
-def told(call: Call) -> list[Any]:
+def describe_call(call: Call) -> list[Any]:
     """What became of a call, as JSON data: which function, and what it did."""
     done = {name: call.more[name] for name in ("products",) if call.more.get(name)}
     after = call.more.get("after")
@@ -77,11 +77,11 @@ def _plain(value: Any) -> Any:
 def _numbers(array: NDArray[Any]) -> dict[str, Any]:
     """An array, or a single number as one without axes."""
     kind = KINDS.get(array.dtype.kind, array.dtype.kind)
-    values = [_rounded(number) for number in array.ravel().tolist()]
+    values = [_round(number) for number in array.ravel().tolist()]
     return {"shape": list(array.shape), "kind": kind, "values": values}
 
 
-def _rounded(number: Any) -> Any:
+def _round(number: Any) -> Any:
     return float(f"{number:.{DIGITS}g}") if isinstance(number, float) else number
 
 
@@ -136,10 +136,10 @@ class Came:
 
 def _came(calls: Sequence[Call]) -> Came:
     passed = any(call.more.get("passed") for call in calls)
-    return Came(list(map(told, calls)), list(map(_near, calls)), passed)
+    return Came(list(map(describe_call, calls)), list(map(_near, calls)), passed)
 
 
-def _raised(answer: Any) -> Mapping[str, str] | None:
+def _raised_error(answer: Any) -> Mapping[str, str] | None:
     """The error that a call ended with, if it did."""
     outcome = answer[1] if answer else None
     return outcome if isinstance(outcome, dict) and "raised" in outcome else None
@@ -161,7 +161,7 @@ def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[
     In what words code refuses an argument is anybody's own, where right code refuses it too; and
     so it is where it refuses in the words of a refusal (refusals) what right code takes.
     """
-    one, other, meant = _raised(wanted), _raised(came), _raised(right)
+    one, other, meant = _raised_error(wanted), _raised_error(came), _raised_error(right)
     if one is None or other is None or one["raised"] != other["raised"]:
         return False
     if one["words"] == other["words"]:
@@ -227,7 +227,7 @@ class Book:
     def _refusals(self, came: Mapping[str, Came]) -> set[str]:
         """The words of errors where right code has errors of these types."""
         pairs = (
-            (_raised(answer), _raised(right))
+            (_raised_error(answer), _raised_error(right))
             for check, calls in came.items()
             for answer, right in zip(calls.answers, self.right.get(check, ()))
         )

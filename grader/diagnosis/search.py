@@ -150,7 +150,7 @@ class Library:
         explains both functions, where its twin in the caller would be a second one.
         """
         singles = [variant for variant in _read_mistakes(step) if function in variant.places]
-        used = _used(self.right[step.id][0], function)
+        used = _find_used(self.right[step.id][0], function)
         yield [
             *(c for c in named if used & set(c.places)),
             *map(_alone, singles),
@@ -198,7 +198,7 @@ class Library:
         """
         right, *replayed = self._wanted(step, function, [Cause(()), *causes], calls)
         question = [right, [_record(call) for call in calls], list(span), replayed]
-        numbers = self._replay(step, "survivors", [_compiled(self._text(step, causes)), *question])
+        numbers = self._replay(step, "survivors", [_compile(self._text(step, causes)), *question])
         return [causes[number] for number in numbers]
 
     def nearly(
@@ -212,13 +212,13 @@ class Library:
         spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
         right, *replayed = self._wanted(step, function, [Cause(()), *causes], log.calls)
         question = [right, [_record(call) for call in log.calls], spans, list(first), replayed]
-        found = self._replay(step, "nearly", [_compiled(self._text(step, causes)), *question])
+        found = self._replay(step, "nearly", [_compile(self._text(step, causes)), *question])
         return [(causes[number], check) for number, check in found]
 
     def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
         """Whether right code answers these calls of the function as the student's code did."""
         (right,) = self._wanted(step, function, [Cause(())], calls)
-        question = [_compiled(self._text(step, ())), right, [_record(call) for call in calls]]
+        question = [_compile(self._text(step, ())), right, [_record(call) for call in calls]]
         return bool(self._replay(step, "is_right", question))
 
     def _wanted(
@@ -226,7 +226,7 @@ class Library:
     ) -> list[dict[str, Any]]:
         """What the replay must know of causes: what stands where, and which calls matter."""
         own = {f.name for f in self.registry.find(step.id).functions}
-        used = sorted((_used(self.right[step.id][0], function) | {function}) & own)
+        used = sorted((_find_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
         return [
             {
@@ -263,7 +263,7 @@ class Library:
 
 
 @lru_cache(maxsize=64)
-def _compiled(text: str) -> NDArray[np.uint8]:
+def _compile(text: str) -> NDArray[np.uint8]:
     """The code of the kit's own text, for an interpreter like this one: parsed once, not each time.
 
     A worker could not keep it. It is data here, and run nowhere but there.
@@ -273,7 +273,7 @@ def _compiled(text: str) -> NDArray[np.uint8]:
 
 
 @cache
-def _used(source: str, function: str) -> frozenset[str]:
+def _find_used(source: str, function: str) -> frozenset[str]:
     """The names that a function of that module uses, directly or through its own functions."""
     tree = ast.parse(source)
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -293,49 +293,49 @@ def _record(call: Call) -> dict[str, Any]:
     """A call as data for the replay."""
     record = {
         "function": call.function,
-        "args": [_marked(value) for value in call.args],
+        "args": [_mark_handles(value) for value in call.args],
         "kwargs": dict(call.kwargs),
         "tolerance": SINGLE if holds_single(call) else DOUBLE,
-        **{name: _left(value) for name, value in call.more.items()},
+        **{name: _mark_left(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
         return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
-    return {**record, "value": _told(call.outcome)}
+    return {**record, "value": _mark_result(call.outcome)}
 
 
-def _marked(value: Any) -> Any:
+def _mark_handles(value: Any) -> Any:
     """An argument with its handles as data."""
     return {HANDLE: value.number} if isinstance(value, Handle) else value
 
 
-def _left(value: Any) -> Any:
+def _mark_left(value: Any) -> Any:
     """What a call left behind, with what only student code looks into left out."""
     match value:
         case Handle() | Foreign():
             return {FOREIGN: ""}
         case tuple() | list():
-            return [_left(item) for item in value]
+            return [_mark_left(item) for item in value]
         case dict():
-            return {key: _left(item) for key, item in value.items()}
+            return {key: _mark_left(item) for key, item in value.items()}
     return value
 
 
-def _told(value: Any) -> Any:
+def _mark_result(value: Any) -> Any:
     """A result with its handles as data. What cannot be sent equals nothing.
 
     Nor does a dict that could be taken for a handle.
     """
     match value:
         case Handle():
-            return _marked(value)
+            return _mark_handles(value)
         case Foreign():
             return {FOREIGN: ""}
         case dict():
             if HANDLE in value or FOREIGN in value:
                 return {FOREIGN: ""}
-            return {key: _told(item) for key, item in value.items()}
+            return {key: _mark_result(item) for key, item in value.items()}
         case tuple() | list():
-            return [_told(item) for item in value]
+            return [_mark_result(item) for item in value]
     return value
 
 

@@ -12,7 +12,7 @@ from grader.isolation.wire import Handle, Laid
 NEW, ALL = "T_new", "the tokens so far"
 
 
-def tokens_fed(calls: Sequence[Call]) -> dict[str, int]:
+def count_tokens_fed(calls: Sequence[Call]) -> dict[str, int]:
     """Of the last call: the new tokens, and all so far; {} if it has no cache.
 
     The past is followed through the caches that earlier calls returned; without ALL if one of them
@@ -29,14 +29,14 @@ def _before(cache: Handle | None, calls: Sequence[Call]) -> int | None:
     """How many tokens went into a cache; None if that is not known."""
     total = 0
     for call in reversed(calls):
-        if cache in _returned(call):
+        if cache in _find_returned(call):
             total, cache = total + _new(call), _cache(call)
             if cache is None:
                 return total
     return None
 
 
-def _returned(call: Call) -> list[Handle]:
+def _find_returned(call: Call) -> list[Handle]:
     several = isinstance(call.outcome, (list, tuple))
     values = call.outcome if several else [call.outcome]
     return [value for value in values if isinstance(value, Handle)]

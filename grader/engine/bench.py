@@ -18,11 +18,11 @@ from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
-from grader.diagnosis.exceptions import arrays_of, explained, known, lengths_met, sizes_of
+from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_met, sizes_of
 from grader.diagnosis.search import FETCH, Call, Log
-from grader.diagnosis.tokens_fed import tokens_fed
+from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
-from grader.engine.call_shown import call_shown
+from grader.engine.call_shown import show_call
 from grader.isolation import Host, SandboxError
 from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.isolation.wire import Foreign, Handle
@@ -94,14 +94,14 @@ class Bench:
                 raise Missing(function)
             answer = self._working().call(function, *args, **options)
         except Raised as raised:
-            self.printed = messages.printed(raised.printed)
+            self.printed = messages.clean_printed(raised.printed)
             self._note(function, args, options, raised)
             raise
-        self.printed = messages.printed(answer.printed)
+        self.printed = messages.clean_printed(answer.printed)
         self._note(function, args, options, answer)
         return answer
 
-    def _noted(self, result: Any) -> Any:
+    def _note_result(self, result: Any) -> Any:
         """The result, or that there was one: a log is kept in memory, and sent to the replay."""
         size = _size(result)
         if size > MAX_NOTED or self.noted + size > MAX_LOG:
@@ -119,10 +119,10 @@ class Bench:
         """Keeps a call for the diagnosis."""
         positional, named = options.get("then") or args
         more: dict[str, Any] = {"before": args} if options.get("then") else {}
-        outcome = answer if isinstance(answer, Raised) else self._noted(answer.value)
+        outcome = answer if isinstance(answer, Raised) else self._note_result(answer.value)
         if isinstance(answer, Answer):
             kept = {} if answer.kept is None else {"kept": answer.kept.number}
-            after = self._noted(answer.arguments)
+            after = self._note_result(answer.arguments)
             seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
             more |= {"products": answer.products, **kept, **seen}
         call = Call(function, positional, named, all(options["opaque"]), outcome, more)
@@ -130,7 +130,7 @@ class Bench:
 
     def _fetch(self, handle: Any) -> Any:
         value = self._working().fetch(handle)
-        self.log.calls.append(Call(FETCH, [handle], {}, False, self._noted(value)))
+        self.log.calls.append(Call(FETCH, [handle], {}, False, self._note_result(value)))
         return value
 
     def _working(self) -> Worker:
@@ -197,7 +197,7 @@ class Bench:
             else:
                 verdict = self._judged(check)
             if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
-                message = messages.not_counted(check.function)
+                message = messages.explain_not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
         return list(verdicts.values())
@@ -259,7 +259,7 @@ class Bench:
         """The last call of the check; in the hidden suite nobody is shown it."""
         if self.suite != "visible" or self.asking is None:
             return None
-        return call_shown(self.attempt.step, self.asked, *self.asking)
+        return show_call(self.attempt.step, self.asked, *self.asking)
 
     def _again(self, failure: Raised) -> bool:
         """Whether the step has been told of this exception in this line before."""
@@ -274,7 +274,7 @@ class Bench:
         crash = ""
         with contextlib.suppress(Exception):  # a failed check must not be hidden by it
             crash = self._crash(failure)
-        status, message = messages.raised(
+        status, message = messages.explain_raised(
             failure, self.asked, self.attempt.source, self.attempt.step, visible, crash
         )
         evidence = None
@@ -282,7 +282,7 @@ class Bench:
             evidence = self._call()
             known = any(asked == self.asked for asked, _, _ in self.raised)
             if self._again(failure):
-                message = messages.raised_again(lengths_met(crash) if visible else "")
+                message = messages.explain_raised_again(lengths_met(crash) if visible else "")
             elif known and not visible:  # one place for each function
                 message = messages.raised_more(self.asked)
         printed = self.printed if visible else ""
@@ -297,14 +297,14 @@ class Bench:
         takes = self.attempt.step.function(call.function).takes
         shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
-        visible, fed = self.suite == "visible", tokens_fed(self.log.calls)
+        visible, fed = self.suite == "visible", count_tokens_fed(self.log.calls)
         params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
         keys = list(params) if isinstance(params, Mapping) else []
         steps = load().before(self.attempt.step)
         earlier = {function.name: step.id for step in steps for function in step.functions}
         told = list(shapes.values())
-        return explained(
-            failure, known(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
+        return explain(
+            failure, know_sizes(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
         )
 
     def _lengths(self) -> set[int]:
@@ -317,7 +317,9 @@ class Bench:
         visible = self.suite == "visible"
         match failure:
             case WrongValue():
-                return self.verdict(check, Status.SKIPPED, messages.not_counted(check.function))
+                return self.verdict(
+                    check, Status.SKIPPED, messages.explain_not_counted(check.function)
+                )
             case Broken():
                 message = only_known(failure.told, self._lengths())
                 if visible:
@@ -330,10 +332,10 @@ class Bench:
             case Raised():
                 return self._exception(check, failure)
             case TimedOut():
-                message = messages.timed_out(failure, self.asked, self.host.limits)
+                message = messages.explain_timeout(failure, self.asked, self.host.limits)
                 return self.verdict(check, Status.TIMEOUT, message, evidence=self._call())
             case Died():
-                message = messages.died(self.asked)
+                message = messages.explain_death(self.asked)
                 return self.verdict(check, Status.ERROR, message, evidence=self._call())
             case Missing():
                 attempt = self.attempt

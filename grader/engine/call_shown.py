@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.checks.compare import call_text, shown_inputs
+from grader.checks.compare import call_text, show_inputs
 from grader.report.records import Evidence
 from grader.steps.registry import Step
 from grader.steps.tree import map_leaves
@@ -16,10 +16,10 @@ def _plain(value: Any) -> Any:
     return map_leaves(value, lambda leaf: getattr(leaf, "array", leaf))
 
 
-def call_shown(
+def show_call(
     step: Step, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Evidence:
     """The call and what went in, where nothing came out that could be shown."""
     takes = step.function(function).takes
     arguments = _plain({**dict(zip(takes, args, strict=False)), **kwargs})
-    return Evidence(call_text(function, arguments), shown_inputs(arguments))
+    return Evidence(call_text(function, arguments), show_inputs(arguments))

@@ -146,7 +146,7 @@ class Grader:
                 step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
             )
         if time.monotonic() > self.bench.host.deadline:
-            message = messages.no_time_left(self.bench.host.limits)
+            message = messages.explain_no_time_left(self.bench.host.limits)
             return self._unjudged(step, Status.ERROR, message)
         right = self._tried(submission, step, self.right)
         trial = self._better(submission, right)
@@ -155,13 +155,13 @@ class Grader:
         if trial.failure is not None:
             limits, visible = self.bench.host.limits, self.bench.suite == "visible"
             source = trial.attempt.source
-            message = messages.not_loaded(trial.failure, source, step, limits, visible)
+            message = messages.explain_not_loaded(trial.failure, source, step, limits, visible)
             return self._unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, trial.verdicts, None, "")
         verdicts = self._diagnosed(trial.attempt, trial.verdicts, trial.log)
         if trial is not right:
-            message = messages.counted_on_own(right.points, step.max_points)
+            message = messages.explain_counted_on_own(right.points, step.max_points)
             has_all = self._used(submission, step) <= {*submission.sources}
             return _verdict(step, verdicts, True if has_all else None, message)
         return _verdict(step, verdicts, *self._on_own_steps(submission, step, verdicts))
@@ -372,7 +372,7 @@ def _verdict(
     )
 
 
-def suite_given(suite: str, seed: int) -> Callable[[Step], Given]:
+def choose_inputs(suite: str, seed: int) -> Callable[[Step], Given]:
     """What makes a suite's inputs for a step."""
     if suite == "visible":
         return lambda step: Stored(step.id)
@@ -394,6 +394,6 @@ def make_grader(
 
     given: other inputs than the suite's own. KitError if the checks cannot be loaded.
     """
-    bench = Bench(host, given or suite_given(suite, seed), suite)
+    bench = Bench(host, given or choose_inputs(suite, seed), suite)
     bench.load(steps)
     return Grader(registry, bench, seed, thorough=thorough)

@@ -60,7 +60,7 @@ def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdi
                 found = telling(function, maps.get(name, ()))
                 if found is not None:
                     found = replace(found, how=f"{TRIED} {found.how}".strip())
-                    shown[number] = (_shown if visible else _told)(shown[number], found)
+                    shown[number] = (_show_map if visible else _tell_map)(shown[number], found)
     return shown
 
 
@@ -73,13 +73,13 @@ def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str
     return found
 
 
-def _shown(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
+def _show_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
     evidence = verdict.evidence
     if evidence is None or (evidence.influence and not of_kind(influence, "leak")):
         return verdict  # the law that found a leak has drawn it, where this map shows none
     return replace(verdict, evidence=replace(evidence, influence=influence))
 
 
-def _told(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
+def _tell_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
     words = [verdict.message, *findings(influence, amounts=False), influence.how]
     return replace(verdict, message=" ".join(words))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import lru_cache
 
-from grader.intake.submission import from_notebook, left_open, lines_of, place
+from grader.intake.submission import find_left_open, from_notebook, lines_of, place
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.report.records import Status
 from grader.steps.registry import Limits, Step
@@ -25,12 +25,12 @@ CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
 
-def not_counted(function: str) -> str:
+def explain_not_counted(function: str) -> str:
     """For a law that holds, of a function whose values are wrong."""
     return f"Not counted yet: first {function} must return the right values."
 
 
-def no_time_left(limits: Limits) -> str:
+def explain_no_time_left(limits: Limits) -> str:
     """For a step of a class's submission whose earlier steps took all the time there is."""
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
@@ -46,7 +46,7 @@ def _defined(source: str) -> list[str]:
 
 def missing(name: str, step: Step, source: str) -> str:
     """For a function that the file, or the notebook that became that source, does not define."""
-    if where := left_open(source, name):
+    if where := find_left_open(source, name):
         return (
             f"{name} is left out ({where}): "
             "a bracket or a quote is never closed there, or above it in its cell."
@@ -58,7 +58,7 @@ def missing(name: str, step: Step, source: str) -> str:
     return f"{step.filename} has no function {name!r}.{guess}"
 
 
-def timed_out(failure: TimedOut, function: str, limits: Limits) -> str:
+def explain_timeout(failure: TimedOut, function: str, limits: Limits) -> str:
     """For a call, or a whole step, that took too long."""
     if failure.whole_step:
         return (
@@ -71,7 +71,7 @@ def timed_out(failure: TimedOut, function: str, limits: Limits) -> str:
     )
 
 
-def died(function: str) -> str:
+def explain_death(function: str) -> str:
     """For a process that ended instead of answering."""
     return f"The process ended while {function} was running: it exited, crashed or was killed."
 
@@ -81,7 +81,7 @@ def unusable(function: str) -> str:
     return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
-def printed(text: str) -> str:
+def clean_printed(text: str) -> str:
     """What the code printed; warnings from inside a library without the place on this machine."""
     lines: list[str] = []
     inside = False
@@ -167,7 +167,7 @@ def _place_in_call(
     return f" ({where}{called}: `{line[:100]}`)", hint
 
 
-def raised(
+def explain_raised(
     failure: Raised, function: str, source: str, step: Step, visible: bool, explanation: str = ""
 ) -> tuple[Status, str]:
     """For an exception. Its text may carry inputs, so it is shown only where inputs are.
@@ -192,7 +192,7 @@ def raised_more(function: str) -> str:
     return f"{function} raised an exception here too: fix the one above first."
 
 
-def raised_again(met: str) -> str:
+def explain_raised_again(met: str) -> str:
     """For an exception that was told before; met: the lengths that did not fit this time."""
     return f"The same error as above, in the same line{f': here {met}' if met else ''}."
 
@@ -216,7 +216,7 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
 IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
 
 
-def _refused_import(raised: Raised, source: str) -> str:
+def _explain_refused_import(raised: Raised, source: str) -> str:
     """What may be imported, in words of our own, if the line that raised asks for something else.
 
     Said from the student's own line: the exception's text could be anybody's.
@@ -237,7 +237,7 @@ def _refused_import(raised: Raised, source: str) -> str:
     return f": a step may import NumPy and the standard library, not {package!r}"
 
 
-def _called_outside(raised: Raised, source: str, step: Step, visible: bool) -> str:
+def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -> str:
     """Which line at the left margin called the function that raised; "" if none did.
 
     The hidden suite names one line only, and that is the one that raised.
@@ -253,7 +253,9 @@ def _called_outside(raised: Raised, source: str, step: Step, visible: bool) -> s
     return f". It is called outside of all functions ({where}: `{line[:100]}`)"
 
 
-def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool) -> str:
+def explain_not_loaded(
+    failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool
+) -> str:
     """For a file that could not be imported, or a notebook's cells.
 
     What was raised may quote the right earlier steps that it was loaded with: its text is shown
@@ -266,14 +268,14 @@ def not_loaded(failure: CallFailed, source: str, step: Step, limits: Limits, vis
             place = _place(failure, source, step, visible)
             text = f": {failure.text[:300]}" if visible and failure.text else ""
             if is_placed(failure, source, visible):
-                text = text or _refused_import(failure, source)
+                text = text or _explain_refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports what is not valid Python{text}"
             if "SyntaxError" in failure.kinds:
                 return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
-            called = _called_outside(failure, source, step, visible)
+            called = _find_outside_call(failure, source, step, visible)
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (
@@ -294,7 +296,7 @@ def stands_on(titles: Sequence[str]) -> str:
     )
 
 
-def counted_on_own(points: float, most: float) -> str:
+def explain_counted_on_own(points: float, most: float) -> str:
     """Say that a step was judged on the student's own earlier steps, where it earns more."""
     return (
         "It counts as it works on top of your own earlier steps. "

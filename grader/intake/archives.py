@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import BinaryIO, cast
 
 from grader.intake.folders import SubmissionError, litter
-from grader.report.names import shown
+from grader.report.names import show_name
 
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBERS = 20_000
@@ -61,7 +61,9 @@ def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
     """The member's path; some Windows programs write it with backslashes."""
     name = info.filename.replace("\\", "/")
     if _OUTSIDE.match(name) or _CONTROL.search(name):
-        raise SubmissionError(f"it has a member with a path that is not allowed, {shown(name)!r}")
+        raise SubmissionError(
+            f"it has a member with a path that is not allowed, {show_name(name)!r}"
+        )
     return tuple(part for part in name.split("/") if part not in ("", "."))
 
 

@@ -77,7 +77,7 @@ def _string_end(text: str, at: int, quote: str) -> int:
     while True:
         end = text.find(quote, at)
         if len(quote) == 1:
-            stop = _unescaped_line_end(text, at, end)
+            stop = _find_line_end(text, at, end)
             if stop >= 0:
                 return stop
         if end < 0:
@@ -88,7 +88,7 @@ def _string_end(text: str, at: int, quote: str) -> int:
         at = end + 1
 
 
-def _unescaped_line_end(text: str, at: int, end: int) -> int:
+def _find_line_end(text: str, at: int, end: int) -> int:
     """The first line end from `at` up to `end` with no backslash before it; -1 if there is none."""
     stop = text.find("\n", at, end if end >= 0 else len(text))
     while stop >= 0 and text[stop - 1] == "\\":
@@ -132,7 +132,7 @@ def _logical_lines(text: str) -> Iterator[_Line]:
                 first, assigns, fresh = number, False, True
 
 
-def _imported(text: str) -> list[tuple[str, str]]:
+def _find_imported(text: str) -> list[tuple[str, str]]:
     """The modules that an import statement names, each with a name that it binds."""
     text = re.sub(r"#[^\n]*|[()\\]", " ", text).partition(";")[0]
     match = _IMPORT.match(text)
@@ -151,7 +151,7 @@ def _block(lines: list[str], members: list[_Line]) -> Block:
     word = _WORD.match(text)
     start = word[0] if word else ""
     if start in ("import", "from"):
-        bound = tuple(name for _, name in _imported(text))
+        bound = tuple(name for _, name in _find_imported(text))
         return Block(first, end, "import", text, bound)
     if start in ("def", "class", "async") or text.startswith("@"):
         defined = next((m for line in lines[first:end] if (m := _DEFINES.match(line))), None)
@@ -174,7 +174,7 @@ def _begins(line: str, block: list[str]) -> bool:
     return not (word and word[0] in _CONTINUES) and not decorated
 
 
-def cut(source: str) -> Cut:
+def cut_cell(source: str) -> Cut:
     """The cell, cut into blocks."""
     text = source.replace("\r\n", "\n").replace("\r", "\n") + "\n"
     lines = text.split("\n")[:-1]
@@ -199,10 +199,10 @@ def cut(source: str) -> Cut:
     if groups and not closed and not _begins(lines[end], heads):
         end = groups.pop()[0].first  # without its end it would be another function
     blocks = tuple(_block(lines, group) for group in groups)
-    return Cut(tuple(lines), blocks, tuple(magics), closed, tuple(_defined(lines, end)))
+    return Cut(tuple(lines), blocks, tuple(magics), closed, tuple(_find_defined(lines, end)))
 
 
-def _defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
+def _find_defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
     """The functions and classes that begin at the left margin from that line on."""
     for number in range(first, len(lines)):
         if match := _DEFINES.match(lines[number]):
@@ -216,7 +216,7 @@ def idle(block: Block) -> bool:
 
 def missing_modules(block: Block) -> list[str]:
     """What an import block asks for that is not there where code is judged."""
-    return [module for module, _ in _imported(block.text) if module not in PROVIDED]
+    return [module for module, _ in _find_imported(block.text) if module not in PROVIDED]
 
 
 def harmless(block: Block, imported: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from grader.intake.archives import BROKEN, Archive
 from grader.intake.folders import SubmissionError
-from grader.report.names import shown
+from grader.report.names import show_name
 
 MAX_ZIP = 8 * 2**30
 MAX_FILES = 400_000
@@ -29,7 +29,7 @@ def unpack(path: Path, folder: Path) -> None:
         with path.open("rb") as file:
             _unpack(file, folder)
     except SubmissionError as error:
-        raise SubmissionError(f"{shown(path.name)} cannot be read: {error}") from None
+        raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
     except OSError as error:
         raise SubmissionError(f"{error.filename}: {error.strerror}") from None
 
@@ -50,16 +50,16 @@ def _unpack(file: BinaryIO, folder: Path) -> None:
                     left -= len(piece)
                     if left < 0:
                         raise SubmissionError(
-                            f"{shown('/'.join(parts))} is larger than {MAX_FILE // 2**20} MiB"
+                            f"{show_name('/'.join(parts))} is larger than {MAX_FILE // 2**20} MiB"
                         )
                     copy.write(piece)
             _dated(target, infos[-1].date_time)
         except FileExistsError:
-            raise SubmissionError(f"it has {shown('/'.join(parts))} twice") from None
+            raise SubmissionError(f"it has {show_name('/'.join(parts))} twice") from None
         except (OSError, UnicodeEncodeError) as error:
             if isinstance(error, OSError) and error.filename is None:
                 raise SubmissionError("it is damaged: download it again") from None
-            raise SubmissionError(f"{shown('/'.join(parts))} cannot be written") from None
+            raise SubmissionError(f"{show_name('/'.join(parts))} cannot be written") from None
         except BROKEN:
             raise SubmissionError("it is damaged: download it again") from None
 

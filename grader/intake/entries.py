@@ -52,14 +52,14 @@ class Listing:
     ignored: Mapping[str, str]
 
 
-def _why_ignored(name: str, registry: Registry) -> str:
+def _explain_ignored(name: str, registry: Registry) -> str:
     """Why a file of the class folder is nobody's."""
-    if handins.known(name, registry):
+    if handins.is_known(name, registry):
         return "a step file must lie in a folder that has the student's name"
     return "it is neither a folder nor a zip nor a notebook"
 
 
-def _found(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
+def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
     """Whose the entries of the class folder are, and why some are nobody's."""
     kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
     canvas = layouts.is_canvas(kinds)
@@ -77,7 +77,7 @@ def _found(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, s
         elif how:
             found.append(layouts.plain(name, kinds, how))
         else:
-            ignored[name] = _why_ignored(name, registry)
+            ignored[name] = _explain_ignored(name, registry)
     return found, ignored
 
 
@@ -95,10 +95,10 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
     finally:
         folder.close_inner()
     names = folders + [file for file in files if handins.is_packed(file)]
-    known = any(handins.known(file, registry) for file in files)
+    known = any(handins.is_known(file, registry) for file in files)
     if known or set(folders) & set(handins.ROOMS) or len(names) < 2:
         return whole
-    orders = layouts.numbered(names, folders)
+    orders = layouts.number_attempts(names, folders)
     return [Attempt((name, below), order) for below, order in orders.items()] or whole
 
 
@@ -109,7 +109,7 @@ def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, 
         with ExitStack() as until:
             for room in handins.home(_open(folder, attempt, until), registry, until):
                 times += [
-                    room.modified(name) for name in room.files() if handins.known(name, registry)
+                    room.modified(name) for name in room.files() if handins.is_known(name, registry)
                 ]
     except (SubmissionError, OSError):
         return ()
@@ -118,7 +118,9 @@ def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, 
     return max(times)
 
 
-def _ordered(folder: Folder, attempts: list[Attempt], registry: Registry) -> tuple[Attempt, ...]:
+def _order_attempts(
+    folder: Folder, attempts: list[Attempt], registry: Registry
+) -> tuple[Attempt, ...]:
     numbers = [attempt.number for attempt in attempts]
     tied = {number for number in numbers if numbers.count(number) > 1}
     newest = {
@@ -141,7 +143,7 @@ def _entry(folder: Folder, student: str, found: Sequence[Found], registry: Regis
     how = ", ".join(sorted({each.how for each in found}))
     names = tuple(name for each in found for name in each.who.files)
     who = replace(found[0].who, files=names, late=any(each.who.late for each in found))
-    return Entry(student, folder.path, _ordered(folder, attempts, registry), how, who)
+    return Entry(student, folder.path, _order_attempts(folder, attempts, registry), how, who)
 
 
 def _loose(files: Sequence[Found]) -> dict[str, str]:
@@ -173,7 +175,7 @@ def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
-        found, ignored = _found(folder, registry)
+        found, ignored = _find_entries(folder, registry)
         results = [each for each in found if _is_results(path, each, out)]
         found = [each for each in found if each not in results]
         students: dict[str, list[Found]] = {}
@@ -221,7 +223,9 @@ def class_folder(path: Path, registry: Registry) -> Path:
             if set(names) & set(handins.ROOMS) or handins.has_known(folder, registry):
                 return path
             work = [one for one in names if _holds_work(folder, one, registry)]
-        attempts = layouts.numbered(work, [one for one in work if not handins.is_packed(one)])
+        attempts = layouts.number_attempts(
+            work, [one for one in work if not handins.is_packed(one)]
+        )
         return inner if len(work) > 1 and not attempts else path
     except SubmissionError:
         return path
@@ -319,16 +323,18 @@ def read(entry: Entry, registry: Registry) -> Submission:
             place = _open(folder, attempt, until)
             submission = handins.submission(entry.student, place, registry)
         except SubmissionError as error:
-            raise SubmissionError(_told(entry, str(error))) from error
+            raise SubmissionError(_tell_attempt(entry, str(error))) from error
         except OSError as error:
-            raise SubmissionError(_told(entry, error.strerror or "the disk failed")) from error
+            raise SubmissionError(
+                _tell_attempt(entry, error.strerror or "the disk failed")
+            ) from error
     if len(entry.attempts) == 1:
         return submission
     counts = f"There are {len(entry.attempts)} attempts; {attempt.name} counts, as the latest."
     return replace(submission, warnings=(counts, *submission.warnings))
 
 
-def _told(entry: Entry, reason: str) -> str:
+def _tell_attempt(entry: Entry, reason: str) -> str:
     """The reason, and which of several attempts it is about."""
     if len(entry.attempts) == 1:
         return reason

@@ -37,10 +37,10 @@ def step_meant(name: str, registry: Registry) -> Step | None:
     stem = unicodedata.normalize("NFKC", stem_of(name.strip())[:100])
     last = list(_ADDITION.finditer(stem))
     shorter = stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem
-    return _step_called(stem, registry) or _step_called(shorter, registry)
+    return _find_step(stem, registry) or _find_step(shorter, registry)
 
 
-def _step_called(stem: str, registry: Registry) -> Step | None:
+def _find_step(stem: str, registry: Registry) -> Step | None:
     match = _STEP.fullmatch(re.sub(r"[\s_-]+", "_", stem.casefold()).strip("_"))
     if match is None:
         return None
@@ -62,7 +62,7 @@ def is_taken(module: str, registry: Registry) -> bool:
     return folded in _TAKEN or folded in {step.id for step in registry.steps}
 
 
-def listed(names: Collection[str], most: int = 4) -> str:
+def list_names(names: Collection[str], most: int = 4) -> str:
     """Return the first names of many, for a sentence."""
     some = ", ".join(list(names)[:most])
     return f"{some} and {len(names) - most} more" if len(names) > most else some

@@ -18,12 +18,12 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 from grader.intake import notebooks
 from grader.intake.archives import Archive
-from grader.intake.filenames import listed, stem_of, step_meant
+from grader.intake.filenames import list_names, stem_of, step_meant
 from grader.intake.folders import Place, SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.notebooks import Notebook
-from grader.intake.submission import MAX_SOURCE, Submission, decoded, own_modules, refusal
-from grader.report.names import shown
+from grader.intake.submission import MAX_SOURCE, Submission, decode_source, own_modules, refusal
+from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import UNWRITTEN
 
@@ -52,14 +52,14 @@ def is_packed(name: str) -> bool:
     return PACKED.fullmatch(name) is not None
 
 
-def known(name: str, registry: Registry) -> bool:
+def is_known(name: str, registry: Registry) -> bool:
     """Whether the name is that of a notebook, or plainly that of a step file."""
     return is_notebook(name) or step_meant(name, registry) is not None
 
 
 def has_known(place: Place, registry: Registry) -> bool:
     """Whether a step file or a notebook lies right here."""
-    return any(known(name, registry) for name in place.files())
+    return any(is_known(name, registry) for name in place.files())
 
 
 def unpacked(place: Place, name: str, until: ExitStack) -> Archive:
@@ -74,9 +74,9 @@ def unpacked(place: Place, name: str, until: ExitStack) -> Archive:
             raise SubmissionError("only zip archives are read: hand in a zip, or the files")
         return Archive.open(until.enter_context(place.file(name)))
     except FileNotFoundError as error:
-        raise SubmissionError(f"{shown(name)} cannot be read: it is not there") from error
+        raise SubmissionError(f"{show_name(name)} cannot be read: it is not there") from error
     except SubmissionError as error:
-        raise SubmissionError(f"{shown(name)} cannot be read: {error}") from error
+        raise SubmissionError(f"{show_name(name)} cannot be read: {error}") from error
 
 
 def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
@@ -102,7 +102,7 @@ def home(place: Place, registry: Registry, until: ExitStack) -> list[Place]:
         if named or len(rooms) == 1:
             return named or list(rooms.values())
         if rooms:
-            names = ", ".join(shown(name) for name in list(rooms)[:4])
+            names = ", ".join(show_name(name) for name in list(rooms)[:4])
             raise SubmissionError(f"several folders hold step files ({names}): keep one of them")
         folders, packed = place.folders(), [name for name in place.files() if is_packed(name)]
         if len(packed) > 1:
@@ -155,31 +155,31 @@ class _Reading:
         if step.filename in names:
             name = step.filename
             if others:
-                told = listed([shown(other) for other in others])
+                told = list_names([show_name(other) for other in others])
                 self.warnings.append(f"{name} counts for its step; ignored: {told}.")
         elif len(others) > 1:
-            told = listed([shown(other) for other in others])
+            told = list_names([show_name(other) for other in others])
             self.refused[step.id] = f"{step.filename} could be any of {told}: keep one of them."
             return
         else:
             name = others[0]
-            self.warnings.append(f"{shown(name)} is taken for {step.filename}.")
+            self.warnings.append(f"{show_name(name)} is taken for {step.filename}.")
         try:
-            self.sources[step.id] = decoded(place.read(name, MAX_SOURCE + 1))
+            self.sources[step.id] = decode_source(place.read(name, MAX_SOURCE + 1))
         except SubmissionError as error:
-            self.refused[step.id] = refusal(shown(name), error)
+            self.refused[step.id] = refusal(show_name(name), error)
 
     def _overlooked(self, present: Sequence[str]) -> None:
         """Warn of source files that nothing can be taken for, and of archives beside the steps."""
         steps = tuple(f"step{step.number:02d}" for step in self.registry.steps)
         for name in sorted(present):
             nearly = stem_of(name) and name.casefold().startswith(steps)
-            if nearly and len(self.warnings) < 20 and not known(name, self.registry):
+            if nearly and len(self.warnings) < 20 and not is_known(name, self.registry):
                 self.warnings.append(
-                    f"{shown(name)} is not taken for a step: no step has that name."
+                    f"{show_name(name)} is not taken for a step: no step has that name."
                 )
             if is_packed(name):
-                self.warnings.append(f"{shown(name)} is ignored: step files lie beside it.")
+                self.warnings.append(f"{show_name(name)} is ignored: step files lie beside it.")
 
     def read_notebooks(self, place: Place) -> None:
         """Reads the notebooks of a place."""
@@ -194,7 +194,7 @@ class _Reading:
                 self._unreadable(name, error)
 
     def _unreadable(self, name: str, error: SubmissionError) -> None:
-        sentence = refusal(shown(name), error)
+        sentence = refusal(show_name(name), error)
         steps = [step.id for step in self.registry.steps if step.id == name[: -len(".ipynb")]]
         self.warnings.append(sentence)
         for id in steps:
@@ -210,7 +210,9 @@ class _Reading:
                 self._choose(step, sorted(offers, key=lambda offer: _rank(step, *offer)))
         for name, notebook in self.notebooks:
             if not notebook.sources:
-                self.warnings.append(f"{shown(name)} is ignored: it has no function of any step.")
+                self.warnings.append(
+                    f"{show_name(name)} is ignored: it has no function of any step."
+                )
 
     def _choose(self, step: Step, offers: Sequence[tuple[str, Notebook]]) -> None:
         name, notebook = offers[0]
@@ -218,19 +220,19 @@ class _Reading:
         if step.id in self.sources:
             places.append(step.filename)
         chosen = step.filename
-        if step.id not in self.sources or _untouched(self.sources[step.id], step):
+        if step.id not in self.sources or _is_untouched(self.sources[step.id], step):
             chosen = name
             self._take(step, name, notebook.sources[step.id])
-        others = ", ".join(shown(place) for place in places if place != chosen)
+        others = ", ".join(show_name(place) for place in places if place != chosen)
         if others:
             self.warnings.append(
-                f"{step.id} is taken from {shown(chosen)}; it is also in {others}."
+                f"{step.id} is taken from {show_name(chosen)}; it is also in {others}."
             )
 
     def _take(self, step: Step, name: str, source: str) -> None:
         if len(source.encode()) > MAX_SOURCE:
             self.sources.pop(step.id, None)
-            self.refused[step.id] = refusal(shown(name), "its code is too long")
+            self.refused[step.id] = refusal(show_name(name), "its code is too long")
             return
         if step.id in self.refused:
             self.warnings.append(self.refused.pop(step.id))
@@ -251,7 +253,7 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, s
     )
 
 
-def _untouched(source: str, step: Step) -> bool:
+def _is_untouched(source: str, step: Step) -> bool:
     """Whether a step file has as many functions to be written as there are."""
     return len(UNWRITTEN.findall(source)) >= len(step.functions)
 

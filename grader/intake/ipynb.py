@@ -50,7 +50,7 @@ def _refuse_giants(data: bytes) -> None:
         raise SubmissionError("it is nested too deeply")
 
 
-def _parsed(data: bytes) -> Mapping[str, Any]:
+def _parse(data: bytes) -> Mapping[str, Any]:
     _refuse_giants(data)
     if not data.strip():
         raise SubmissionError("it is empty")
@@ -68,7 +68,7 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     return notebook
 
 
-def _listed(notebook: Mapping[str, Any]) -> list[Any]:
+def _list_cells(notebook: Mapping[str, Any]) -> list[Any]:
     """The cells, of format 4, or of format 3, which has them in worksheets."""
     sheets = notebook.get("worksheets")
     lists = [notebook.get("cells")]
@@ -109,6 +109,6 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
 
 def raw_cells(data: bytes) -> Iterator[RawCell]:
     """The cells in the file that these bytes are; SubmissionError if it is no notebook."""
-    for number, cell in enumerate(_listed(_parsed(data)), 1):
+    for number, cell in enumerate(_list_cells(_parse(data)), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)

@@ -32,7 +32,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from grader.intake.handins import is_notebook, is_packed
-from grader.report.names import shown
+from grader.report.names import show_name
 from grader.report.records import Who
 
 TEXT_ONLY = "text only"
@@ -65,7 +65,7 @@ class Attempt:
     @property
     def name(self) -> str:
         """What to call it in a sentence."""
-        return shown("/".join(self.path) or ", ".join(sorted(self.files.values())))
+        return show_name("/".join(self.path) or ", ".join(sorted(self.files.values())))
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
     return f"called {match[1] if match else base}", (int(match[2]),) if match else ()
 
 
-def numbered(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
+def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
     """The order of the attempts in a student's folder; empty if they are named otherwise.
 
     names: of its folders and archives.

@@ -25,11 +25,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.intake.cells import Block, Cut, cut, harmless, idle, missing_modules
+from grader.intake.cells import Block, Cut, cut_cell, harmless, idle, missing_modules
 from grader.intake.folders import SubmissionError
 from grader.intake.ipynb import RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
-from grader.report.names import shown
+from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import UNWRITTEN
 
@@ -38,7 +38,7 @@ _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
 _QUIET = "from contextlib import suppress as _suppress"
 
 
-def _steps_imported(block: Block) -> list[str]:
+def _find_imported_steps(block: Block) -> list[str]:
     """The steps that a block imports from, by id."""
     return re.findall(r"\bexercises\.(\w+)", block.text) if block.kind == "import" else []
 
@@ -65,7 +65,7 @@ class Cell:
         return [
             block.text
             for block in self.cut.blocks
-            if name in block.names and not _steps_imported(block)
+            if name in block.names and not _find_imported_steps(block)
         ]
 
 
@@ -91,7 +91,7 @@ class _Reading:
     """One notebook, while it is being read."""
 
     def __init__(self, name: str, registry: Registry) -> None:
-        self.name = shown(name)
+        self.name = show_name(name)
         self.registry = registry
         self.functions = {
             function.name: step for step in registry.steps for function in step.functions
@@ -138,11 +138,11 @@ class _Reading:
     def _cell(self, number: int, grade_id: str, text: str) -> list[Cell]:
         first = text.lstrip().split(None, 1)[:1]
         if first and first[0].startswith("%%") and first[0] not in _PYTHON_CELLS:
-            self.warn(number, f"{shown(first[0])} makes it no Python; it is left out.")
+            self.warn(number, f"{show_name(first[0])} makes it no Python; it is left out.")
             return []
-        cell = Cell(number, grade_id, cut(text))
+        cell = Cell(number, grade_id, cut_cell(text))
         if cell.cut.magics:
-            what = ", ".join(sorted({shown(magic) for magic in cell.cut.magics})[:5])
+            what = ", ".join(sorted({show_name(magic) for magic in cell.cut.magics})[:5])
             self.warn(cell, f"what is for the notebook only was taken out ({what}).")
         if not cell.cut.closed:
             self.warn(cell, "a bracket or a quote is never closed; what follows it is left out.")
@@ -221,7 +221,7 @@ class _Reading:
                 return False
             missing = missing_modules(block)
             if missing and missing[0] != "grader":  # which a self-study notebook is opened with
-                self.warn(cell, f"the import of {shown(missing[0])!r} is left out.")
+                self.warn(cell, f"the import of {show_name(missing[0])!r} is left out.")
             return not missing
         if block.kind == "assignment" and harmless(block, imported):
             return True
@@ -233,7 +233,7 @@ class _Reading:
         """Whether a block, meant for other cells, imports from this step or a later one."""
         known = {one.id for one in self.registry.steps}
         earlier = {one.id for one in self.registry.before(step)}
-        return bool(set(_steps_imported(block)) & known - earlier)
+        return bool(set(_find_imported_steps(block)) & known - earlier)
 
     def _earlier(self, step: Step, text: str, bound: set[str]) -> list[str]:
         """Imports of the earlier steps' functions that are used without one."""

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from grader.intake.filenames import is_taken, listed, module_name
+from grader.intake.filenames import is_taken, list_names, module_name
 from grader.intake.folders import Folder, SubmissionError
-from grader.report.names import shown
+from grader.report.names import show_name
 from grader.steps.registry import Registry
 
 __all__ = [
     "MAX_SOURCE",
     "Submission",
     "SubmissionError",
-    "decoded",
+    "decode_source",
     "from_notebook",
     "place",
-    "left_open",
+    "find_left_open",
     "own_modules",
     "read_folder",
 ]
@@ -86,7 +86,7 @@ class Submission:
         return found
 
 
-def decoded(data: bytes) -> str:
+def decode_source(data: bytes) -> str:
     """Return a source file's text as Python reads it: UTF-8, or what its PEP 263 line says.
 
     SubmissionError if it is too long, or cannot be read as text.
@@ -151,26 +151,27 @@ def own_modules(
     known = {name: module for name in sorted(names) if (module := module_name(name, registry))}
     for name, module in known.items():
         if is_taken(module, registry):
-            taken.append(shown(name))
+            taken.append(show_name(name))
         elif module not in modules:
             if len(modules) == MAX_MODULES:
                 problems.append(f"Only the first {MAX_MODULES} files beside the steps are read.")
                 break
             try:
-                text = decoded(read(name))
+                text = decode_source(read(name))
             except SubmissionError as error:
-                problems.append(refusal(shown(name), error))
+                problems.append(refusal(show_name(name), error))
                 continue
             size += len(text)
             if size > MAX_SOURCE:
                 problems.append(
-                    f"{shown(name)} is ignored: the files beside the steps are too long."
+                    f"{show_name(name)} is ignored: the files beside the steps are too long."
                 )
                 break
             modules[module] = text
     if taken:
         problems.append(
-            f"{listed(taken)}: ignored, for Python or NumPy has a module of that name. Rename it."
+            f"{list_names(taken)}: ignored, for Python or NumPy has a module of that name. "
+            "Rename it."
         )
     return modules, problems
 
@@ -215,7 +216,7 @@ def from_notebook(source: str) -> bool:
     return any(_MARK.fullmatch(line) for line in source.split("\n"))
 
 
-def left_open(source: str, name: str) -> str:
+def find_left_open(source: str, name: str) -> str:
     """Where a function stood that was left out for an open bracket or quote; "" if none was."""
     for number, line in enumerate(lines_of(source), 1):
         if line == LEFT_OPEN.format(name=name):
@@ -233,7 +234,7 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
         for step in registry.steps:
             try:
                 with place.file(step.filename) as file:
-                    sources[step.id] = decoded(file.read(MAX_SOURCE + 1))
+                    sources[step.id] = decode_source(file.read(MAX_SOURCE + 1))
             except FileNotFoundError:
                 continue
             except SubmissionError as error:

@@ -28,7 +28,7 @@ NOBODY = 65_534
 FIRST_USER, USERS = 1_600_000_000, 400_000_000
 
 
-def installed() -> str | None:
+def find_installed() -> str | None:
     """The path of bubblewrap, if it is there."""
     return shutil.which("bwrap")
 
@@ -80,7 +80,7 @@ class Bubblewrap:
 
     def command(self, program: list[str]) -> list[str]:
         """Bubblewrap, what it makes, and the program."""
-        return [installed() or "bwrap", *self._namespaces(), *self._mounts(), "--", *program]
+        return [find_installed() or "bwrap", *self._namespaces(), *self._mounts(), "--", *program]
 
     def _namespaces(self) -> Iterator[str]:
         yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")

@@ -110,7 +110,7 @@ def _sizes(value: list[Any]) -> tuple[int, int, int]:
     return before, most, after
 
 
-def _raised(report: Mapping[str, Any], printed: str) -> Raised:
+def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
     lines = _part(report, "lines", list)[-MAX_LINES:]
     return Raised(
         _part(report, "type", str)[:MAX_NAME],
@@ -307,7 +307,7 @@ class Worker:
             reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
             if "raised" in reply:
-                raise _raised(_mapping(reply["raised"]), printed)
+                raise _read_raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
         except TimeoutError:
             self.host.upset = True

@@ -28,7 +28,7 @@ from grader.isolation import (
     SandboxError,
     start_host,
 )
-from grader.isolation.bubblewrap import installed
+from grader.isolation.bubblewrap import find_installed
 from grader.isolation.client import CallFailed, Program, TimedOut, Worker
 from grader.isolation.landlock import LEAST
 from grader.isolation.landlock import version as landlock_version
@@ -91,7 +91,7 @@ def _unread(probe: Probe) -> bool:
     return bool(probe.try_to("reads", [*probe.paths(), "/proc/self/environ"]) == [])
 
 
-def _unseen(probe: Probe) -> bool:
+def _is_unseen(probe: Probe) -> bool:
     return bool(probe.try_to("sees", probe.paths()) == [])
 
 
@@ -99,7 +99,7 @@ def _environment(probe: Probe) -> bool:
     return bool(probe.try_to("knows", [probe.token, str(ROOT), str(Path.home())]) == [])
 
 
-def _unwritten(probe: Probe) -> bool:
+def _is_unwritten(probe: Probe) -> bool:
     """Believed is what is found on the host, not what the worker says."""
     folders = [probe.folder, Path(tempfile.gettempdir()), Path("/dev/shm"), ROOT, Path.home()]
     names = [folder / f"probe-{probe.token}" for folder in folders]
@@ -169,7 +169,7 @@ def _time(probe: Probe) -> bool:
         return watched.recv(1) == b""
 
 
-def _nothing_left(probe: Probe) -> bool:
+def _leaves_nothing(probe: Probe) -> bool:
     """Where it does not hold, what was left is removed from the host."""
     try:
         probe.try_to("leaves", probe.token)
@@ -186,9 +186,9 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "NumPy works": _computes,
     "no network": _network,
     "files of the host cannot be opened": _unread,
-    PATHS_UNKNOWN: _unseen,
+    PATHS_UNKNOWN: _is_unseen,
     "environment is clean": _environment,
-    "nothing can be written on the host": _unwritten,
+    "nothing can be written on the host": _is_unwritten,
     "what can be read cannot be emptied": _unemptied,
     "other processes are out of reach": _processes,
     "no further processes or threads": _alone,
@@ -197,7 +197,7 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "number of files is limited": _files,
     "output is limited": _output,
     "time is limited": _time,
-    "nothing is left for the next worker": _nothing_left,
+    "nothing is left for the next worker": _leaves_nothing,
 }
 
 
@@ -211,7 +211,7 @@ def _listening(token: str) -> Iterator[tuple[int, str]]:
 
 
 @contextlib.contextmanager
-def _marked_environment(token: str) -> Iterator[None]:
+def _mark_environment(token: str) -> Iterator[None]:
     os.environ["NOPEEK_PROBE"] = token
     try:
         yield
@@ -227,7 +227,7 @@ def _holds(probe: Probe, promise: str) -> bool:
         return False
 
 
-def probed(
+def probe_promises(
     isolation: Isolation, limits: Limits, promises: Sequence[str] = tuple(PROMISES)
 ) -> dict[str, bool]:
     """Each promise, and whether it held here; SandboxError if not even a worker starts."""
@@ -235,7 +235,7 @@ def probed(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nopeek-")))
         (folder / token).write_text("another submission", encoding="utf-8")
-        stack.enter_context(_marked_environment(token))
+        stack.enter_context(_mark_environment(token))
         listening = stack.enter_context(_listening(token))
         host = stack.enter_context(start_host(isolation, limits))
         probe = Probe(host, token, folder, listening)
@@ -251,7 +251,7 @@ def _world() -> World:
 
 
 def _bubblewrap(limits: Limits) -> Isolation:
-    if not installed():
+    if not find_installed():
         raise SandboxError(MISSING)
     return Bubblewrap(_world(), limits)
 
@@ -275,9 +275,9 @@ def _complaint(isolation: Isolation) -> str:
     return lines[-1][:200] if lines else "no worker starts in it"
 
 
-def _probed_or_refused(isolation: Isolation, limits: Limits) -> Mapping[str, bool]:
+def _probe_or_refuse(isolation: Isolation, limits: Limits) -> Mapping[str, bool]:
     try:
-        return probed(isolation, limits)
+        return probe_promises(isolation, limits)
     except (CallFailed, SandboxError):
         raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
 
@@ -297,7 +297,7 @@ def isolation_for_grading(
     if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
         raise SandboxError(ELSEWHERE)
     isolation = (_process_plus if name == "process+" else _bubblewrap)(limits)
-    isolation.held = held = held or _probed_or_refused(isolation, limits)
+    isolation.held = held = held or _probe_or_refuse(isolation, limits)
     exempt = EXEMPT.get(isolation.name, set())
     if failed := [promise for promise in held if not held[promise] and promise not in exempt]:
         raise SandboxError(LEAKS.format(isolation.name, "; ".join(failed)))

@@ -28,9 +28,9 @@ from typing import Any
 from grader.intake import notebooks
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
-from grader.notebooks.executions import Run, raw_cells, unclosed
+from grader.notebooks.executions import Run, find_unclosed, raw_cells
 from grader.report.records import Report, Status, StepVerdict, report_from_dict
-from grader.report.text.terminal import Printer, numbered
+from grader.report.text.terminal import Printer, number_of
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
 
@@ -65,7 +65,7 @@ def _other(step: Step, registry: Registry) -> str:
         return exercise.read_text(encoding="utf-8") if exercise.is_file() else ""
 
 
-def _executed() -> list[Run]:
+def _list_executed() -> list[Run]:
     """All that this kernel has run, in order."""
     from IPython import get_ipython
 
@@ -83,7 +83,7 @@ def _step_with(function: str, registry: Registry) -> Step:
     raise ChecksFailed(f"No step has a function {function!r}: the test cell was changed.")
 
 
-def _judged(step: Step, sources: Mapping[str, str]) -> Report:
+def _judge(step: Step, sources: Mapping[str, str]) -> Report:
     """The report of the visible checks on one step; ChecksFailed if there is none."""
     with tempfile.TemporaryDirectory() as name:
         folder, report = Path(name), Path(name) / "report.json"
@@ -115,10 +115,10 @@ def _only(step: StepVerdict, function: str) -> StepVerdict:
     return replace(step, checks=checks, status=status, points=points, max_points=most)
 
 
-def _shown(step: StepVerdict) -> str:
+def _show(step: StepVerdict) -> str:
     """What `make check` shows of a step."""
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    Printer(text).step(numbered(step), step)
+    Printer(text).step(number_of(step), step)
     text.seek(0)
     return text.read()
 
@@ -129,14 +129,14 @@ def check(function: str) -> None:
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()
     step = _step_with(function, registry)
-    runs = _executed()
-    if run := unclosed(runs, [function]):
+    runs = _list_executed()
+    if run := find_unclosed(runs, [function]):
         raise ChecksFailed(UNCLOSED.format(number=run.number))
     found = notebooks.of_cells(raw_cells(runs, None), "", registry)
     if step.id not in found.sources:
         raise ChecksFailed(f"{function} is not there: run its cell first.")
     earlier = {one.id: _other(one, registry) for one in registry.before(step)}
-    (verdict,) = _judged(step, {**earlier, **found.sources}).steps
+    (verdict,) = _judge(step, {**earlier, **found.sources}).steps
     mine = _only(verdict, function)
     statuses = [one.status for one in mine.checks]
     if mine.status is Status.NOT_ATTEMPTED:
@@ -144,7 +144,7 @@ def check(function: str) -> None:
     if mine.status is not Status.PASSED:
         bad = sum(status not in (Status.PASSED, Status.SKIPPED) for status in statuses)
         said = f"{function}: {bad} of {len(statuses)} visible checks failed."
-        raise ChecksFailed(said, _shown(mine))
+        raise ChecksFailed(said, _show(mine))
     print(f"{function}: all {len(statuses)} visible checks hold, {mine.points:g} points.")
 
 

@@ -14,13 +14,13 @@ from grader.notebooks import peeking as models
 from grader.notebooks.drawn import (
     Function,
     array,
-    drawn,
+    draw_or_explain,
     heat,
     influence,
-    mapped,
+    map_influences,
     normal,
     pair,
-    shown,
+    show_pictures,
     table,
 )
 from grader.notebooks.pictures import Curve, curves, heat_map
@@ -34,7 +34,7 @@ TIMED = (1, 32, 64, 128, 192, 256)
 MANY = 2000  # tokens that are drawn
 
 
-@drawn
+@draw_or_explain
 def projections(project_qkv: Function) -> Shown:
     """Which query, key and value moves when one token of the sentence changes."""
     random = np.random.RandomState(1)
@@ -46,17 +46,17 @@ def projections(project_qkv: Function) -> Shown:
         for part, name in enumerate(("query", "key", "value"))
         for found in [Moves(change, own(T), part=part, output=name).draw(project_qkv)]
     ]
-    return mapped(maps)
+    return map_influences(maps)
 
 
-@drawn
+@draw_or_explain
 def scores(attention_scores: Function) -> Shown:
     """How much each word of the sentence wants each other: the scores of vectors made up for it."""
     values = array(attention_scores(QUERIES, KEYS), (T, T), "attention_scores")
-    return shown([heat("row asks, column is asked", values)], text=table(TOKENS, values))
+    return show_pictures([heat("row asks, column is asked", values)], text=table(TOKENS, values))
 
 
-@drawn
+@draw_or_explain
 def spread(attention_scores: Function) -> Shown:
     """How far scores of random vectors spread, for longer and longer vectors."""
     random = np.random.RandomState(2)
@@ -68,26 +68,26 @@ def spread(attention_scores: Function) -> Shown:
     lines = [Curve("your scores", WIDTHS, mine), Curve("dot products, not divided", WIDTHS, plain)]
     picture = curves("Spread of the scores", "d_k", "standard deviation", lines, [])
     ends = f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f}; not divided, {plain[-1]:.2f}."
-    return shown([("Standard deviation of 3600 scores", picture)], ends)
+    return show_pictures([("Standard deviation of 3600 scores", picture)], ends)
 
 
-@drawn
+@draw_or_explain
 def masking(apply_mask: Function, causal_mask: Function) -> Shown:
     """The scores of the sentence before the mask and after it."""
     masked = array(apply_mask(SCORES.copy(), causal_mask(T)), (T, T), "apply_mask")
     pictures = [heat("before", SCORES), heat("after", masked)]
-    return shown(pictures, text=table(TOKENS, masked))
+    return show_pictures(pictures, text=table(TOKENS, masked))
 
 
-@drawn
+@draw_or_explain
 def weights(softmax: Function) -> Shown:
     """The weights of the sentence under the causal mask."""
     masked = np.where(past(T), SCORES, -np.inf)
     found = array(softmax(masked), (T, T), "softmax")
-    return shown([heat("row attends to column", found)], text=table(TOKENS, found))
+    return show_pictures([heat("row attends to column", found)], text=table(TOKENS, found))
 
 
-@drawn
+@draw_or_explain
 def sharpness(softmax: Function) -> Shown:
     """The weights of one row of scores, made larger and smaller."""
     times = (0.125, 0.5, 1.0, 2.0, 8.0)
@@ -95,10 +95,12 @@ def sharpness(softmax: Function) -> Shown:
     found = array(softmax(np.outer(times, row)), (len(times), T), "softmax")
     names = [f"scores × {factor:g}" for factor in times]
     picture = heat_map("Weights of “great”", names, TOKENS, found.tolist())
-    return shown([("the weights of “great”, not masked", picture)], text=table(names, found))
+    return show_pictures(
+        [("the weights of “great”, not masked", picture)], text=table(names, found)
+    )
 
 
-@drawn
+@draw_or_explain
 def attention_weights(attention: Function, causal_mask: Function) -> Shown:
     """The weights inside `attention`, got out by giving it the identity for values."""
     found = [
@@ -106,10 +108,10 @@ def attention_weights(attention: Function, causal_mask: Function) -> Shown:
         for mask in (None, causal_mask(T))
     ]
     pictures = [heat("without a mask", found[0]), heat("with the causal mask", found[1])]
-    return shown(pictures, text=table(TOKENS, found[1]))
+    return show_pictures(pictures, text=table(TOKENS, found[1]))
 
 
-@drawn
+@draw_or_explain
 def leaks(attention: Function, causal_mask: Function) -> Shown:
     """Which output moves when one token's key and value change, before masking and after."""
     vectors = {"q": normal(T, 3), "k": normal(T, 4)[:, :3], "v": normal(T, 2)}
@@ -119,10 +121,12 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
         sees = everything(T, T) if mask is None else past(T)
         change = Change({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
         maps.append(influence(title, Moves(change, sees).draw(attention), past(T)))
-    return mapped(maps, "● the row's output moved when the column's word changed; ! a leak.")
+    return map_influences(
+        maps, "● the row's output moved when the column's word changed; ! a leak."
+    )
 
 
-@drawn
+@draw_or_explain
 def peeking(attention: Function, log_softmax: Function, cross_entropy: Function) -> Shown:
     """The loss of a model that may look ahead against one that may not, while both are trained."""
     random = np.random.RandomState(1)
@@ -140,7 +144,7 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
         said[-1] += f"{writing:.2f} on new texts whose next token is not there yet."
     levels = [("nobody who guesses can do better", models.FLOOR), ("knowing nothing", _nothing())]
     picture = curves("Training loss", "step of training", "loss in nats", lines, levels)
-    return shown([("training loss", picture)], *said, losses=data)
+    return show_pictures([("training loss", picture)], *said, losses=data)
 
 
 def _nothing() -> float:
@@ -148,7 +152,7 @@ def _nothing() -> float:
     return float(np.log(models.V))
 
 
-@drawn
+@draw_or_explain
 def times(
     masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
 ) -> Shown:
@@ -162,7 +166,7 @@ def times(
     return against_length(TIMED, append, lambda end: masked_self_attention(x[:end], *w))
 
 
-@drawn
+@draw_or_explain
 def temperatures(sample_token: Function) -> Shown:
     """Which word is drawn how often, at several temperatures."""
     u = (np.arange(MANY) + 0.5) / MANY
@@ -180,4 +184,4 @@ def temperatures(sample_token: Function) -> Shown:
         shares.append([float(np.mean(ids == i)) for i in range(len(NEXT))])
     title = f"“{' '.join(TOKENS[:5])} …”: how often each word comes"
     picture = heat_map(title, list(ways), NEXT, shares)
-    return shown([(title, picture)], text=table(list(ways), np.array(shares)))
+    return show_pictures([(title, picture)], text=table(list(ways), np.array(shares)))

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from jinja2 import Template
 
-from grader.report.html.page import by_function, failing, numbered, template
-from grader.report.influences import counted
+from grader.report.html.page import by_function, failing, number_step, template
+from grader.report.influences import count_words
 from grader.report.records import CheckVerdict, Status, StepVerdict
-from grader.report.text.screen import SIGNS, composed
+from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH
 from grader.report.text.terminal import Printer
-from grader.report.text.terminal import numbered as number_of
+from grader.report.text.terminal import number_of as number_of
 
 ROOM = 40  # rows of text
 OUTCOMES = (Status.PASSED, Status.NOT_ATTEMPTED)
@@ -48,10 +48,10 @@ def state_of(checks: Sequence[CheckVerdict]) -> State:
     wrong = wrong_of(checks)
     passed = sum(check.status is Status.PASSED for check in checks)
     if wrong:
-        rest = f"{counted(passed, 'other check')} passed." if passed else ""
+        rest = f"{count_words(passed, 'other check')} passed." if passed else ""
         return State(Status.FAILED, "needs work", rest)
     if passed == len(checks):
-        return State(Status.PASSED, f"{counted(passed, 'check')} passed")
+        return State(Status.PASSED, f"{count_words(passed, 'check')} passed")
     return State(Status.NOT_ATTEMPTED, "not attempted")
 
 
@@ -61,7 +61,7 @@ def word_of(step: StepVerdict) -> str:
     return "right so far" if unfinished and not step.message else SIGNS[step.status][1]
 
 
-def cannot_be_judged(step: StepVerdict) -> bool:
+def has_one_reason(step: StepVerdict) -> bool:
     """Whether all checks share one reason, which is the step's message."""
     return bool(step.message) and all(check.message == step.message for check in step.checks)
 
@@ -71,7 +71,7 @@ def wrong_of(checks: Sequence[CheckVerdict]) -> list[CheckVerdict]:
     return [check for check in checks if failing(check)]
 
 
-def more_failed(checks: Sequence[CheckVerdict]) -> str:
+def count_more_failed(checks: Sequence[CheckVerdict]) -> str:
     """`3 more checks fail`."""
     return f"{len(checks)} more {'check fails' if len(checks) == 1 else 'checks fail'}"
 
@@ -80,7 +80,7 @@ def only(step: StepVerdict, function: str) -> StepVerdict:
     """The verdict on one function, as if the step had no other."""
     checks = tuple(check for check in step.checks if check.function == function)
     points, of = sum(c.points for c in checks), sum(c.max_points for c in checks)
-    shared = step.message if cannot_be_judged(step) else ""
+    shared = step.message if has_one_reason(step) else ""
     status = step.status if shared else state_of(checks).status
     return replace(step, checks=checks, points=points, max_points=of, status=status, message=shared)
 
@@ -88,7 +88,7 @@ def only(step: StepVerdict, function: str) -> StepVerdict:
 @functools.cache
 def _template() -> Template:
     found = template("card.html")
-    uses = (state_of, word_of, cannot_be_judged, wrong_of, more_failed)
+    uses = (state_of, word_of, has_one_reason, wrong_of, count_more_failed)
     found.globals.update({use.__name__: use for use in uses})
     return found
 
@@ -105,13 +105,13 @@ def _lines(rows: Sequence[str], texts: Sequence[str]) -> str:
 def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequence[str]) -> Card:
     """A step's verdict, or that on one of its functions, if one is named."""
     shown = only(step, function) if function else step
-    title = function or numbered(step)
+    title = function or number_step(step)
     several = not function and len(by_function(step)) > 0
     html = _html(step=shown, title=title, several=several, says=says, notes=notes)
     sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][0]
     rows = [f" {sign} {title}: {word_of(shown)}, {shown.points:g}/{shown.max_points:g} points"]
-    if shown.status not in OUTCOMES or (shown.message and not cannot_be_judged(shown)):
-        sheet = composed(number_of(step), shown, ROOM, WIDTH, plain=False)
+    if shown.status not in OUTCOMES or (shown.message and not has_one_reason(shown)):
+        sheet = compose(number_of(step), shown, ROOM, WIDTH, plain=False)
         rows += [text for text, _ in sheet.rows]
     elif shown.message:
         rows += ["", shown.message]

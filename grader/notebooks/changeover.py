@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from grader.intake.cells import Block, cut, harmless, missing_modules
+from grader.intake.cells import Block, cut_cell, harmless, missing_modules
 from grader.notebooks.executions import Run
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import without_self_study
@@ -18,11 +18,11 @@ from grader.steps.stubs import without_self_study
 _CELL = re.compile(r"^# %%", re.MULTILINE)
 
 
-def _kept(runs: Sequence[Run]) -> Iterator[Block]:
+def _keep(runs: Sequence[Run]) -> Iterator[Block]:
     """The imports, definitions and constants of the cells, as they are judged."""
     imported: set[str] = set()
     for run in runs:
-        for block in cut(run.text).blocks:
+        for block in cut_cell(run.text).blocks:
             if block.kind == "import" and missing_modules(block):
                 continue
             if block.kind == "import" and "exercises" not in block.text:
@@ -54,22 +54,22 @@ def _by_function(
 
 def _names_of(texts: Iterable[str]) -> set[str]:
     """What is defined or assigned by these texts."""
-    blocks = [block for text in texts for block in cut(text).blocks if block.kind != "import"]
+    blocks = [block for text in texts for block in cut_cell(text).blocks if block.kind != "import"]
     return {name for block in blocks for name in block.names}
 
 
 def _without(part: str, names: Collection[str]) -> str:
     """The text without the definitions of these names."""
-    for block in cut(part).blocks:
+    for block in cut_cell(part).blocks:
         if block.kind != "import" and set(block.names) & set(names):
             gone = re.escape(block.text.rstrip())
             part = re.sub(rf"{gone}(\n+(?=\S)|\n)", "", part, count=1)
     return part
 
 
-def _filled(part: str, texts: dict[str, list[str]], file: str) -> str:
+def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
     """One cell of a file, the functions in it replaced."""
-    for block in cut(part).blocks:
+    for block in cut_cell(part).blocks:
         name = block.names[0] if block.kind == "definition" and block.names else ""
         if name in texts:
             *above, own = texts.pop(name)
@@ -87,13 +87,13 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     """The exercise file with what the cells define; file: its text until now, or the stub's."""
     mine = [function.name for function in step.functions]
     others = [f.name for one in registry.steps if one is not step for f in one.functions]
-    texts = _by_function(list(_kept(runs)), mine, others)
+    texts = _by_function(list(_keep(runs)), mine, others)
     rest = texts.pop("")
     helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
     starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
     parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
     bare = "".join(parts)
-    done = "".join(_filled(part, texts, bare) for part in parts)
+    done = "".join(_fill(part, texts, bare) for part in parts)
     left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]
     return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"
 

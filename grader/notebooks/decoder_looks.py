@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from grader.checks.laws.influence import Bools, Change, Moves, everything, past
-from grader.demos.stacks import Stack, seen
+from grader.demos.stacks import Stack, describe_stack
 from grader.notebooks.drawn import (
     Floats,
     Function,
     array,
     below,
-    drawn,
+    draw_or_explain,
     heats,
     influence,
-    mapped,
+    map_influences,
     pair,
 )
 from grader.notebooks.pictures import number
@@ -28,7 +28,7 @@ from grader.notebooks.sentence import HEADS, TOKENS, WORDS
 from grader.notebooks.shown import Shown
 from grader.notebooks.timing import against_length, longest
 from grader.notebooks.translation import SCORES, SOURCE, TARGET
-from grader.report.influences import counted, of_kind
+from grader.report.influences import count_words, of_kind
 from grader.report.records import Influence
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Arguments, Draw
@@ -44,7 +44,7 @@ def _block(*key: object, d_model: int = D_MODEL) -> Arguments:
     return block_params(Draw("look", *key), d_model, 2 * d_model)
 
 
-def _moved(function: Function, length: int, sees: Bools, *, width: int = D_MODEL) -> Influence:
+def _map_moves(function: Function, length: int, sees: Bools, *, width: int = D_MODEL) -> Influence:
     """The map of a function of vectors (length, width), one of which is changed at a time."""
     text, others = Draw("look", length, width).normal(2, length, width)
     return Moves(Change({"x": text}, {"x": others}, {"x": -2}), sees).draw(function)
@@ -55,19 +55,19 @@ def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
     sees = past(len(labels))
     told = [f"{name}: {_counts(one)}." for name, one in found.items()]
     maps = [influence(name, one, sees, labels) for name, one in found.items()]
-    return mapped(maps, LEGEND, *told)
+    return map_influences(maps, LEGEND, *told)
 
 
 def _counts(found: Influence) -> str:
     """How many cells show the future, and how many that should show the past do not."""
     leaks, missing = len(of_kind(found, "leak")), len(of_kind(found, "missing"))
-    return f"{counted(leaks, 'leak')}, {counted(missing, 'gap')} in the past"
+    return f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past"
 
 
 # Step 9.
 
 
-@drawn
+@draw_or_explain
 def cut(split_heads: Function, merge_heads: Function) -> Shown:
     """Who sees whom through heads under the causal mask: the learner's, and reshapes."""
     split, merged = (N_HEADS, SIZE, 2), (SIZE, N_HEADS * 2)
@@ -77,7 +77,7 @@ def cut(split_heads: Function, merge_heads: Function) -> Shown:
             heads = array(apart(x), split, "split_heads")
             return array(join(_past_means(heads)), merged, "merge_heads")
 
-        return _moved(run, SIZE, past(SIZE), width=merged[-1])
+        return _map_moves(run, SIZE, past(SIZE), width=merged[-1])
 
     def straight(x: Floats) -> Floats:
         return x.reshape(split)
@@ -96,7 +96,7 @@ def _past_means(heads: Floats) -> Floats:
     return np.asarray(weights @ heads)
 
 
-@drawn
+@draw_or_explain
 def heads(multi_head_attention: Function) -> Shown:
     """The weights of three heads, got out by giving each the identity for values."""
     count = len(HEADS)
@@ -117,7 +117,7 @@ def heads(multi_head_attention: Function) -> Shown:
 # Step 10.
 
 
-@drawn
+@draw_or_explain
 def translation(cross_attention: Function) -> Shown:
     """The weights of a translation, and what a triangle would make of them."""
     size = len(SOURCE)
@@ -141,7 +141,7 @@ def translation(cross_attention: Function) -> Shown:
 # Step 11.
 
 
-@drawn
+@draw_or_explain
 def norms(layer_norm: Function, decoder_block: Function) -> Shown:
     """A block's leaks, and those of the same block behind a norm that runs over time."""
     params = _block("norms")
@@ -154,8 +154,8 @@ def norms(layer_norm: Function, decoder_block: Function) -> Shown:
         return array(turned, (D_MODEL, T), "layer_norm").T
 
     found = {
-        "your block": _moved(block, T, past(T)),
-        "your block behind a norm over time": _moved(lambda x: block(over_time(x)), T, past(T)),
+        "your block": _map_moves(block, T, past(T)),
+        "your block behind a norm over time": _map_moves(lambda x: block(over_time(x)), T, past(T)),
     }
     return _causal(found, TOKENS)
 
@@ -163,22 +163,22 @@ def norms(layer_norm: Function, decoder_block: Function) -> Shown:
 # Step 12.
 
 
-@drawn
+@draw_or_explain
 def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
     """Who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
     masked = _decoders(decoder_logits)
     maps = tuple(
-        _moved(_stack(decoder_block, layer), SIZE, past(SIZE)) for layer in range(1, LAYERS + 1)
+        _map_moves(_stack(decoder_block, layer), SIZE, past(SIZE)) for layer in range(1, LAYERS + 1)
     )
     stack = Stack("", tuple(WORDS), UNMASKED, maps)
     titles = [stack.heading(layer) for layer in range(1, LAYERS + 1)]
-    return below(_by_layer(titles, maps, seen(stack)), masked)
+    return below(_by_layer(titles, maps, describe_stack(stack)), masked)
 
 
 def _by_layer(titles: Sequence[str], maps: Sequence[Influence], words: Sequence[str]) -> Shown:
     sees = past(SIZE)
     pairs = zip(titles, maps, strict=True)
-    return mapped([influence(title, one, sees, WORDS) for title, one in pairs], *words)
+    return map_influences([influence(title, one, sees, WORDS) for title, one in pairs], *words)
 
 
 def _stack(decoder_block: Function, count: int) -> Function:
@@ -208,7 +208,7 @@ def _decoders(decoder_logits: Function) -> Shown:
         params = decoder_params(Draw("look", "decoder"), 2 * SIZE, SIZE, blocks)
         whole = Change({**arguments, "params": params}, {"tokens": tokens + SIZE}, {"tokens": -1})
         maps.append(Moves(whole, past(SIZE)).draw(logits))
-    titles = [f"your decoder, {counted(count, 'block')}" for count in range(1, LAYERS + 1)]
+    titles = [f"your decoder, {count_words(count, 'block')}" for count in range(1, LAYERS + 1)]
     leaks = [len(of_kind(one, "leak")) for one in maps]
     if any(leaks):
         first = titles[next(i for i, count in enumerate(leaks) if count)]
@@ -221,7 +221,7 @@ def _decoders(decoder_logits: Function) -> Shown:
 # Step 13.
 
 
-@drawn
+@draw_or_explain
 def decoder_times(
     decoder_logits: Function, decoder_step: Function, new_decoder_cache: Function
 ) -> Shown:

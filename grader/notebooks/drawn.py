@@ -26,7 +26,7 @@ Picture = tuple[str, str]  # its title and its SVG
 Map = tuple[str, str, str]  # and the same as text
 
 
-def drawn(draw: Callable[..., Shown]) -> Callable[..., Shown]:
+def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
     """With a sentence in place of the picture where a function raises or returns something else."""
     names = ", ".join(inspect.signature(draw).parameters)
 
@@ -98,7 +98,7 @@ def table(rows: Sequence[str], values: Floats) -> str:
     )
 
 
-def shown(pictures: Sequence[Picture], *words: str, text: str = "", **data: Any) -> Shown:
+def show_pictures(pictures: Sequence[Picture], *words: str, text: str = "", **data: Any) -> Shown:
     """Pictures with sentences below; text: what there is to see, where no picture can be shown."""
     plain = "\n".join(part for part in (*(title for title, _ in pictures), text, *words) if part)
     return Shown(side_by_side(pictures, words), plain, **data)
@@ -139,7 +139,7 @@ def _signs(
     return "\n".join(f"{label:>{wide}}  {row}" for label, row in zip(labels, signs, strict=True))
 
 
-def mapped(found: Sequence[Map], *words: str) -> Shown:
+def map_influences(found: Sequence[Map], *words: str) -> Shown:
     """Maps of influence side by side."""
     texts = [f"{title}\n{signs}" for title, _, signs in found]
     texts += [text.replace("●", "#") for text in words]

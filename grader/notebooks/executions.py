@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.intake.cells import cut
+from grader.intake.cells import cut_cell
 from grader.intake.ipynb import RawCell
 from grader.steps.registry import Step
 
@@ -47,7 +47,7 @@ class Run:
     @property
     def makes(self) -> frozenset[str]:
         """The same with what is assigned."""
-        blocks = cut(self.text).blocks
+        blocks = cut_cell(self.text).blocks
         return frozenset(n for block in blocks if block.kind != "import" for n in block.names)
 
 
@@ -62,7 +62,7 @@ def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[st
         latest[run.key] = run
         first.setdefault((run.key, run.text), run.number)
     found = [run for run in latest.values() if run.cell not in deleted and run.text.strip()]
-    found = [run for run in found if run.cell or not _superseded(run, found)]
+    found = [run for run in found if run.cell or not _is_superseded(run, found)]
 
     def place(run: Run) -> int:
         return run.number if run.makes & set(names) else first[run.key, run.text]
@@ -70,7 +70,7 @@ def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[st
     return sorted(found, key=place)
 
 
-def _superseded(run: Run, others: Sequence[Run]) -> bool:
+def _is_superseded(run: Run, others: Sequence[Run]) -> bool:
     """Whether a text of which no cell is known has been overtaken."""
     later = {name for other in others if other.number > run.number for name in other.defines}
     mine = run.defines
@@ -87,7 +87,7 @@ def latest_step(runs: Sequence[Run], steps: Sequence[Step]) -> Step | None:
     return None
 
 
-def unclosed(runs: Sequence[Run], names: Collection[str]) -> Run | None:
+def find_unclosed(runs: Sequence[Run], names: Collection[str]) -> Run | None:
     """The cell that was to define one of these functions, if a bracket or quote is left open."""
     made = {name for run in runs for name in run.makes}
     return next((run for run in runs if (run.defines & set(names)) - made), None)

@@ -11,11 +11,11 @@ from grader.notebooks.drawn import (
     Floats,
     Function,
     array,
-    drawn,
+    draw_or_explain,
     influence,
-    mapped,
+    map_influences,
     pair,
-    shown,
+    show_pictures,
 )
 from grader.notebooks.sentence import TOKENS
 from grader.notebooks.shown import Shown
@@ -70,7 +70,7 @@ def _hidden(
     return corrupted, targets
 
 
-@drawn
+@draw_or_explain
 def hidden(mask_tokens: Function) -> Shown:
     """A text as the learner's function corrupts it, and what became of many words."""
     tokens = np.array([VOCABULARY.index(word) for word in TEXT])
@@ -81,7 +81,7 @@ def hidden(mask_tokens: Function) -> Shown:
     lines = [words[start : start + LINE] for start in range(0, len(words), LINE)]
     title = "what the model reads; in bold, what it is to find"
     text = "\n".join(word.told for word in words if word.kind)
-    return shown([(title, strip(title, lines))], _shares(mask_tokens), text=text)
+    return show_pictures([(title, strip(title, lines))], _shares(mask_tokens), text=text)
 
 
 def _name(number: int) -> str:
@@ -114,7 +114,7 @@ def _shares(mask_tokens: Function) -> str:
     )
 
 
-@drawn
+@draw_or_explain
 def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
     """Which words the answer in a gap depends on, if the model looks both ways, and if not."""
     gaps = {
@@ -128,7 +128,7 @@ def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
         for name, (mask, sees) in gaps.items()
     }
     clues = [sum(i == 0 for i, _ in of_kind(one, "may", "leak")) for one, _ in found.values()]
-    return mapped(
+    return map_influences(
         [influence(name, one, sees) for name, (one, sees) in found.items()],
         "● the answer in the row's gap moved when the column's word was changed; ! it must not.",
         f"Clues for a gap at “{TOKENS[0]}”: {clues[0]}, and {clues[1]} under the mask.",

@@ -22,10 +22,10 @@ from grader.intake import notebooks
 from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
 from grader.notebooks import changeover
-from grader.notebooks.cards import Card, cannot_be_judged, step_card, steps_card, words_card
-from grader.notebooks.executions import Run, latest_step, raw_cells, standing, unclosed
+from grader.notebooks.cards import Card, has_one_reason, step_card, steps_card, words_card
+from grader.notebooks.executions import Run, find_unclosed, latest_step, raw_cells, standing
 from grader.notebooks.progress import Progress
-from grader.report.html.page import numbered
+from grader.report.html.page import number_step
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict
 from grader.steps import registry as registry_module
@@ -131,7 +131,7 @@ class Judge:
         """The verdict on the step, or on that function alone; and what to note."""
         step = asked.one.narrowed(function) if function else asked.one
         wanted = [function] if function else [one.name for one in step.functions]
-        if run := unclosed(asked.runs, wanted):
+        if run := find_unclosed(asked.runs, wanted):
             raise Problem(UNCLOSED.format(number=run.number))
         submission, notes = asked.submission()
         verdict = self.grader.grade(submission, [step]).steps[0]
@@ -160,7 +160,7 @@ class Judge:
                 return [f"Write {function} in its cell, run that, then check again."]
             return ["Write the functions in their cells, run these, then check again."]
         if statuses - {Status.PASSED, Status.NOT_ATTEMPTED}:
-            return [] if cannot_be_judged(verdict) else ["hint() gives a hint."]
+            return [] if has_one_reason(verdict) else ["hint() gives a hint."]
         if function or verdict.status is not Status.PASSED:
             return []
         return [f"All of it holds. save() writes it to exercises/{asked.one.filename}."]
@@ -173,7 +173,7 @@ class Judge:
         ladder = hints.ladder(asked.one, verdict)
         number, text = hints.next_hint(asked.one, ladder, self.folder / HINTS_FILE)
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."
-        heading = f"{numbered(verdict)}: hint {number} of {len(ladder)}"
+        heading = f"{number_step(verdict)}: hint {number} of {len(ladder)}"
         return words_card(heading, text, more), {}
 
     def status(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
@@ -190,7 +190,7 @@ class Judge:
     def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Writes what stands in the notebook into the exercises."""
         step, path = asked.one, asked.file
-        if not _written(asked, step):
+        if not _read_written(asked, step):
             return words_card(f"No function of step {step.number} is written yet: not saved."), {}
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
@@ -216,7 +216,7 @@ class Judge:
         return words_card(told), {"cell": changeover.cell_of(source)}
 
 
-def _written(asked: Asked, step: Step) -> int:
+def _read_written(asked: Asked, step: Step) -> int:
     cells = list(raw_cells(asked.runs, step))
     return notebooks.of_cells(cells, "", asked.registry).written.get(step.id, 0)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.notebooks.drawn import shown
+from grader.notebooks.drawn import show_pictures
 from grader.notebooks.pictures import Curve, curves
 from grader.notebooks.shown import Shown
 
@@ -28,13 +28,13 @@ def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Show
     whole(end): all tokens up to there, without a cache.
     """
     cached = [_after(length, append) * 1e3 for length in lengths]
-    again = [min(_spent(whole, length + 1) for _ in range(FEW)) * 1e3 for length in lengths]
+    again = [min(_time_call(whole, length + 1) for _ in range(FEW)) * 1e3 for length in lengths]
     lines = [Curve("with the cache", lengths, cached), Curve("all again", lengths, again)]
     picture = curves("Time", "tokens so far", "milliseconds", lines, [])
     ends = (
         f"After {lengths[-1]} tokens: {cached[-1]:.2f} ms with the cache, {again[-1]:.2f} without."
     )
-    return shown([("one more token takes", picture)], ends)
+    return show_pictures([("one more token takes", picture)], ends)
 
 
 def _after(length: int, append: Append) -> float:
@@ -48,7 +48,7 @@ def _after(length: int, append: Append) -> float:
     return min(seconds)
 
 
-def _spent(function: Callable[..., Any], *arguments: Any) -> float:
+def _time_call(function: Callable[..., Any], *arguments: Any) -> float:
     start = time.perf_counter()
     function(*arguments)
     return time.perf_counter() - start

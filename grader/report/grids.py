@@ -8,8 +8,8 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
-from grader.report.influences import VERDICTS, allowed, counted, kind, movement, of_kind
-from grader.report.nests import nested
+from grader.report.influences import VERDICTS, count_words, is_allowed, kind, movement, of_kind
+from grader.report.nests import is_nested
 from grader.report.records import Array, Evidence, Influence
 
 MAX_LINES = 12
@@ -87,14 +87,14 @@ def whole_beside(expected: Array, got: Array) -> bool:
     return any(isinstance(cell, float) for cell in cells) and all(cell % 1 == 0 for cell in cells)
 
 
-def told_inputs(evidence: Evidence) -> tuple[Array, ...]:
+def list_inputs(evidence: Evidence) -> tuple[Array, ...]:
     """What went in, without the numbers that stand in the call already."""
     return tuple(
         array for array in evidence.inputs if array.shape or f"{array.name}=" not in evidence.call
     )
 
 
-def _told_apart(one: Any, other: Any) -> tuple[str, str]:
+def _tell_apart(one: Any, other: Any) -> tuple[str, str]:
     """Two numbers, with as many decimals as it takes to see that they differ."""
     for decimals in (3, 4, 6, 8, 10, 12):
         texts = number_text(one, decimals), number_text(other, decimals)
@@ -138,15 +138,15 @@ def _places(array: Array, first: Set[Place]) -> list[Place]:
     return sorted(every, key=lambda place: (place not in first, place))[:MAX_SLICES]
 
 
-def _left_out(array: Array, places: list[Place], marked: Set[Place]) -> str:
+def _describe_left_out(array: Array, places: list[Place], marked: Set[Place]) -> str:
     """What is to be said of the slices that are not shown."""
     left = math.prod(array.shape[:-2]) - len(places)
     wrong = len(marked - set(places))
     also = f", {wrong} of them with wrong cells" if wrong else ""
-    return f"and {counted(left, 'more slice')}{also}" if left > 0 else ""
+    return f"and {count_words(left, 'more slice')}{also}" if left > 0 else ""
 
 
-def _shortened(rows: int, columns: int, most: int = MAX_LINES) -> str:
+def _shorten(rows: int, columns: int, most: int = MAX_LINES) -> str:
     parts = [
         f"{most} of {length:,} {word}"
         for length, word in ((rows, "rows"), (columns, "columns"))
@@ -170,7 +170,7 @@ def _cell(value: Any, decimals: int, mark: str, other: Any, name: str) -> Cell:
         return Cell(number_text(value, decimals), fill=_fill(value))
     if not name:
         return Cell(number_text(value, decimals), "wrong", mark, _fill(value))
-    text, right = _told_apart(value, other)
+    text, right = _tell_apart(value, other)
     return Cell(text, f"wrong; {name}: {right}" if mark == "wrong" else "", mark, _fill(value))
 
 
@@ -196,7 +196,7 @@ def _grid(
         return _cell(rows[i][j], decimals, sign, beside[i][j], name)
 
     cells = tuple(tuple(cell(i, j) for j in across) for i in down)
-    notes = (_shortened(len(rows), len(rows[0]) if rows else 0), note)
+    notes = (_shorten(len(rows), len(rows[0]) if rows else 0), note)
     return Grid(
         array.name + (f"[{', '.join(map(str, place))}]" if place else ""),
         shape_text(array.shape),
@@ -211,7 +211,7 @@ def _bare(array: Array) -> Grid | None:
     size = math.prod(array.shape)
     if size and array.cells is not None:
         return None
-    note = f"{counted(size, 'number')}: too many to show" if size else "empty"
+    note = f"{count_words(size, 'number')}: too many to show" if size else "empty"
     return Grid(array.name, shape_text(array.shape), note=note)
 
 
@@ -223,7 +223,7 @@ def _grids(array: Array, first: Set[Place], decimals: int = 3) -> Iterator[Grid]
     marks = _marks(array)
     places = _places(array, first or set(marks))
     for place in places:
-        note = _left_out(array, places, set(marks)) if place == places[-1] else ""
+        note = _describe_left_out(array, places, set(marks)) if place == places[-1] else ""
         yield _grid(array, place, marks.get(place, set()), decimals=decimals, note=note)
 
 
@@ -231,7 +231,7 @@ def _comparable(expected: Array, got: Array) -> bool:
     return expected.shape == got.shape and not _bare(expected) and not _bare(got)
 
 
-def _compared(expected: Array, got: Array) -> Iterator[Exhibit]:
+def _compare_slices(expected: Array, got: Array) -> Iterator[Exhibit]:
     """What should have come beside what came, slice by slice."""
     if not _comparable(expected, got):
         yield Exhibit((*_grids(expected, set()), *_grids(got, set())))
@@ -241,7 +241,7 @@ def _compared(expected: Array, got: Array) -> Iterator[Exhibit]:
     decimals = WHOLE if whole_beside(expected, got) else 3
     for place in places:
         wrong = marks.get(place, set())
-        note = _left_out(got, places, set(marks)) if place == places[-1] else ""
+        note = _describe_left_out(got, places, set(marks)) if place == places[-1] else ""
         right = _grid(expected, place, wrong, mark="due", other=got)
         mine = _grid(got, place, wrong, other=expected, decimals=decimals, note=note)
         yield Exhibit((right, mine), weights=are_weights(expected))
@@ -272,21 +272,21 @@ def _is_one(row: list[float]) -> bool:
 def exhibits(evidence: Evidence) -> list[Exhibit]:
     """The matrices of a failing case: what went in, then what came out."""
     wrong = {place for array in evidence.got for place in _marks(array)}
-    arrays = told_inputs(evidence)
-    flat = [array for array in arrays if not nested(array)]
+    arrays = list_inputs(evidence)
+    flat = [array for array in arrays if not is_nested(array)]
     inputs = tuple(grid for array in flat for grid in _grids(array, wrong, 2))
     found = [Exhibit(inputs)] if inputs else []
     if not evidence.expected:
         return found + [Exhibit(tuple(_grids(array, set()))) for array in evidence.got]
     pairs = zip(evidence.expected, evidence.got)
-    return found + [exhibit for pair in pairs for exhibit in _compared(*pair)]
+    return found + [exhibit for pair in pairs for exhibit in _compare_slices(*pair)]
 
 
 def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
     """The map as a matrix, outputs down and inputs across; most: lines of each that are shown."""
     rows = influence.moved
     columns = len(rows[0]) if rows else 0
-    first_down, first_across = _involved(influence, square=len(rows) == columns)
+    first_down, first_across = _find_involved(influence, square=len(rows) == columns)
     down, across = _some(len(rows), first_down, most), _some(columns, first_across, most)
 
     def cell(i: int, j: int) -> Cell:
@@ -300,12 +300,12 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
         down,
         across,
         tuple(tuple(cell(i, j) for j in across) for i in down),
-        note=_shortened(len(rows), columns, most),
-        border=_border([[allowed(influence, i, j) for j in across] for i in down]),
+        note=_shorten(len(rows), columns, most),
+        border=_border([[is_allowed(influence, i, j) for j in across] for i in down]),
     )
 
 
-def _involved(influence: Influence, *, square: bool) -> tuple[set[int], set[int]]:
+def _find_involved(influence: Influence, *, square: bool) -> tuple[set[int], set[int]]:
     """The rows and columns with something wrong; of a square map the same of both."""
     wrong = of_kind(influence, "leak", "missing")
     down, across = {i for i, _ in wrong}, {j for _, j in wrong}

@@ -13,7 +13,7 @@ VERDICTS = {
 }
 
 
-def allowed(influence: Influence, output: int, source: int) -> bool:
+def is_allowed(influence: Influence, output: int, source: int) -> bool:
     """Whether this output may depend on that input."""
     if influence.allowed:
         return influence.allowed[output][source]
@@ -23,7 +23,7 @@ def allowed(influence: Influence, output: int, source: int) -> bool:
 
 def kind(influence: Influence, output: int, source: int) -> str:
     """What a cell is: `leak`, `may`, `missing`, `unknown` or `none`."""
-    moved, may = influence.moved[output][source], allowed(influence, output, source)
+    moved, may = influence.moved[output][source], is_allowed(influence, output, source)
     if moved is None:
         return "unknown"
     if moved:
@@ -49,7 +49,7 @@ def worth_drawing(influence: Influence) -> bool:
     """
     square = len(influence.moved) == len(influence.moved[0]) if influence.moved else False
     alone = square and all(
-        allowed(influence, i, j) == (i == j)
+        is_allowed(influence, i, j) == (i == j)
         for i in range(len(influence.moved))
         for j in range(len(influence.moved))
     )
@@ -67,7 +67,7 @@ def movement(influence: Influence, output: int, source: int, *, amounts: bool = 
     return f"{influence.output} {output} {did} {changed}"
 
 
-def counted(count: int, word: str) -> str:
+def count_words(count: int, word: str) -> str:
     """`1 row`, `2 rows`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
@@ -84,7 +84,7 @@ def findings(influence: Influence, *, amounts: bool = True) -> list[str]:
         pairs = of_kind(influence, which)
         if pairs:
             first = movement(influence, *pairs[0], amounts=amounts) + VERDICTS[which]
-            more = f" The same holds for {counted(len(pairs) - 1, 'more pair')}."
+            more = f" The same holds for {count_words(len(pairs) - 1, 'more pair')}."
             sentences.append(f"{_capital(first)}.{more if len(pairs) > 1 else ''}")
     return sentences
 

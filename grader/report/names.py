@@ -10,7 +10,7 @@ PLAIN = re.compile(r"[a-z0-9][a-z0-9@+._-]{0,59}(?<!\.)")
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])(\..*)?")
 
 
-def shown(name: str) -> str:
+def show_name(name: str) -> str:
     """The name as one short line of text that a sentence may hold.
 
     What cannot be printed (line ends, marks that turn the direction of writing, bytes that are no

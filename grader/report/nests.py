@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from grader.report.influences import counted
+from grader.report.influences import count_words
 from grader.report.records import Array
 
 WAY = re.compile(r"\w+(\.\w+(\[\d+\])*)+")
 
 
-def nested(array: Array) -> bool:
+def is_nested(array: Array) -> bool:
     """Whether its name is the way to it inside an argument: `params.blocks[0].ln_1.gain`."""
     return WAY.fullmatch(array.name) is not None
 
@@ -20,7 +20,7 @@ def nest_text(arrays: Sequence[Array]) -> str:
     """What is in the nested arguments: `params: embedding (5, 4), 2 blocks, ln_f`."""
     inside: dict[str, list[Array]] = {}
     for array in arrays:
-        if nested(array):
+        if is_nested(array):
             inside.setdefault(array.name.partition(".")[0], []).append(array)
     return "; ".join(f"{name}: {', '.join(_parts(mine))}" for name, mine in inside.items())
 
@@ -36,7 +36,9 @@ def _parts(arrays: Sequence[Array]) -> list[str]:
             lists.setdefault(name, set()).add(number)
         dicts.setdefault(name, []).append(array)
     return [
-        counted(len(lists[name]), name.removesuffix("s")) if name in lists else _part(name, mine)
+        count_words(len(lists[name]), name.removesuffix("s"))
+        if name in lists
+        else _part(name, mine)
         for name, mine in dicts.items()
     ]
 

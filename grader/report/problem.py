@@ -40,7 +40,7 @@ def need_hidden() -> None:
     need_torch()
 
 
-def steps_named(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
+def find_steps(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
     """The steps of these names, all if there are none; Problem if there is no such step."""
     try:
         found = [step for name in names for step in registry.chosen(name)]

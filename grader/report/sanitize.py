@@ -9,7 +9,7 @@ MAX_TEXT = 4000
 MAX_LINE = 500
 
 
-def _shown(char: str, kept: str) -> str:
+def _escape(char: str, kept: str) -> str:
     return char if char.isprintable() or char in kept else ascii(char)[1:-1]
 
 
@@ -23,7 +23,7 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
     cut = text if left <= 0 else f"{text[:limit]} … ({left:,} more characters)"
     if cut.isprintable():  # nearly always, and a page is made of thousands of texts
         return cut
-    return "".join(_shown(char, kept) for char in cut)
+    return "".join(_escape(char, kept) for char in cut)
 
 
 def one_line(text: str, limit: int = MAX_LINE) -> str:

@@ -59,7 +59,7 @@ class Draw:
         return int(self.random.randint(low, high))
 
 
-def resized(sizes: Sizes, *key: object) -> dict[str, Any]:
+def resize(sizes: Sizes, *key: object) -> dict[str, Any]:
     """The same sizes, enlarged at random: equal ones stay equal, larger ones larger, 1 stays 1."""
     draw = Draw("sizes", *key)
     grown = [0, 1]
@@ -81,7 +81,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def mapped(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
+def map_arrays(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
     """The same nest of dicts, lists and tuples, with every array changed."""
     return map_leaves(value, lambda leaf: change(leaf) if isinstance(leaf, np.ndarray) else leaf)
 

@@ -33,7 +33,7 @@ def solution_of(step: Step) -> str:
     return (SOLUTIONS / step.filename).read_text(encoding="utf-8")
 
 
-def defined(source: str, step: Step) -> list[Function]:
+def find_defined(source: str, step: Step) -> list[Function]:
     """The step's functions that a cell defines, in the step's order."""
     return [f for f in step.functions if re.search(rf"^def {f.name}\(", source, re.MULTILINE)]
 
@@ -46,10 +46,10 @@ def without_self_study(solution: str) -> str:
 
 def stub(solution: str) -> str:
     """The student's file: everything but self-study cells and what the solution marks enclose."""
-    return asked(without_self_study(solution))
+    return remove_solutions(without_self_study(solution))
 
 
-def asked(solution: str) -> str:
+def remove_solutions(solution: str) -> str:
     """The text with a request in place of what the solution marks enclose."""
     if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
         raise BuildError("a solution mark has no partner")

@@ -24,7 +24,7 @@ from timing import own_cpu, peak_mib
 
 from grader.classroom import gradebook, publishing
 from grader.classroom import run as classroom
-from grader.classroom.judge import Exam, Outcome, graded
+from grader.classroom.judge import Exam, Outcome, grade_submission
 from grader.engine import grading
 from grader.engine.kit_digest import kit_digest
 from grader.intake import entries as intake
@@ -86,7 +86,9 @@ def on_the_wire(exam: Exam, submission: Submission, outcome: Outcome) -> tuple[i
     """Bytes of the call that Dask sends to a worker, and of the result that it brings back."""
     import cloudpickle
 
-    return len(cloudpickle.dumps((graded, exam, submission))), len(cloudpickle.dumps(outcome))
+    return len(cloudpickle.dumps((grade_submission, exam, submission))), len(
+        cloudpickle.dumps(outcome)
+    )
 
 
 def _size(name: str, size: float) -> None:

@@ -35,7 +35,7 @@ def solutions():
     package = types.ModuleType("exercises")
     package.__path__ = [str(ROOT / "solutions")]
     sys.modules["exercises"] = package
-    homes = own.wanted(registry.load())
+    homes = own.find_wanted(registry.load())
     return types.SimpleNamespace(
         **{
             name: getattr(importlib.import_module(f"exercises.{step.id}"), name)

@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.authoring import accuracy_table
-from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, outcomes, unseen
-from grader.authoring.accuracy_table import Figures, told
+from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, judge_unseen, outcomes
+from grader.authoring.accuracy_table import Figures, explain_outcome
 from grader.cli import main
 from tests.conftest import SEED, STEPS
 
@@ -42,7 +42,9 @@ READ = [step for step in STEPS if step.part <= 2]
 def test_mistakes_are_named_rightly_and_fair_variants_not_at_all(figured, step):
     mistakes, fair = figured(step, DOUBLE)
     caught_by = {variant.name: variant.caught_by for variant in read(MISTAKES, step)}
-    assert [told(o) for o in mistakes.outcomes if caught_by[o.name] not in o.failed] == []
+    assert [
+        explain_outcome(o) for o in mistakes.outcomes if caught_by[o.name] not in o.failed
+    ] == []
     assert {one.name for one in mistakes.outcomes if one.naming is Naming.WRONG} <= MISTAKEN
     assert {one.name for one in mistakes.outcomes if not one.named} <= SILENT
     assert mistakes.kept
@@ -52,13 +54,13 @@ def test_mistakes_are_named_rightly_and_fair_variants_not_at_all(figured, step):
 @pytest.mark.parametrize("step", [STEPS[1], STEPS[3]], ids=lambda step: step.id)
 def test_mistakes_are_named_in_float32_too(figured, step):
     mistakes, fair = figured(step, SINGLE, every=2)
-    assert [told(o) for o in mistakes.outcomes if not o.failed and not o.plain] == []
+    assert [explain_outcome(o) for o in mistakes.outcomes if not o.failed and not o.plain] == []
     assert mistakes.kept
     assert fair.kept
 
 
 def test_unseen_programs_are_counted(steps, host):
-    found = unseen(steps, host, STEPS[1])
+    found = judge_unseen(steps, host, STEPS[1])
     assert Figures("unseen", tuple(found)).rejected == len(found) > 5
 
 
@@ -102,7 +104,7 @@ def test_promise_is_kept_or_not(found, kept):
     ],
 )
 def test_what_needs_a_look_is_told_in_a_line(outcome, line):
-    assert told(outcome) == line
+    assert explain_outcome(outcome) == line
 
 
 def test_row_counts_what_became_of_each():

@@ -29,7 +29,7 @@ from grader.report.html.page import page
 from grader.report.records import Status
 from grader.report.text.terminal import Printer
 from grader.steps import registry
-from grader.steps.inputs import mapped
+from grader.steps.inputs import map_arrays
 from tests.conftest import ROOT
 from tests.corpora import hostile
 from tests.support import processes
@@ -109,12 +109,12 @@ def secrets_noted(digits):
 
     def case(self, *args, case=Live.case, **options):
         made = case(self, *args, **options)
-        mapped(made.arguments, note)
+        map_arrays(made.arguments, note)
         return made
 
     def expect(self, *args, expect=Live.expect):
         value = expect(self, *args)
-        mapped(value, note)
+        map_arrays(value, note)
         return value
 
     with pytest.MonkeyPatch.context() as patch:

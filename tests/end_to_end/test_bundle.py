@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.bundle.contents import contents, with_needed
-from grader.authoring.bundle.writing import ReleaseError, answers, write, zipped
+from grader.authoring.bundle.contents import add_needed_steps, contents
+from grader.authoring.bundle.writing import ReleaseError, answers, write, zip_files
 from grader.cli.authoring.release import release
 from grader.diagnosis.lookup import Book, Known
 from grader.diagnosis.search import Call
@@ -54,7 +54,7 @@ IMPORTED = re.compile(
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_step_brings_the_earlier_steps_that_it_and_its_checks_import(step):
-    brought = with_needed(REGISTRY, (step,))
+    brought = add_needed_steps(REGISTRY, (step,))
     files = contents(REGISTRY, brought, {})
     imported = {
         name
@@ -71,7 +71,7 @@ def test_command_says_which_steps_come_along(tmp_path, monkeypatch):
     done = CliRunner().invoke(release, ["9", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("with the earlier steps that these import: 1, 2, 3, 4, 5\n")
-    names = [step.filename for step in with_needed(REGISTRY, (REGISTRY.find("9"),))]
+    names = [step.filename for step in add_needed_steps(REGISTRY, (REGISTRY.find("9"),))]
     found = sorted(path.name for path in (tmp_path / "out" / "nopeek" / "exercises").iterdir())
     assert found == names
 
@@ -329,7 +329,7 @@ def test_readme_of_the_bundle_shows_its_real_output(bundle):
 
 
 def test_same_kit_makes_the_same_zip(books):
-    assert zipped(contents(REGISTRY, FEW, books)) == zipped(contents(REGISTRY, FEW, books))
+    assert zip_files(contents(REGISTRY, FEW, books)) == zip_files(contents(REGISTRY, FEW, books))
 
 
 def test_write_replaces_an_older_bundle_and_nothing_else(tmp_path):

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from grader.cli.main import cli
 from grader.demos import costs, counting
 from grader.demos.curves import Curves, in_letters, ticks
-from grader.demos.growth import Growth, Price, Row, said, slope
-from grader.demos.growth_plot import plotted
+from grader.demos.growth import Growth, Price, Row, describe_growth, slope
+from grader.demos.growth_plot import plot_growth
 from grader.demos.loaded import NotReady
 from grader.demos.pictures import growth_page
 from grader.intake.submission import Submission, read_folder
@@ -121,7 +121,7 @@ def test_solutions_need_a_tth_of_the_work_with_the_cache(rows):
     assert [row.length for row in found] == [8, 16, 32, 64]
     assert all(row.whole.products == row.length * row.cached.products for row in found)
     assert max(row.apart for row in found) < 1e-12
-    assert any("exactly T times as many" in sentence for sentence in said(growth(found)))
+    assert any("exactly T times as many" in sentence for sentence in describe_growth(growth(found)))
 
 
 def test_counts_are_the_same_again(rows):
@@ -158,7 +158,7 @@ def test_conversion_to_a_plain_array_does_not_stop_the_count(rows):
 
 
 def test_ways_that_differ_are_told(rows):
-    told = said(growth(rows(FORGETS, 16)))
+    told = describe_growth(growth(rows(FORGETS, 16)))
     assert told[0].startswith("The two ways do not give the same logits (first at 8 tokens)")
 
 
@@ -212,7 +212,7 @@ MADE_UP = growth(
 
 def test_terminal_shows_plot_and_powers():
     sheet = Sheet(plain=True)
-    plotted(sheet, MADE_UP)
+    plot_growth(sheet, MADE_UP)
     text = "\n".join(text for text, _ in sheet.rows)
     assert max(map(len, text.split("\n"))) < 80
     assert text.isascii()

@@ -37,7 +37,7 @@ def copied(made, tmp_path):
 @pytest.fixture
 def gpt2(made, monkeypatch):
     """gpt2(arguments): the command in this process, for importing torch takes seconds."""
-    monkeypatch.setattr(tiny, "cached", lambda: made)
+    monkeypatch.setattr(tiny, "make_cached", lambda: made)
 
     def run(*arguments, submission=SOLUTIONS, tokens=6):
         given = [*map(str, arguments), "--submission", str(submission), "--tokens", str(tokens)]
@@ -185,7 +185,7 @@ def test_bad_arguments_are_refused_in_one_sentence(gpt2, made, arguments, said):
 
 
 def test_submission_is_looked_for_before_anything_is_downloaded(gpt2, monkeypatch):
-    monkeypatch.setattr(weights, "located", lambda name: pytest.fail(f"{name} is downloaded"))
+    monkeypatch.setattr(weights, "locate", lambda name: pytest.fail(f"{name} is downloaded"))
     refused(gpt2("--weights", "somebody/a-model", submission="nowhere"), "there is no folder")
 
 
@@ -352,6 +352,6 @@ def test_command_is_quiet_on_the_error_stream(made, tmp_path):
 def test_cache_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    folder = tiny.cached()
+    folder = tiny.make_cached()
     assert weights.read(folder / weights.WEIGHTS).parameters == 121_776
     shutil.rmtree(folder)

@@ -10,8 +10,8 @@ from grader.cli.main import cli
 from grader.demos import leaks
 from grader.demos.loaded import NotReady
 from grader.demos.pictures import stack_page
-from grader.demos.stack_map import drawn_stack
-from grader.demos.stacks import Stack, seen
+from grader.demos.stack_map import draw_stack
+from grader.demos.stacks import Stack, describe_stack
 from grader.intake.submission import Submission, read_folder
 from grader.report.records import Influence
 from grader.report.text.sheet import Sheet
@@ -37,7 +37,7 @@ def measured(host, steps, right):
         step11 = "step11_block"
         sources = {**right.sources, step11: right.sources[step11] + ending}
         submission = Submission("mine/", sources)
-        return leaks.measured(host, steps, submission, WORDS, layers, unmasked)
+        return leaks.measure_stack(host, steps, submission, WORDS, layers, unmasked)
 
     return measured
 
@@ -57,7 +57,7 @@ def test_one_unmasked_layer_opens_all_that_follow(measured):
     found = measured(layers=4, unmasked=2)
     for layer, wanted in zip(found.layers, [PAST, ALL, ALL, ALL], strict=True):
         np.testing.assert_array_equal(moved(layer), wanted)
-    assert seen(found)[0] == (
+    assert describe_stack(found)[0] == (
         "Layer 2 alone has no mask. Below it nobody sees the future. From it on every position "
         "depends on every token, although layers 3 to 4 are masked."
     )
@@ -67,11 +67,11 @@ def test_masked_layers_stay_triangular(measured):
     found = measured(unmasked=None)
     for layer in found.layers:
         np.testing.assert_array_equal(moved(layer), PAST)
-    assert seen(found)[0].startswith("All 3 layers are masked: every position")
+    assert describe_stack(found)[0].startswith("All 3 layers are masked: every position")
 
 
 def test_last_layer_unmasked_is_told_without_layers_above(measured):
-    (told,) = seen(measured(layers=2, unmasked=2))
+    (told,) = describe_stack(measured(layers=2, unmasked=2))
     assert told == (
         "Layer 2 alone has no mask. Below it nobody sees the future. In its output every position "
         "depends on every token."
@@ -79,14 +79,14 @@ def test_last_layer_unmasked_is_told_without_layers_above(measured):
 
 
 def test_first_layer_unmasked_has_none_below(measured):
-    assert "Below" not in seen(measured(layers=2, unmasked=1))[0]
+    assert "Below" not in describe_stack(measured(layers=2, unmasked=1))[0]
 
 
 def test_block_that_ignores_its_mask_is_told(measured):
     ending = "\nblock = decoder_block\n"
     ending += "def decoder_block(x, params, n_heads, mask):\n"
     ending += "    return block(x, params, n_heads, None)\n"
-    (told,) = seen(measured(ending, unmasked=None))
+    (told,) = describe_stack(measured(ending, unmasked=None))
     assert told.startswith("Layer 1 was given the causal mask, and yet something of the future")
     assert told.endswith("The block does not keep to its mask.")
 
@@ -95,7 +95,7 @@ def test_block_with_a_mask_of_its_own_is_told(measured):
     ending = "\nblock = decoder_block\n"
     ending += "def decoder_block(x, params, n_heads, mask):\n"
     ending += "    return block(x, params, n_heads, np.tri(x.shape[-2], dtype=bool))\n"
-    (told,) = seen(measured(ending))
+    (told,) = describe_stack(measured(ending))
     assert told.endswith("Does the block bring a mask of its own?")
 
 
@@ -122,28 +122,30 @@ def test_block_that_cannot_be_drawn_is_refused(measured, body, why):
 
 def test_submission_without_the_step_is_refused(host, steps):
     with pytest.raises(NotReady, match=r"There is no step11_block\.py in mine/\."):
-        leaks.measured(host, steps, Submission("mine/", {}), WORDS, 2, None)
+        leaks.measure_stack(host, steps, Submission("mine/", {}), WORDS, 2, None)
 
 
 def test_steps_that_are_missing_are_the_solutions(host, steps, right):
     only = {"step11_block": right.sources["step11_block"]}
-    found = leaks.measured(host, steps, Submission("mine/", only), WORDS, 1, None)
+    found = leaks.measure_stack(host, steps, Submission("mine/", only), WORDS, 1, None)
     np.testing.assert_array_equal(moved(found.layers[0]), PAST)
 
 
 def test_past_that_is_not_felt_is_told():
-    assert seen(stack(OWN)) == ["A token of the past that should be felt is not: see the maps."]
+    assert describe_stack(stack(OWN)) == [
+        "A token of the past that should be felt is not: see the maps."
+    ]
 
 
 def test_part_of_the_future_is_not_called_every_token():
     some = ALL.copy()
     some[0, 3] = False
-    assert "positions depend on later tokens" in seen(stack(PAST, some, unmasked=2))[0]
+    assert "positions depend on later tokens" in describe_stack(stack(PAST, some, unmasked=2))[0]
 
 
 def test_terminal_shows_the_maps_side_by_side():
     sheet = Sheet()
-    drawn_stack(sheet, stack(PAST, ALL, unmasked=2))
+    draw_stack(sheet, stack(PAST, ALL, unmasked=2))
     assert [text for text, _ in sheet.rows][3:9] == [
         "            layer 1, masked    layer 2, NO MASK",
         "            0 1 2 3            0 1 2 3",
@@ -160,7 +162,7 @@ def test_terminal_is_never_wider_than_the_screen():
     rows = tuple(tuple(float(j <= i) for j in range(size)) for i in range(size))
     layers = tuple(Influence(rows, True, (), "position", "token") for _ in range(5))
     sheet = Sheet(plain=True)
-    drawn_stack(sheet, Stack("mine/", tokens, None, layers))
+    draw_stack(sheet, Stack("mine/", tokens, None, layers))
     assert max(len(text) for text, _ in sheet.rows) < 80
     assert all(text.isascii() and text.isprintable() for text, _ in sheet.rows)
 

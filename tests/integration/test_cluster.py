@@ -10,7 +10,7 @@ import time
 import pytest
 from distributed import Client
 
-from grader.classroom.cluster import ClusterError, connected
+from grader.classroom.cluster import ClusterError, connect
 from tests.conftest import ROOT
 from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, results_kept, run
 
@@ -87,5 +87,5 @@ def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
     ],
 )
 def test_scheduler_that_is_not_there_is_told(address, sentence):
-    with pytest.raises(ClusterError, match=re.escape(sentence)), connected(address):
+    with pytest.raises(ClusterError, match=re.escape(sentence)), connect(address):
         raise AssertionError("it should not have connected")

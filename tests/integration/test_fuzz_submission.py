@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from grader.intake import entries as intake
 from grader.intake import notebooks
 from grader.intake.archives import Archive
-from grader.intake.cells import cut
+from grader.intake.cells import cut_cell
 from grader.intake.folders import SubmissionError
 from grader.intake.handins import submission
-from grader.intake.submission import decoded
+from grader.intake.submission import decode_source
 from grader.steps import registry
 from tests.conftest import ROOT
 
@@ -178,8 +178,8 @@ CORPUS += sorted((ROOT / "tests" / "corpora" / "unseen" / "right").rglob("*.py")
 def test_blocks_begin_where_statements_do():
     wrong = []
     for path in CORPUS:
-        text = decoded(path.read_bytes())
-        found = [block.first for block in cut(text).blocks]
+        text = decode_source(path.read_bytes())
+        found = [block.first for block in cut_cell(text).blocks]
         if found != list(dict.fromkeys(beginnings(ast.parse(text)))):  # `a; b` is one block
             wrong.append(path.name)
     assert len(CORPUS) > 100
@@ -200,7 +200,7 @@ def test_blocks_of_valid_code_are_its_statements(parts):
     except SyntaxError:
         return
     if len(set(beginnings(tree))) == len(tree.body):
-        made = cut(text)
+        made = cut_cell(text)
         assert made.closed
         assert [block.first for block in made.blocks] == beginnings(tree)
 
@@ -208,7 +208,7 @@ def test_blocks_of_valid_code_are_its_statements(parts):
 @settings(max_examples=150)
 @given(CELLTEXT)
 def test_blocks_never_overlap(text):
-    made = cut(text)
+    made = cut_cell(text)
     ends = [0]
     for block in made.blocks:
         assert ends[-1] <= block.first < block.end <= len(made.lines)

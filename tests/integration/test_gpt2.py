@@ -65,17 +65,17 @@ def test_tolerance_of_the_tiny_model_is_the_promised_one(host, model, ids):
 def test_cached_text_is_the_uncached_one(host, model, ids):
     with gpt2s.decoder(host, model) as decoder:
         cached, uncached = (
-            list(writing.written(decoder, ids, 30, CHOICE, writing.Timed(), cache=cache))
+            list(writing.write_tokens(decoder, ids, 30, CHOICE, writing.Timed(), cache=cache))
             for cache in (True, False)
         )
         assert cached == uncached
-        assert decoder.generate(ids, 5) == agreement.uncached(decoder, ids, 5)
+        assert decoder.generate(ids, 5) == agreement.continue_uncached(decoder, ids, 5)
 
 
 def test_same_seed_writes_the_same_text_and_another_does_not(host, model, ids):
     def text(seed):
         choice = writing.Choice(1.0, None, seed)
-        return list(writing.written(decoder, ids, 12, choice, writing.Timed()))
+        return list(writing.write_tokens(decoder, ids, 12, choice, writing.Timed()))
 
     with gpt2s.decoder(host, model) as decoder:
         assert text(1) == text(1)
@@ -85,7 +85,7 @@ def test_same_seed_writes_the_same_text_and_another_does_not(host, model, ids):
 def test_text_comes_token_by_token(host, model, ids):
     timed = writing.Timed()
     with gpt2s.decoder(host, model) as decoder:
-        text = writing.written(decoder, ids, 30, CHOICE, timed)
+        text = writing.write_tokens(decoder, ids, 30, CHOICE, timed)
         assert list(itertools.islice(text, 2)) == timed.ids
         assert len(timed.seconds) == 2
 
@@ -187,8 +187,8 @@ def test_wrong_step_is_told(host, model, ids, name):
 def test_each_wrong_step_is_named(host, model):
     changes = [WRONG[name][:2] for name in ("exact gelu", "positions start again with every call")]
     sources = gpt2s.with_changes(dict(changes))
-    code = own.gathered(host, gpt2s.REGISTRY, Submission("me", sources), {})
-    blamed = blame.blamed(host, gpt2s.REGISTRY, code, gpt2s.RIGHT, model, Gpt2)
+    code = own.gather(host, gpt2s.REGISTRY, Submission("me", sources), {})
+    blamed = blame.find_blamed(host, gpt2s.REGISTRY, code, gpt2s.RIGHT, model, Gpt2)
     assert [step.number for step in blamed] == [11, 13]
 
 
@@ -203,8 +203,8 @@ def test_line_that_raised_is_told(host, model, ids):
 
 
 def test_right_steps_are_not_blamed(host, model):
-    code = own.gathered(host, gpt2s.REGISTRY, Submission("me", gpt2s.RIGHT), {})
-    assert list(blame.blamed(host, gpt2s.REGISTRY, code, gpt2s.RIGHT, model, Gpt2)) == []
+    code = own.gather(host, gpt2s.REGISTRY, Submission("me", gpt2s.RIGHT), {})
+    assert list(blame.find_blamed(host, gpt2s.REGISTRY, code, gpt2s.RIGHT, model, Gpt2)) == []
 
 
 def test_float64_logits_of_float32_weights_are_remarked_on(host, model, ids):
@@ -262,7 +262,7 @@ def test_worker_keeps_no_old_caches(host, model, ids):
 
 
 def gathered(host, sources, right):
-    return own.gathered(host, gpt2s.REGISTRY, Submission("me", sources), right)
+    return own.gather(host, gpt2s.REGISTRY, Submission("me", sources), right)
 
 
 def parts(code):
@@ -311,7 +311,7 @@ def test_missing_step_without_solutions_is_told(host):
 def test_prefix_and_mask_buffers_make_no_difference(model):
     buffers = {f"transformer.h.{i}.attn.bias": np.tri(4, dtype=bool) for i in range(3)}
     with_prefix = {f"transformer.{name}": tensor for name, tensor in model.tensors.items()}
-    found = names.checked({**with_prefix, **buffers}, model.config, "x")
+    found = names.check_tensors({**with_prefix, **buffers}, model.config, "x")
     assert list(found) == list(model.tensors)
     assert all(found[name] is model.tensors[name] for name in found)
 

@@ -21,7 +21,7 @@ from grader.report.grids import influence_grid
 from grader.report.html.page import page
 from grader.report.influences import findings, kind
 from grader.report.records import Influence, Report, Status, report_from_dict, step_from_dict
-from grader.report.text.influence_map import MAP_SIGNS, drawn_map
+from grader.report.text.influence_map import MAP_SIGNS, draw_map
 from grader.report.text.sheet import Sheet
 from grader.steps.inputs import Draw
 from tests.conftest import SEED, STEPS
@@ -472,7 +472,7 @@ def test_failing_calls_are_passed_over(host, steps):
 def printed(influence, width=80):
     """The map as it stands in a terminal of that width."""
     sheet = Sheet(width)
-    drawn_map(sheet, influence)
+    draw_map(sheet, influence)
     lines = [text for text, _ in sheet.rows]
     assert max(map(len, lines)) <= width
     return lines

@@ -36,7 +36,7 @@ def score(outcome):
 
 def test_judge_grades_one_after_the_other():
     wrong = Submission("bob", {STEP: "def attention_scores(q, k):\n    return q\n"})
-    scores = [score(judge.graded(EXAM, one)) for one in (right(), wrong, right(), wrong)]
+    scores = [score(judge.grade_submission(EXAM, one)) for one in (right(), wrong, right(), wrong)]
     assert scores == [1.0, 0.0, 1.0, 0.0]
     assert len(judge._idle[EXAM]) == 1
 
@@ -45,17 +45,17 @@ def test_wrong_work_gets_its_cause_from_a_judge_too():
     text = (
         "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
     )
-    outcome = judge.graded(EXAM, Submission("bob", {STEP: text}))
+    outcome = judge.grade_submission(EXAM, Submission("bob", {STEP: text}))
     causes = {c.diagnosis.misconception for c in outcome.report.steps[0].checks if c.diagnosis}
     assert causes == {"score_no_scale"}
 
 
 def test_idle_judge_that_was_killed_is_replaced():
-    judge.graded(EXAM, right())
+    judge.grade_submission(EXAM, right())
     (idle,) = judge._idle[EXAM]
     os.kill(idle.process.pid, signal.SIGKILL)
     idle.process.wait()
-    assert score(judge.graded(EXAM, right())) == 1.0
+    assert score(judge.grade_submission(EXAM, right())) == 1.0
 
 
 def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
@@ -69,7 +69,7 @@ def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
 
     Judge_grade = Judge.grade
     monkeypatch.setattr(Judge, "grade", grade)
-    assert score(judge.graded(EXAM, right())) == 1.0
+    assert score(judge.grade_submission(EXAM, right())) == 1.0
     assert len(lost) == 1
 
 
@@ -81,10 +81,10 @@ def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monk
 
     Judge_grade = Judge.grade
     monkeypatch.setattr(Judge, "grade", grade)
-    outcome = judge.graded(EXAM, right("killer"))
+    outcome = judge.grade_submission(EXAM, right("killer"))
     assert outcome.report is None
     assert outcome.reason == "The judge was lost twice while it was judged: it ended."
-    assert score(judge.graded(EXAM, right())) == 1.0
+    assert score(judge.grade_submission(EXAM, right())) == 1.0
 
 
 def test_judge_that_does_not_answer_is_killed():
@@ -100,7 +100,7 @@ def test_judge_that_does_not_answer_is_killed():
 def test_warm_judge_gets_the_first_exam():
     judge.warm_up()
     (warm,) = judge._warm
-    assert score(judge.graded(EXAM, right())) == 1.0
+    assert score(judge.grade_submission(EXAM, right())) == 1.0
     assert judge._idle[EXAM] == [warm]
     assert judge._warm == []
 
@@ -110,7 +110,7 @@ def test_warm_judge_that_has_ended_is_replaced():
     (warm,) = judge._warm
     os.kill(warm.process.pid, signal.SIGKILL)
     warm.process.wait()
-    assert score(judge.graded(EXAM, right())) == 1.0
+    assert score(judge.grade_submission(EXAM, right())) == 1.0
     assert judge._idle[EXAM] != [warm]
 
 
@@ -124,16 +124,16 @@ def test_warm_judges_end_when_they_are_dismissed():
 
 def test_kit_of_another_version_refuses():
     with pytest.raises(JudgeRefuses, match="install the same everywhere"):
-        judge.graded(replace(EXAM, kit="another"), right())
+        judge.grade_submission(replace(EXAM, kit="another"), right())
 
 
 def test_isolation_that_is_not_there_refuses():
     with pytest.raises(JudgeRefuses, match="nonsense"):
-        judge.graded(replace(EXAM, isolation="nonsense"), right())
+        judge.grade_submission(replace(EXAM, isolation="nonsense"), right())
 
 
 def test_judges_end_when_they_are_dismissed():
-    judge.graded(EXAM, right())
+    judge.grade_submission(EXAM, right())
     (idle,) = judge._idle[EXAM]
     judge.dismiss()
     assert idle.process.poll() == 0
@@ -150,7 +150,7 @@ def test_stopping_ends_judges_at_work(monkeypatch):
 
     def run():
         try:
-            judge.graded(EXAM, right())
+            judge.grade_submission(EXAM, right())
         except JudgeRefuses as error:
             raised.append(str(error))
 
@@ -168,7 +168,7 @@ def test_no_judge_is_started_after_the_stop(monkeypatch):
     judge.stop()
     monkeypatch.setattr(judge, "Judge", None)  # to be called by nobody
     with pytest.raises(JudgeRefuses, match="grading was stopped"):
-        judge.graded(EXAM, right())
+        judge.grade_submission(EXAM, right())
 
 
 def test_digest_of_the_kit_is_the_same_each_time():

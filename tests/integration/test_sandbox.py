@@ -35,7 +35,7 @@ from grader.isolation import (
     syscalls,
 )
 from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
-from grader.isolation.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probed
+from grader.isolation.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probe_promises
 from grader.isolation.world import find_world
 from grader.steps import registry
 from grader.steps.paths import ROOT
@@ -90,7 +90,7 @@ def run(host):
 
 @pytest.fixture(scope="module")
 def held(name):
-    return probed(make(name), LIMITS)
+    return probe_promises(make(name), LIMITS)
 
 
 def test_bubblewrap_works_where_the_tests_run():
@@ -105,7 +105,7 @@ def test_promise_holds(held, name, promise):
 
 @pytest.mark.parametrize("promise", [name for name in PROMISES if "limited" not in name])
 def test_promise_does_not_hold_without_a_sandbox(promise):
-    held = probed(Process(), LIMITS, [promise])
+    held = probe_promises(Process(), LIMITS, [promise])
     assert held == {promise: promise == "NumPy works"}
 
 
@@ -113,7 +113,7 @@ def test_probe_leaves_nothing_where_nothing_holds(monkeypatch):
     token = f"token-{os.getpid()}"
     monkeypatch.setattr(probe.secrets, "token_hex", lambda size: token)
     promises = ["nothing can be written on the host", "nothing is left for the next worker"]
-    assert probed(Process(), LIMITS, promises) == dict.fromkeys(promises, False)
+    assert probe_promises(Process(), LIMITS, promises) == dict.fromkeys(promises, False)
     for folder in ("/", "/tmp", "/dev/shm", "/var/tmp", ROOT, Path.home()):
         if os.access(folder, os.R_OK):
             assert not [path for path in Path(folder).iterdir() if token in path.name]
@@ -426,7 +426,7 @@ def test_judge_that_is_killed_takes_its_sandbox_along(name, tmp_path):
 def test_bubblewrap_holds_without_landlock(monkeypatch):
     """Older kernels have none; the namespaces and the system calls must do."""
     monkeypatch.setattr(bubblewrap.landlock, "version", lambda: 0)
-    assert all(probed(make("bubblewrap"), LIMITS).values())
+    assert all(probe_promises(make("bubblewrap"), LIMITS).values())
 
 
 def test_sandboxes_have_users_of_their_own():
@@ -487,7 +487,7 @@ def test_sandbox_that_does_not_hold_is_refused(monkeypatch):
     monkeypatch.setattr(Bubblewrap, "command", Process.command)
     promises = [PATHS_UNKNOWN, "no network"]
     monkeypatch.setattr(probe, "PROMISES", {name: PROMISES[name] for name in promises})
-    monkeypatch.setattr(probe, "probed", lambda a, b: probed(a, b, promises))
+    monkeypatch.setattr(probe, "probe_promises", lambda a, b: probe_promises(a, b, promises))
     with pytest.raises(SandboxError, match=f"nothing was graded; what failed: {promises[0]}; no"):
         isolation_for_grading("bubblewrap", LIMITS)
 
@@ -503,7 +503,7 @@ def test_probe_finds_that_an_old_landlock_lets_files_be_emptied(monkeypatch):
     """The walls of a kernel before 6.2, of which nothing but the probe knows the version."""
     monkeypatch.setattr(landlock, "version", lambda: 2)
     promise = "what can be read cannot be emptied"
-    held = probed(make("process+"), LIMITS, [promise])
+    held = probe_promises(make("process+"), LIMITS, [promise])
     assert held == {promise: False}
 
 

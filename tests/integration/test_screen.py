@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.answer_key.variants import MISTAKES, read
-from grader.checks.compare import shown_inputs
+from grader.checks.compare import show_inputs
 from grader.engine import grading
 from grader.intake.submission import Submission
 from grader.report.grids import exhibits
@@ -23,8 +23,8 @@ from grader.report.records import (
     Status,
     StepVerdict,
 )
-from grader.report.text.matrices import compared
-from grader.report.text.screen import LAYOUTS, composed
+from grader.report.text.matrices import compare_arrays
+from grader.report.text.screen import LAYOUTS, compose
 from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import SCREEN, Overview, Printer
 from grader.steps.registry import load
@@ -69,7 +69,7 @@ def judged(steps, host):
 
 def text_of(verdict, room=200):
     """All that is said of a step."""
-    return "\n".join(text for text, _ in composed(1, verdict, room, 80, plain=False).rows)
+    return "\n".join(text for text, _ in compose(1, verdict, room, 80, plain=False).rows)
 
 
 def at(text, *words):
@@ -138,7 +138,7 @@ WORST = step_of(
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("room", [20, 30, 45])
 def test_step_never_takes_more_rows_than_there_are(room, plain):
-    rows = composed(5, WORST, room, 80, plain=plain).rows
+    rows = compose(5, WORST, room, 80, plain=plain).rows
     assert len(rows) <= room
     assert max(len(text) for text, _ in rows) <= 80
     assert all(text.isascii() for text, _ in rows) or not plain
@@ -153,7 +153,7 @@ def test_step_that_is_half_written_is_right_so_far():
 
 def test_layouts_show_less_and_less():
     verdict = step_of(failed(evidence=BIG, printed="printed\n" * 50), *map(failed, range(1, 9)))
-    lengths = [len(composed(5, verdict, room, 80, plain=False)) for room in (90, 60, 45, 35, 25)]
+    lengths = [len(compose(5, verdict, room, 80, plain=False)) for room in (90, 60, 45, 35, 25)]
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) > 3
     assert len(LAYOUTS) == len(set(LAYOUTS))
@@ -191,7 +191,7 @@ DECODER = {"embedding": np.ones((5, 4)), "blocks": [BLOCK, BLOCK], "ln_f": NORM}
 
 def case_with(**arguments):
     evidence = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
-    return Evidence("f(x)", shown_inputs(arguments), *evidence)
+    return Evidence("f(x)", show_inputs(arguments), *evidence)
 
 
 @pytest.mark.parametrize(
@@ -397,14 +397,17 @@ def test_missing_error_shows_the_call_that_should_have_raised(judged):
 
 def test_floats_beside_booleans_are_whole():
     expected, got = array("expected", [[True, False]]), array("got", [[1.0, 0.0]])
-    assert [block[1].split() for block in compared(expected, got)] == [["T", "F"], ["1.", "0."]]
+    assert [block[1].split() for block in compare_arrays(expected, got)] == [
+        ["T", "F"],
+        ["1.", "0."],
+    ]
     (shown,) = exhibits(Evidence("causal_mask(t_q=1)", (), (expected,), (got,)))
     assert [cell.text for cell in shown.grids[1].cells[0]] == ["1.", "0."]
 
 
 def test_floats_with_a_fraction_stay_as_they_are():
     expected, got = array("expected", [1, 2]), array("got", [1.5, 0.25])
-    assert compared(expected, got)[1][1].split() == ["1.50", "0.25"]
+    assert compare_arrays(expected, got)[1][1].split() == ["1.50", "0.25"]
 
 
 def test_number_in_the_call_is_not_shown_again():

@@ -33,7 +33,7 @@ def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:
 @contextlib.contextmanager
 def decoder(host, model, sources=RIGHT, dtype=np.float32):
     """A decoder of these steps with the model's params."""
-    code = own.gathered(host, REGISTRY, Submission("me", sources), {})
+    code = own.gather(host, REGISTRY, Submission("me", sources), {})
     params = names.to_params(model.tensors, model.config, dtype)
     running_decoder = running.Decoder(host, code.program(REGISTRY), params, model.config.n_heads)
     with contextlib.closing(running_decoder):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grader.answer_key.variants import Variant
-from grader.diagnosis.lookup import RIGHT, told
+from grader.diagnosis.lookup import RIGHT, describe_call
 from grader.diagnosis.search import Log
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
@@ -30,7 +30,7 @@ def candidates(grader: Grader, step: Step) -> list[Variant]:
 
 def _notes(step: Step, log: Log) -> Notes:
     return {
-        check.id: [told(call) for call in log.of(check.id)]
+        check.id: [describe_call(call) for call in log.of(check.id)]
         for check in step.checks
         if check.id in log.spans
     }
@@ -83,9 +83,9 @@ def book(
             continue  # it cannot be loaded in an earlier step's place
         if notes:
             known.append(_entry(variant, notes, right))
-    return packed({RIGHT: right, "known": known})
+    return pack({RIGHT: right, "known": known})
 
 
-def packed(data: Any) -> bytes:
+def pack(data: Any) -> bytes:
     """The same bytes for the same data."""
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), 9, mtime=0)

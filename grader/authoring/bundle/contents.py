@@ -35,7 +35,7 @@ ROOMS = (
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml"})
 
 
-def with_needed(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
+def add_needed_steps(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps and the earlier ones that they import, directly or not, in order."""
     wanted = {step.id for step in steps}
     for step in reversed(registry.steps):
@@ -83,7 +83,7 @@ def _notebooks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     visible = ROOT / "tests" / "visible"
     for path in [ROOT / "tests" / "__init__.py", *sorted(visible.glob("*.py"))]:
-        if _wanted(path.stem.removeprefix("test_"), steps):
+        if _is_wanted(path.stem.removeprefix("test_"), steps):
             yield path.relative_to(ROOT).as_posix(), path.read_bytes()
     for step in steps:
         path = visible / "values" / f"{step.id}.json"
@@ -93,7 +93,7 @@ def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     for room in ROOMS:
         for path in sorted((PACKAGE / room).iterdir()):
-            if path.suffix in KEPT and _wanted(path.stem, steps):
+            if path.suffix in KEPT and _is_wanted(path.stem, steps):
                 yield f"grader/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
 
 
@@ -106,7 +106,7 @@ def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
             yield f"grader/steps/questions/{step.id}.json", json.dumps(locked, indent=1).encode()
 
 
-def _wanted(stem: str, steps: Sequence[Step]) -> bool:
+def _is_wanted(stem: str, steps: Sequence[Step]) -> bool:
     """Whether a file named after a step belongs to one of these; others all do."""
     return not re.match(r"step\d\d_", stem) or stem in {step.id for step in steps}
 
@@ -122,7 +122,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
         "steps": steps,
         "first": steps[0],
         "notebooks": any(True for _ in _notebooks(steps)),
-        **_needed(),
+        **_list_dependencies(),
     }
     for path in sorted(FILES.glob("*.jinja")):
         name = path.stem.replace("dot-", ".")
@@ -133,7 +133,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
     yield MARK, b""
 
 
-def _needed() -> dict[str, list[str]]:
+def _list_dependencies() -> dict[str, list[str]]:
     """What the kit itself needs for checks and for notebooks, as lines of TOML."""
     project = read_toml(ROOT / "pyproject.toml")["project"]
     extras = project["optional-dependencies"]

@@ -27,7 +27,7 @@ class ReleaseError(Exception):
     """There is something in the way."""
 
 
-def _made(name: str) -> tuple[str, bytes]:
+def _make_book(name: str) -> tuple[str, bytes]:
     """The book of one step; done in a process of its own."""
     registry = registry_module.load()
     step = registry.find(name)
@@ -51,7 +51,7 @@ def answers(
     missing.sort(key=lambda name: -int(name[4:6]))
     with ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool:
         try:
-            for done in as_completed([pool.submit(_made, name) for name in missing]):
+            for done in as_completed([pool.submit(_make_book, name) for name in missing]):
                 name, data = done.result()
                 (kept / f"{name}.new").write_bytes(data)
                 (kept / f"{name}.new").replace(kept / name)
@@ -61,7 +61,7 @@ def answers(
     return {step.id: (kept / step.id).read_bytes() for step in steps}
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
+def zip_files(files: Mapping[str, bytes]) -> bytes:
     """One zip of all files, in a folder of the bundle's name."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
@@ -84,7 +84,7 @@ def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
         path = new / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    archive.with_suffix(".zip.new").write_bytes(zipped(files))
+    archive.with_suffix(".zip.new").write_bytes(zip_files(files))
     shutil.rmtree(folder, ignore_errors=True)
     new.replace(folder)
     archive.with_suffix(".zip.new").replace(archive)

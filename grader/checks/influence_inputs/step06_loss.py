@@ -44,28 +44,28 @@ def _read(model: Arguments) -> Change:
     return Change({"tokens": _TOKENS, "params": model}, {"tokens": _OTHER_TOKENS}, {"tokens": -1})
 
 
-def _raised(array: Any, i: int, j: int) -> Any:
+def _raise_logit(array: Any, i: int, j: int) -> Any:
     array = array.copy()
     array[i, j] += 1
     return array
 
 
-def _logits_raised(i: int, j: int) -> Arguments:
-    return _SCORED | {"logits": _raised(_SCORED["logits"], i, _TOKENS[j])}
+def _raise_logits(i: int, j: int) -> Arguments:
+    return _SCORED | {"logits": _raise_logit(_SCORED["logits"], i, _TOKENS[j])}
 
 
-def _bigram_raised(i: int, j: int) -> Arguments:
-    w_out = _raised(_BIGRAMS["w_out"], _TOKENS[i], _TOKENS[j])
+def _raise_bigram(i: int, j: int) -> Arguments:
+    w_out = _raise_logit(_BIGRAMS["w_out"], _TOKENS[i], _TOKENS[j])
     return {"tokens": _TOKENS, "params": _BIGRAMS | {"w_out": w_out}}
 
 
-def _shifted(part: int, name: str, sees: Bools) -> Moves:
+def _shift_map(part: int, name: str, sees: Bools) -> Moves:
     change = Change({"tokens": _TOKENS}, {"tokens": _OTHER_TOKENS}, {"tokens": -1})
     return Moves(change, sees[: T - 1], -1, part, output=name)
 
 
 MAPS: dict[str, list[Map]] = {
-    "shift_tokens": [_shifted(0, "input", own(T)), _shifted(1, "target", _NEXT)],
+    "shift_tokens": [_shift_map(0, "input", own(T)), _shift_map(1, "target", _NEXT)],
     "log_softmax": [
         Moves(
             Change({"logits": _SCORED["logits"]}, {"logits": _draw.normal(T, V)}, {"logits": -2}),
@@ -73,15 +73,15 @@ MAPS: dict[str, list[Map]] = {
             input="logit row",
         )
     ],
-    "cross_entropy": [Scored(_SCORED, _logits_raised, own(T), how=RAISED)],
+    "cross_entropy": [Scored(_SCORED, _raise_logits, own(T), how=RAISED)],
     "sequence_log_prob": [
-        Scored(_SCORED, _logits_raised, own(T), 1, "log probability of position", how=RAISED)
+        Scored(_SCORED, _raise_logits, own(T), 1, "log probability of position", how=RAISED)
     ],
     "next_token_logits": [Moves(_read(_MODEL), past(T), offers=_read(_BLIND), how=OFFERS)],
     "teacher_forced_loss": [
         Scored(
             {"tokens": _TOKENS, "params": _BIGRAMS},
-            _bigram_raised,
+            _raise_bigram,
             _NEXT,
             input="target token",
             how=f"{RAISED} The target of a position is the token after it.",

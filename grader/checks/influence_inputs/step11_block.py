@@ -32,7 +32,7 @@ def _alone(**others: object) -> Moves:
     return Moves(Change({"x": _X, **others}, {"x": _OTHER_X}, {"x": -2}), own(T), input="position")
 
 
-def _masked(mask: Bools, how: str) -> Moves:
+def _block_under(mask: Bools, how: str) -> Moves:
     """A block under that mask; by its shortcut every position moves with itself as well."""
     arguments = {"x": _X, "params": _BLOCK, "n_heads": 2, "mask": mask}
     change = Change(arguments, {"x": _OTHER_X}, {"x": -2})
@@ -44,11 +44,11 @@ MAPS = {
     "gelu": [_alone()],
     "feed_forward": [_alone(params=_NETWORK)],
     "decoder_block": [
-        _masked(past(T), "Under a causal mask."),
-        _masked(
+        _block_under(past(T), "Under a causal mask."),
+        _block_under(
             past(T) & (np.arange(T) != PADDED),
             f"Under a causal mask that also hides position {PADDED}, which is padding.",
         ),
-        _masked(past(T).T, "Under a mask that hides the past, not the future."),
+        _block_under(past(T).T, "Under a mask that hides the past, not the future."),
     ],
 }

@@ -30,7 +30,7 @@ _SCORED: Arguments = {
 }
 
 
-def _raised(i: int, j: int) -> Arguments:
+def _raise_logit(i: int, j: int) -> Arguments:
     logits = _SCORED["logits"].copy()
     logits[i, _TEXT["tokens"][j]] += 1
     return _SCORED | {"logits": logits}
@@ -44,7 +44,7 @@ MAPS: dict[str, list[Map]] = {
     "masked_lm_loss": [
         Scored(
             _SCORED,
-            _raised,
+            _raise_logit,
             own(T) & _CHOSEN[:, None],
             how="One position at a time gave one of the tokens more of a chance. "
             "Positions 1 and 4 are not chosen.",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, Tolerance, as_array, call_text, described, shown_inputs
+from grader.checks.compare import Broken, Tolerance, as_array, call_text, describe, show_inputs
 from grader.checks.laws.cases import Case, Function, name_of
 from grader.checks.laws.time import unstable
 from grader.report.records import Evidence
@@ -50,7 +50,7 @@ def _log_probability(function: Function, case: Case, text: NDArray[Any]) -> floa
     value = function(**{**case.arguments, "tokens": text})
     loss = as_array(value)
     if loss is None or loss.ndim:
-        raise Broken(f"{name_of(function)} returned {described(value)}; expected a single number.")
+        raise Broken(f"{name_of(function)} returned {describe(value)}; expected a single number.")
     return -(len(text) - 1) * float(loss)
 
 
@@ -60,5 +60,5 @@ def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> No
     )
     told = f"{which}, do not add up to 1. {EITHER}"
     seen = f"{which}, add up to {total:.6g}; they should add up to 1. {EITHER}"
-    evidence = Evidence(call_text(name_of(function), case.arguments), shown_inputs(case.arguments))
+    evidence = Evidence(call_text(name_of(function), case.arguments), show_inputs(case.arguments))
     raise Broken(told, seen, evidence)

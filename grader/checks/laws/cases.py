@@ -26,7 +26,7 @@ from grader.checks.compare import (
 )
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
-from grader.steps.inputs import Arguments, Draw, digest, frozen, mapped
+from grader.steps.inputs import Arguments, Draw, digest, frozen, map_arrays
 from grader.steps.registry import Function as Registered
 
 Function = Callable[..., Any]
@@ -89,7 +89,7 @@ class Case:
         draw = self.draw(salt)
         vocabulary = int(self.sizes.get("vocabulary", 2))
         found = {n: other_values(self.arguments[n], draw, salt[1], vocabulary) for n in names}
-        return {name: mapped(value, frozen) for name, value in found.items()}
+        return {name: map_arrays(value, frozen) for name, value in found.items()}
 
     def changed(self, **arguments: Any) -> Case:
         """The same case with some arguments replaced."""

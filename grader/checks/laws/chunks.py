@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import EXACT, Broken, Question, as_array, described, matches
+from grader.checks.compare import EXACT, Broken, Question, as_array, describe, matches
 from grader.checks.laws.cases import Case, Function, noting
-from grader.checks.laws.state import still, unchanged
+from grader.checks.laws.state import call_unchanged, still
 from grader.checks.laws.time import positions_text
 from grader.checks.student import Student, StudentFunction
 from grader.isolation.client import Answer
@@ -86,7 +86,7 @@ class InChunks:
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
         """The answer to the whole, if every call leaves its own arguments alone."""
-        value = self._joined(whole, lambda **given: unchanged(self.step, given).value)
+        value = self._joined(whole, lambda **given: call_unchanged(self.step, given).value)
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
@@ -111,7 +111,7 @@ class InChunks:
         what = "token" if self.text == "tokens" else "position"
         limit = f"; T_max is {len(params['position'])}" if "position" in params else ""
         return (
-            f"returned {described(value[..., -new:, :])} for {new} new {what}{'s' * (new > 1)}, "
+            f"returned {describe(value[..., -new:, :])} for {new} new {what}{'s' * (new > 1)}, "
             f"with {start} in the cache{limit}"
         )
 
@@ -130,7 +130,7 @@ class InChunks:
         nothing = isinstance(value, Foreign) and value.description == "NoneType"
         names = ", ".join(name.lstrip("*") for name in self.function.returns)
         raise Broken(
-            f"{self.name} returned {described(None if nothing else value)}; "
+            f"{self.name} returned {describe(None if nothing else value)}; "
             f"expected 2 results: ({names})."
         )
 
@@ -140,7 +140,7 @@ class InChunks:
             array, long = as_array(piece.value), piece.stop - piece.start
             if array is None or array.ndim < 2 or array.shape[-2] != long:
                 raise Broken(
-                    f"{self.function.returns[0]} is {described(piece.value)}; "
+                    f"{self.function.returns[0]} is {describe(piece.value)}; "
                     f"its axis -2 should be time, {long} long."
                 )
             if outputs and _shape_of_one(array) != _shape_of_one(outputs[0]):
@@ -172,7 +172,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     chunk = f"chunk number {number} of {parts}{sizes}"
     where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
     if as_array(piece.value) is None:
-        raise Broken(f"{result} for {where} is {described(piece.value)}; expected an array.")
+        raise Broken(f"{result} for {where} is {describe(piece.value)}; expected an array.")
     rest = [name for name in case.arguments if name not in (function.text, *function.known)]
     cut = f"{function.text}[{positions}]"
     matches(

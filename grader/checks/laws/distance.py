@@ -13,9 +13,9 @@ from grader.checks.compare import (
     Tolerance,
     as_array,
     call_text,
-    described,
-    shown,
-    shown_inputs,
+    describe,
+    show_array,
+    show_inputs,
     wrong_cells,
 )
 from grader.checks.laws.cases import Case, Function, name_of
@@ -55,7 +55,7 @@ def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:
     value = function(**arguments)
     array = as_array(value)
     if array is None or array.ndim < 2:
-        raise Broken(f"{name_of(function)} returned {described(value)}; expected an array.")
+        raise Broken(f"{name_of(function)} returned {describe(value)}; expected an array.")
     return array
 
 
@@ -72,8 +72,8 @@ def _moved(
     )
     evidence = Evidence(
         call_text(name_of(function), arguments),
-        shown_inputs(arguments),
-        (shown("before", near),),
-        (shown("after", far, wrong),),
+        show_inputs(arguments),
+        (show_array("before", near),),
+        (show_array("after", far, wrong),),
     )
     return Broken(told, evidence=evidence)

@@ -14,11 +14,11 @@ from grader.checks.compare import (
     Tolerance,
     as_array,
     call_text,
-    described,
+    describe,
     largest,
     matches,
-    shown,
-    shown_inputs,
+    show_array,
+    show_inputs,
 )
 from grader.checks.laws.cases import Case, Function, name_of, names_of
 from grader.report.records import Evidence
@@ -40,7 +40,7 @@ def combined(how: Callable[..., Any], *nests: Any) -> Any:
         return type(first)(combined(how, *items) for items in zip(*nests, strict=True))
     arrays = [as_array(nest) for nest in nests]
     if any(array is None for array in arrays):
-        raise Broken(f"A result is {described(first)}; expected arrays.")
+        raise Broken(f"A result is {describe(first)}; expected arrays.")
     if len({array.shape for array in arrays if array is not None}) > 1:
         raise Broken("The results of two calls do not have the same shape.")
     return how(*arrays)
@@ -60,7 +60,7 @@ def _same(
             names=names_of(function),
         )
     except Broken as broken:
-        call, inputs = call_text(name_of(function), case.arguments), shown_inputs(case.arguments)
+        call, inputs = call_text(name_of(function), case.arguments), show_inputs(case.arguments)
         evidence = Evidence(call, inputs)
         raise Broken(f"{told} {broken.told}", f"{told} {broken.shown}", evidence) from None
 
@@ -143,9 +143,9 @@ def is_zero_where(
         marks = np.broadcast_to(bad[..., None], array.shape)
         evidence = Evidence(
             call_text(name_of(function), arguments),
-            shown_inputs(arguments),
+            show_inputs(arguments),
             (),
-            (shown("got", array, marks),),
+            (show_array("got", array, marks),),
         )
         raise Broken(told, told + more, evidence)
 

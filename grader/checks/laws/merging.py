@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from grader.checks.compare import EXACT, Broken, as_array, described, matches
+from grader.checks.compare import EXACT, Broken, as_array, describe, matches
 from grader.checks.laws.cases import Case, Function, name_of, names_of, noting
 
 Part = tuple[Any, Any]
@@ -37,7 +37,7 @@ def _merged(function: Function, one: Part, other: Part) -> Part:
     names = ("out_a", "lse_a", "out_b", "lse_b")
     value = function(**dict(zip(names, (*one, *other), strict=True)))
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise Broken(f"{name_of(function)} returned {described(value)}; expected 2 results.")
+        raise Broken(f"{name_of(function)} returned {describe(value)}; expected 2 results.")
     out, lse = (as_array(item) for item in value)
     if out is None or lse is None:
         raise Broken(f"{name_of(function)} did not return two arrays.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, as_array, call_text, described, shown, shown_inputs
+from grader.checks.compare import Broken, as_array, call_text, describe, show_array, show_inputs
 from grader.checks.laws.cases import Case, Function, name_of
 from grader.report.records import Evidence
 
@@ -45,7 +45,7 @@ def _result(function: Function, documents: NDArray[Any], square: bool) -> NDArra
     array = as_array(value)
     shape = documents.shape * (2 if square else 1)
     if array is None or array.shape != shape:
-        raise Broken(f"{name_of(function)} returned {described(value)}; expected shape {shape}.")
+        raise Broken(f"{name_of(function)} returned {describe(value)}; expected shape {shape}.")
     return array
 
 
@@ -58,8 +58,8 @@ def _other(
     )
     evidence = Evidence(
         call_text(name_of(function), case.arguments),
-        shown_inputs(case.arguments),
-        (shown("alone", alone),),
-        (shown("packed", packed, alone != packed),),
+        show_inputs(case.arguments),
+        (show_array("alone", alone),),
+        (show_array("packed", packed, alone != packed),),
     )
     return Broken(told, evidence=evidence)

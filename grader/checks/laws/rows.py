@@ -13,8 +13,8 @@ from grader.checks.compare import (
     Broken,
     as_array,
     call_text,
-    shown,
-    shown_inputs,
+    show_array,
+    show_inputs,
     wrong_cells,
 )
 from grader.checks.laws.cases import (
@@ -52,13 +52,13 @@ def rows_are_independent(
         for size in sizes:
             others = case.others(batched, "rows", size)
             for row in range(rows):
-                arguments = _others_replaced(case, others, row)
+                arguments = _replace_others(case, others, row)
                 value = function(**arguments)
                 changed.append(Answered(("rows", size, row), arguments, value))
                 after = _results(function, value)
                 for (label, one), (_, other) in zip(before, after, strict=False):
                     with noting(label):
-                        _row_unmoved(function, case, one, other, row, what)
+                        _check_row_unmoved(function, case, one, other, row, what)
         values_are_right(function, case, first, changed[:rows])
 
 
@@ -70,7 +70,7 @@ def _results(function: Function, value: Any) -> list[tuple[str, NDArray[Any] | N
     return [("", as_array(value))]
 
 
-def _others_replaced(case: Case, others: Arguments, row: int) -> Arguments:
+def _replace_others(case: Case, others: Arguments, row: int) -> Arguments:
     """The arguments with every sequence but one replaced."""
     arguments = dict(case.arguments)
     for name, other in others.items():
@@ -80,7 +80,7 @@ def _others_replaced(case: Case, others: Arguments, row: int) -> Arguments:
     return arguments
 
 
-def _row_unmoved(
+def _check_row_unmoved(
     function: Function,
     case: Case,
     before: NDArray[Any] | None,
@@ -98,7 +98,7 @@ def _row_unmoved(
     if wrong.any():
         told = f"The result for {what} {row} changed when only the other {what}s changed."
         call = call_text(name_of(function), case.arguments)
-        inputs = shown_inputs(case.arguments)
-        expected = (shown(f"{what} {row} before", before[row]),)
-        got = (shown(f"{what} {row} after", after[row], wrong),)
+        inputs = show_inputs(case.arguments)
+        expected = (show_array(f"{what} {row} before", before[row]),)
+        got = (show_array(f"{what} {row} after", after[row], wrong),)
         raise Broken(told, evidence=Evidence(call, inputs, expected, got))

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, Tolerance, matches, shown
+from grader.checks.compare import Broken, Tolerance, matches, show_array
 from grader.checks.laws.cases import Asked, Case, is_right, names_of, noting
 from grader.checks.laws.values import agrees
 from grader.checks.student import Student, StudentFunction
 from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Laid
 from grader.report.records import Evidence
-from grader.steps.inputs import Arguments, mapped
+from grader.steps.inputs import Arguments, map_arrays
 
 
 def answers_the_same_again(
@@ -64,7 +64,7 @@ def leaves_arguments_alone(
     """Right on arrays that lie anyhow in memory and cannot be written; unchanged where they can."""
     for case in cases:
         for words, (layout, writable) in LAYOUTS.items():
-            laid = mapped(case.arguments, lambda array: Laid(array, layout, writable))  # noqa: B023
+            laid = map_arrays(case.arguments, lambda array: Laid(array, layout, writable))  # noqa: B023
             note = f"With arguments that are {words}: "
             try:
                 value = function(**laid)
@@ -74,10 +74,10 @@ def leaves_arguments_alone(
                 raise
             with noting(note):
                 is_right(function, case, value, like)
-        unchanged(function, case.arguments)
+        call_unchanged(function, case.arguments)
 
 
-def unchanged(function: Asked, arguments: Arguments) -> Answer:
+def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
     """The answer, if the call left its arguments as they were."""
     answer = function.answer(**arguments, arguments=True)
     match answer.arguments:
@@ -86,19 +86,19 @@ def unchanged(function: Asked, arguments: Arguments) -> Answer:
         case _:
             raise Broken(f"{function.name} lost its arguments.")
     for name, value in arguments.items():
-        _argument_unchanged(function, name, value, after.get(name))
+        _check_argument_unchanged(function, name, value, after.get(name))
     return answer
 
 
-def _argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> None:
+def _check_argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             found = after.get(key) if isinstance(after, dict) else None
-            _argument_unchanged(function, f"{name}.{key}", item, found)
+            _check_argument_unchanged(function, f"{name}.{key}", item, found)
     elif isinstance(value, (list, tuple)):
         kept = isinstance(after, (list, tuple)) and len(after) == len(value)
         for number, (item, found) in enumerate(zip(value, after if kept else [None] * len(value))):
-            _argument_unchanged(function, f"{name}[{number}]", item, found)
+            _check_argument_unchanged(function, f"{name}[{number}]", item, found)
     elif isinstance(value, np.ndarray) and not (
         isinstance(after, np.ndarray) and np.array_equal(value, after, equal_nan=False)
     ):
@@ -109,7 +109,7 @@ def _argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> N
             evidence = Evidence(
                 function.name,
                 (),
-                (shown(f"{name} before", value),),
-                (shown("after", after, wrong),),
+                (show_array(f"{name} before", value),),
+                (show_array("after", after, wrong),),
             )
         raise Broken(f"{function.name} changed its argument {name}.", evidence=evidence)

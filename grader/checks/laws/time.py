@@ -15,9 +15,9 @@ from grader.checks.compare import (
     Tolerance,
     as_array,
     call_text,
-    described,
-    shown,
-    shown_inputs,
+    describe,
+    show_array,
+    show_inputs,
     wrong_cells,
 )
 from grader.checks.laws.cases import Answered, Axes, Case, Function, name_of, values_are_right
@@ -43,19 +43,21 @@ def positions_of(moved: NDArray[Any], axis: int) -> list[int]:
     return [int(i) for i in np.flatnonzero(moved.any(axis=others))]
 
 
-def timed_output(function: Function, arguments: Arguments, axis: int, length: int) -> NDArray[Any]:
+def call_in_time(function: Function, arguments: Arguments, axis: int, length: int) -> NDArray[Any]:
     """The result, if it is an array with a time axis of that length; the laws of time need one."""
     value = function(**arguments)
     array = as_array(value)
     if array is None or array.ndim < -axis or array.shape[axis] != length:
         raise Broken(
-            f"{name_of(function)} returned {described(value)}; "
+            f"{name_of(function)} returned {describe(value)}; "
             f"its axis {axis} should be time, {length} long."
         )
     return array
 
 
-def _cut(arguments: Arguments, along: Axes, part: slice, masks: Sequence[str] = ()) -> Arguments:
+def _cut_time(
+    arguments: Arguments, along: Axes, part: slice, masks: Sequence[str] = ()
+) -> Arguments:
     """The arguments with only that part of time, for queries and for keys in masks."""
 
     def only(name: str, value: Any) -> Any:
@@ -76,7 +78,7 @@ def _length(case: Case, along: Axes) -> int:
     return int(case.arguments[name].shape[axis])
 
 
-def _replaced(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
+def _replace_from(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
     """The arguments with everything from `start` on taken from the others."""
     arguments = dict(case.arguments)
     for name, axis in along.items():
@@ -97,7 +99,7 @@ def _futures(
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
         others = case.others(along, "future", size)
         for start in range(1, length):
-            yield start, size, _replaced(case, along, start, others)
+            yield start, size, _replace_from(case, along, start, others)
 
 
 def future_does_not_matter(
@@ -116,13 +118,13 @@ def future_does_not_matter(
     """
     for case in cases:
         length = _length(case, along)
-        before = timed_output(function, case.arguments, axis, length)
+        before = call_in_time(function, case.arguments, axis, length)
         changed = []
         for start, size, arguments in _futures(case, along, sizes):
-            after = timed_output(function, arguments, axis, length)
+            after = call_in_time(function, arguments, axis, length)
             if size == sizes[0]:
                 changed.append(Answered(("future", tuple(along), size, start), arguments, after))
-            broken = _moved_before(function, case, before, after, start, axis, tuple(along))
+            broken = _describe_move_before(function, case, before, after, start, axis, tuple(along))
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, size)
         if compared:
@@ -147,7 +149,7 @@ def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.isfinite(difference), difference, 0.0)
 
 
-def _moved_before(
+def _describe_move_before(
     function: Function,
     case: Case,
     before: NDArray[Any],
@@ -174,9 +176,9 @@ def _moved_before(
     )
     biggest = np.take(difference, row, axis).max()
     call = call_text(name_of(function), case.arguments)
-    expected = shown("before", before)
-    got = shown("after", after, moved & _earlier(moved, axis, start))
-    inputs = shown_inputs(case.arguments)
+    expected = show_array("before", before)
+    got = show_array("after", after, moved & _earlier(moved, axis, start))
+    inputs = show_inputs(case.arguments)
     evidence = Evidence(f"{call}, with positions {cut} replaced", inputs, (expected,), (got,))
     return Broken(told, f"{told} The change is {biggest:.3g}.", evidence)
 
@@ -237,11 +239,11 @@ def prefix_gives_the_same(
     """
     for case in cases:
         length = _length(case, along)
-        whole = timed_output(function, case.arguments, axis, length)
+        whole = call_in_time(function, case.arguments, axis, length)
         doubtful, changed = False, []
         for end in range(1, length):
-            prefix = _cut(case.arguments, along, slice(0, end), masks)
-            alone = timed_output(function, prefix, axis, end)
+            prefix = _cut_time(case.arguments, along, slice(0, end), masks)
+            alone = call_in_time(function, prefix, axis, end)
             changed.append(Answered(("prefix", tuple(along), end), prefix, alone))
             part = np.take(whole, np.arange(end), axis)
             near = case.within(tolerance)
@@ -283,8 +285,8 @@ def _other_than_alone(
     call = call_text(name_of(function), prefix)
     evidence = Evidence(
         call,
-        shown_inputs(prefix),
-        (shown("this prefix alone", alone),),
-        (shown("in the whole", part, wrong),),
+        show_inputs(prefix),
+        (show_array("this prefix alone", alone),),
+        (show_array("in the whole", part, wrong),),
     )
     return Broken(told, evidence=evidence)

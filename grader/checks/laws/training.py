@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, described
+from grader.checks.compare import Broken, describe
 from grader.checks.laws.cases import Case, is_right, noting
 from grader.checks.laws.gradients import combined
-from grader.checks.laws.state import unchanged
+from grader.checks.laws.state import call_unchanged
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
 from grader.isolation.wire import Foreign
@@ -48,7 +48,7 @@ class InSteps:
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
         """The answer to the whole, if every call leaves its own arguments alone."""
-        value = tuple(self.results(whole, lambda **given: unchanged(self.step, given).value))
+        value = tuple(self.results(whole, lambda **given: call_unchanged(self.step, given).value))
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def results(self, whole: Arguments, ask: Callable[..., Any]) -> Iterator[Any]:
@@ -77,7 +77,7 @@ class InSteps:
             nothing = isinstance(value, Foreign) and value.description == "NoneType"
             listed = ", ".join(name.lstrip("*") for name in names)
             raise Broken(
-                f"{self.name} returned {described(None if nothing else value)}; "
+                f"{self.name} returned {describe(None if nothing else value)}; "
                 f"expected {len(names)} results: ({listed})."
             )
         rest, params = tuple(value[:-1]), value[-2]

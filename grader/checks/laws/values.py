@@ -15,9 +15,9 @@ from grader.checks.compare import (
     Tolerance,
     as_array,
     call_text,
-    described,
-    shown,
-    shown_inputs,
+    describe,
+    show_array,
+    show_inputs,
 )
 from grader.checks.laws.cases import (
     Answered,
@@ -30,7 +30,7 @@ from grader.checks.laws.cases import (
 )
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
-from grader.steps.inputs import as_single, mapped
+from grader.steps.inputs import as_single, map_arrays
 
 SUM = Tolerance(0.0, 1e-12)
 
@@ -47,7 +47,7 @@ def agrees_in_float32(
     """Stays right, to float32's precision, when all numbers are float32."""
     for case in cases:
         with noting("With float32 inputs: "):
-            got = function(**mapped(case.arguments, as_single))
+            got = function(**map_arrays(case.arguments, as_single))
             is_right(function, case, got, like, SINGLE)
 
 
@@ -84,8 +84,8 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
         number = np.count_nonzero(bad)
         told = f"With very large numbers some of the {bad.size} results are {what}."
         seen = f"With very large numbers {number} of {bad.size} results are {what}."
-        inputs = shown_inputs(case.arguments)
-        expected, got = (shown("expected", wanted),), (shown("got", array, bad),)
+        inputs = show_inputs(case.arguments)
+        expected, got = (show_array("expected", wanted),), (show_array("got", array, bad),)
         call = call_text(name, case.arguments)
         raise Broken(told, seen, Evidence(call, inputs, expected, got))
 
@@ -96,16 +96,14 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
         value = function(**case.arguments)
         array = as_array(value)
         if array is None or not array.ndim or array.dtype.kind != "f":
-            raise Broken(
-                f"{name_of(function)} returned {described(value)}; expected probabilities."
-            )
-        call, inputs = call_text(name_of(function), case.arguments), shown_inputs(case.arguments)
+            raise Broken(f"{name_of(function)} returned {describe(value)}; expected probabilities.")
+        call, inputs = call_text(name_of(function), case.arguments), show_inputs(case.arguments)
         if not (array >= 0).all():
-            got = (shown("got", array, ~(array >= 0)),)
+            got = (show_array("got", array, ~(array >= 0)),)
             raise Broken("Some weights are negative.", "", Evidence(call, inputs, (), got))
         off = np.abs(array.sum(axis=axis) - 1)
         if not (off <= case.within(SUM).atol).all():
-            got = (shown("got", array),)
+            got = (show_array("got", array),)
             raise Broken(
                 "The weights of some slices do not sum to 1.",
                 f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
@@ -127,5 +125,5 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
             raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
         # A text in chunks comes back as a whole: then what the last of the calls did is told.
         told = getattr(function, "returned", None)
-        what = told(value, case.arguments) if told else f"returned {described(value)}"
+        what = told(value, case.arguments) if told else f"returned {describe(value)}"
         raise Broken(f"{because}: expected a ValueError, but {name_of(function)} {what}.")

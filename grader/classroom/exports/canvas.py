@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from grader.classroom.exports.cells import Cell, read, replaced
+from grader.classroom.exports.cells import Cell, read, replace_cells
 from grader.classroom.exports.merging import (
     EXCUSED,
     Row,
@@ -46,7 +46,7 @@ def _points_row(table: list[Row]) -> int:
     raise ExportError("it has no row `Points Possible`: export the whole gradebook from Canvas")
 
 
-def _checked(text: str) -> list[Row]:
+def _check_columns(text: str) -> list[Row]:
     table = read(text)
     if any(name not in [cell.text for cell in table[0]] for name in MUST):
         raise ExportError("it is not a gradebook that Canvas exported: no columns Student and ID")
@@ -79,7 +79,7 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     SIS User ID, SIS Login ID, Integration ID or name. A grade or an excuse that somebody else has
     given is left alone.
     """
-    table = _checked(text)
+    table = _check_columns(text)
     at = _score_column(table[0], options.column)
     points = _points_row(table)
     if "read only" in table[points][at].text:
@@ -102,5 +102,5 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most)
     return Merged(
-        replaced(text, changes), len(changes), *lost, notes, kept=tuple(kept), cells=cells
+        replace_cells(text, changes), len(changes), *lost, notes, kept=tuple(kept), cells=cells
     )

@@ -28,7 +28,7 @@ class Cell:
     quoted: bool
 
 
-def _quoted(text: str, start: int) -> Cell:
+def _read_quoted(text: str, start: int) -> Cell:
     """The cell whose opening quote stands at start."""
     end = start + 1
     while True:
@@ -42,7 +42,7 @@ def _quoted(text: str, start: int) -> Cell:
 
 def _cell(text: str, start: int, plain: re.Pattern[str]) -> Cell:
     if text[start : start + 1] == '"':
-        return _quoted(text, start)
+        return _read_quoted(text, start)
     match = plain.match(text, start)
     assert match is not None  # it matches the empty text
     return Cell(match[0], start, match.end(), False)
@@ -107,16 +107,16 @@ def read(text: str) -> list[list[Cell]]:
     return found
 
 
-def replaced(text: str, changes: Mapping[Cell, str]) -> str:
+def replace_cells(text: str, changes: Mapping[Cell, str]) -> str:
     """The text with other content in some cells, which stay quoted if they were."""
     pieces, place = [], 0
     for cell in sorted(changes, key=lambda cell: cell.start):
-        pieces += [text[place : cell.start], _written(changes[cell], cell.quoted)]
+        pieces += [text[place : cell.start], _write_content(changes[cell], cell.quoted)]
         place = cell.end
     return "".join([*pieces, text[place:]])
 
 
-def _written(content: str, quoted: bool) -> str:
+def _write_content(content: str, quoted: bool) -> str:
     if quoted or re.search(r'[",;\t\r\n]', content):
         return '"' + content.replace('"', '""') + '"'
     return content

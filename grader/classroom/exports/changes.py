@@ -15,7 +15,7 @@ def _statuses(graded: Graded) -> dict[str, str]:
     return {check.check: check.status.value for step in steps for check in step.checks}
 
 
-def moved(change: Change) -> list[str]:
+def list_moves(change: Change) -> list[str]:
     """`scores_agree: failed -> passed` for every check that ended otherwise than before."""
     before, after = _statuses(change.before), _statuses(change.after)
     return [
@@ -35,6 +35,6 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
                 cell(change.student),
                 *map(number, scores),
                 cell(change.because),
-                cell("; ".join(moved(change)), 10_000),
+                cell("; ".join(list_moves(change)), 10_000),
             ]
         )

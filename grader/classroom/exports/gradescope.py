@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.told import step_number, told
+from grader.classroom.exports.told import explain_check, step_number
 from grader.report.records import CheckVerdict, Graded, Report, Status
 from grader.report.sanitize import visible
 
@@ -18,7 +18,7 @@ def _test(check: CheckVerdict, number: str, step: str) -> dict[str, Any]:
         "status": "passed" if check.status is Status.PASSED else "failed",
         "name": f"{step}: {check.title}",
         "number": number,
-        "output": told(check),
+        "output": explain_check(check),
         "output_format": "text",
         "tags": [check.check, check.function],
         "visibility": "visible",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.told import told
+from grader.classroom.exports.told import explain_check
 from grader.report.records import CheckVerdict, Graded, Report, Status
 from grader.report.sanitize import one_line
 
@@ -27,7 +27,7 @@ def _case(suite: Element, step: str, check: CheckVerdict) -> None:
         return
     kind = WRONG.get(check.status, "error")
     found = SubElement(case, kind, message=legal(check.title), type=check.status.value)
-    found.text = legal(told(check))
+    found.text = legal(explain_check(check))
 
 
 def _properties(suite: Element, values: dict[str, str]) -> None:
@@ -36,7 +36,7 @@ def _properties(suite: Element, values: dict[str, str]) -> None:
         SubElement(properties, "property", name=name, value=legal(value))
 
 
-def _graded(suite: Element, graded: Graded, report: Report) -> None:
+def _add_graded(suite: Element, graded: Graded, report: Report) -> None:
     points = {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
     ran = {"suite": report.suite, "seed": str(report.seed), "isolation": report.isolation}
     earned, most = graded.score, graded.max_score
@@ -48,7 +48,7 @@ def _graded(suite: Element, graded: Graded, report: Report) -> None:
             _case(suite, step.step, check)
 
 
-def _not_graded(suite: Element, reason: str) -> None:
+def _add_not_graded(suite: Element, reason: str) -> None:
     case = SubElement(suite, "testcase", classname="submission", name="gradable", time="0")
     SubElement(case, "error", message=legal(one_line(reason)), type="not_gradable")
 
@@ -56,9 +56,9 @@ def _not_graded(suite: Element, reason: str) -> None:
 def _suite(graded: Graded) -> Element:
     suite = Element("testsuite", name=legal(one_line(graded.student)))
     if graded.report is None:
-        _not_graded(suite, graded.reason)
+        _add_not_graded(suite, graded.reason)
     else:
-        _graded(suite, graded, graded.report)
+        _add_graded(suite, graded, graded.report)
     count = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     for name, tag in count.items():
         suite.set(name, str(sum(1 for _ in suite.iter(tag))))

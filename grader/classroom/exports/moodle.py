@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from grader.classroom.exports.cells import Cell, read, replaced
+from grader.classroom.exports.cells import Cell, read, replace_cells
 from grader.classroom.exports.merging import (
     Row,
     Rows,
@@ -96,7 +96,7 @@ def feedback(graded: Graded) -> str:
     return html.escape(visible(" ".join(filter(None, parts))))
 
 
-def _checked(text: str) -> list[Row]:
+def _check_columns(text: str) -> list[Row]:
     table = read(text)
     all_as_wide(table)
     firsts = [row[0].text for row in table[1:] if row]
@@ -121,7 +121,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     number, name, address or ID number is the id; or whose folder in the download it is, such as
     `Ada Lovelace_123_assignsubmission_file`. Another grade that is there already is left alone.
     """
-    table = _checked(text)
+    table = _check_columns(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
     rows = {n: row for n, row in enumerate(table) if n and row}
@@ -146,7 +146,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
-    merged = replaced(text, changes)
+    merged = replace_cells(text, changes)
     return Merged(merged, len(cells), *lost, notes, kept=tuple(kept), cells=cells)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.told import told
+from grader.classroom.exports.told import explain_check
 from grader.report.records import CheckVerdict, Graded
 from grader.report.sanitize import one_line, visible
 
@@ -17,7 +17,7 @@ def _test(check: CheckVerdict, step: str) -> dict[str, Any]:
         "description": check.title,
         "points": check.points,
         "max_points": check.max_points,
-        "message": told(check),
+        "message": explain_check(check),
         "output": "",
     }
 

@@ -8,7 +8,7 @@ from grader.report.records import CheckVerdict, StepVerdict
 from grader.report.sanitize import visible
 
 
-def told(check: CheckVerdict) -> str:
+def explain_check(check: CheckVerdict) -> str:
     """What is wrong, its cause where one is known, and the hint; nothing if nothing is wrong."""
     parts = [check.message]
     if check.diagnosis is not None:

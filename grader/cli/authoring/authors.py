@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosting import hosts
-from grader.report.problem import Problem, need, need_torch, steps_named
+from grader.report.problem import Problem, find_steps, need, need_torch
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
 from grader.steps.registry import Step
@@ -57,7 +57,7 @@ def proof(
     from grader.report.text import terminal
 
     registry = registry_module.load()
-    steps = steps_named(registry, step)
+    steps = find_steps(registry, step)
     if suite == "hidden":
         need_torch()
     seed = grading.fresh_seed() if seed is None else seed
@@ -97,7 +97,7 @@ def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) ->
             if found.title == "fair variants":
                 mine = [accuracy_table.total(mine)]
                 printer.row(mine[0].row)
-            for line in filter(None, map(accuracy_table.told, found.outcomes)):
+            for line in filter(None, map(accuracy_table.explain_outcome, found.outcomes)):
                 printer.line(line)
             printer.row(found.row)
             known[title].append(found)

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from grader.report.problem import Problem, steps_named
+from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
 from grader.steps.registry import KitError
@@ -49,7 +49,7 @@ def check(step: tuple[str, ...]) -> None:
         registry = registry_module.load()
     except KitError as error:
         raise Problem(str(error)) from None
-    steps = steps_named(registry, step)
+    steps = find_steps(registry, step)
     found = [sentence for one in steps for sentence in find_in_step(registry, one)]
     found += find_in_kit(registry)
     for sentence in found:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.kit.course import course_in
-from grader.report.problem import Problem, steps_named
+from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
 
@@ -30,7 +30,7 @@ ZIP = "Write a Gradescope autograder instead: the zip."
 def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Path | None) -> None:
     """Write the students' bundle of the steps named, or all: no solutions, no hidden checks."""
     course = course_in(file, step)
-    steps = steps_named(registry_module.load(), step or course.steps)
+    steps = find_steps(registry_module.load(), step or course.steps)
     try:
         if gradescope is not None:
             _autograder(steps, gradescope, course if file else None)
@@ -48,11 +48,11 @@ def _autograder(steps: tuple[Step, ...], path: Path, course: Course | None) -> N
 
 
 def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
-    from grader.authoring.bundle.contents import contents, with_needed
+    from grader.authoring.bundle.contents import add_needed_steps, contents
     from grader.authoring.bundle.writing import ReleaseError, answers, write
 
     registry, asked = registry_module.load(), steps
-    steps = with_needed(registry, asked)
+    steps = add_needed_steps(registry, asked)
     if more := [str(step.number) for step in steps if step not in asked]:
         click.echo(f"with the earlier steps that these import: {', '.join(more)}")
     click.echo("writing down what known mistakes answer, once for every version of the kit ...")

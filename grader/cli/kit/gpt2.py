@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from grader.cli.paths import shown, submitted
+from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
@@ -76,8 +76,8 @@ def gpt2(
     from grader.report.text.terminal import Printer
 
     run = Run(Printer(), np.float64 if double else np.float32)
-    own = submitted(submission, run.registry)  # before anything is downloaded
-    with _said(), run:
+    own = read_submission(submission, run.registry)  # before anything is downloaded
+    with _one_sentence(), run:
         run.read("" if tiny else weights or HUB_NAME, given=weights is not None)
         ids = run.prompt(prompt, tokens)
         run.start(own)
@@ -99,7 +99,7 @@ def _need() -> None:
 
 
 @contextlib.contextmanager
-def _said() -> Iterator[None]:
+def _one_sentence() -> Iterator[None]:
     """Turns what may go wrong on the way into one sentence."""
     from grader.demos.gpt2.problems import CodeFailed, Gpt2Error
     from grader.isolation import SandboxError
@@ -145,17 +145,17 @@ class Run:
 
         say = self.printer.line
         try:
-            file = weights.located(name) if name else None
+            file = weights.locate(name) if name else None
         except NotThere:
             if given:
                 raise
             say(f"{name} cannot be downloaded: is there a network? A tiny model stands in for it.")
             file = None
         local = file is not None and Path(name).expanduser().exists()
-        which = f"the weights in {shown(file)}" if file and local else name
+        which = f"the weights in {show_path(file)}" if file and local else name
         say(f"GPT-2: {which if file else TINY_NAME}", "bold")
         with self._busy("reading the weights"):
-            self.model = weights.read(file or tiny.cached() / weights.WEIGHTS)
+            self.model = weights.read(file or tiny.make_cached() / weights.WEIGHTS)
         config = self.model.config
         self.words = Words(self.model.folder / weights.TOKENIZER, config.vocabulary)
         say(
@@ -194,7 +194,7 @@ class Run:
         limits = running.limits_for(self.registry.limits, size)
         self.host = self.open.enter_context(start_host(Process(), limits))
         right = grading.solutions(self.registry)
-        self.code = own.gathered(self.host, self.registry, submission, right)
+        self.code = own.gather(self.host, self.registry, submission, right)
         self._whose()
         params = names.to_params(self.model.tensors, self.model.config, self.dtype)
         program, n_heads = self.code.program(self.registry), self.model.config.n_heads
@@ -254,15 +254,15 @@ class Run:
         """Says what to mend, as far as that can be found out."""
         from grader.demos.gpt2 import tiny, weights
         from grader.demos.gpt2.against import Gpt2
-        from grader.demos.gpt2.blame import blamed
+        from grader.demos.gpt2.blame import find_blamed
         from grader.engine import grading
 
         say = self.printer.line
         say("\nThey differ, so nothing is written.")
-        small = weights.read(tiny.cached() / weights.WEIGHTS)
+        small = weights.read(tiny.make_cached() / weights.WEIGHTS)
         right = grading.solutions(self.registry)
         with self._busy("trying each step by itself"):
-            steps = list(blamed(self.host, self.registry, self.code, right, small, Gpt2))
+            steps = list(find_blamed(self.host, self.registry, self.code, right, small, Gpt2))
         for step in steps:
             say(f"Step {step.number} by itself makes them differ: `make check STEP={step.number}`.")
         if not steps:
@@ -272,14 +272,14 @@ class Run:
         self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
     ) -> None:
         """Writes the text as it comes, and says how fast that was, with the cache and without."""
-        from grader.demos.gpt2.writing import Timed, written
+        from grader.demos.gpt2.writing import Timed, write_tokens
 
         first, again = Timed(), Timed()
         self.printer.line()
         self._put(prompt, bold=True)
         stream = self.words.streaming()
         try:
-            for token in written(self.decoder, ids, n_new, choice, first, cache=cache):
+            for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=cache):
                 if token == self.model.config.end:
                     break
                 self._put(stream.text(token))
@@ -289,7 +289,9 @@ class Run:
         if cache:
             until = time.monotonic() + PATIENCE
             with self._busy("writing it again without the cache"):
-                for _ in written(self.decoder, ids, len(first.ids), choice, again, cache=False):
+                for _ in write_tokens(
+                    self.decoder, ids, len(first.ids), choice, again, cache=False
+                ):
                     if time.monotonic() > until:
                         break
             same = first.ids[: len(again.ids)] == again.ids

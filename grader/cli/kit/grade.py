@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.kit.course import course_in
-from grader.report.problem import Problem, need_torch, steps_named
+from grader.report.problem import Problem, find_steps, need_torch
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
@@ -75,12 +75,12 @@ def grade(
     registry = registry_module.load()
     _whole(registry)
     course = course_in(file, names)
-    steps = steps_named(registry, names or course.steps)
+    steps = find_steps(registry, names or course.steps)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, registry)
     rules = _said_rules(kept, registry)
-    _made(out)
-    with _said(), gradebook.Gradebook(out, write=True) as book:
+    _make_folder(out)
+    with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
         listing = _entries(submissions, registry, out, course.late)
         entries = listing.entries
@@ -206,12 +206,12 @@ def _unpacked(path: Path, out: Path) -> Path:
 
     folder = out / ".submissions"
     remove(folder)
-    _made(folder)
+    _make_folder(folder)
     unpack(path, folder)
     return folder
 
 
-def _made(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -219,7 +219,7 @@ def _made(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _said() -> Iterator[None]:
+def _one_sentence() -> Iterator[None]:
     """Turns what may go wrong on the way into one sentence."""
     from grader.classroom.cluster import ClusterError
     from grader.classroom.gradebook import GradebookError
@@ -249,7 +249,7 @@ def _exam(
     policy: str = "one",
 ) -> Exam:
     """What the class is put through. Where it is graded here, the isolation is probed here."""
-    from grader.classroom.judge import Exam, found_to_hold
+    from grader.classroom.judge import Exam, remember_held
     from grader.engine import grading
     from grader.engine.kit_digest import kit_digest
     from grader.isolation import probe
@@ -265,7 +265,7 @@ def _exam(
         seed = grading.fresh_seed() if known is None else known
     if not scheduler:
         here = probe.isolation_for_grading(isolation, registry_module.load().limits)
-        found_to_hold(here)
+        remember_held(here)
         isolation = here.name
     return Exam(suite, seed, isolation, tuple(step.id for step in steps), kit_digest())
 
@@ -276,9 +276,9 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
     from grader.classroom import judge
 
     if scheduler:
-        from grader.classroom.cluster import connected
+        from grader.classroom.cluster import connect
 
-        with connected(scheduler) as cluster:
+        with connect(scheduler) as cluster:
             yield cluster.executor, cluster.slots
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -348,13 +348,13 @@ def _summary(changes: Sequence[Change], progress: Progress, out: Path, absent: i
         parts.append(f"{absent} without work")
     click.echo(f"{', '.join(parts)}.")
     for change in changes[:MAX_SHOWN]:
-        click.echo(f" {_changed(change)}")
+        click.echo(f" {_describe_change(change)}")
     if len(changes) > MAX_SHOWN:
         click.echo(f" and {len(changes) - MAX_SHOWN} more, in {out / 'changes.csv'}")
     click.echo(f"Open {out / 'index.html'}; the points are in {out / 'grades.csv'}.")
 
 
-def _changed(change: Change) -> str:
+def _describe_change(change: Change) -> str:
     points = [
         "no score" if graded.score is None else f"{graded.score:g}"
         for graded in (change.before, change.after)

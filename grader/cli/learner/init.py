@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.paths import shown
+from grader.cli.paths import show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import NOTEBOOKS
@@ -70,5 +70,5 @@ def init(folder: Path) -> None:
     if kept:
         click.echo(f"Kept what was there: {_summary(kept)}.")
     first = f"exercises/{registry.steps[0].filename}"
-    enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {shown(folder)}`, "
+    enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {show_path(folder)}`, "
     click.echo(f"\nNext: {enter}open {first}, then run `nopeek check`.")

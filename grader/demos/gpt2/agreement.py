@@ -54,7 +54,7 @@ def tolerance(logits: Floats, n_layers: int, size: int) -> float:
     return TOLERANCES[size] * max(1.0, float(np.abs(logits).max())) * max(1.0, n_layers / LAYERS)
 
 
-def compared(what: str, got: Floats, expected: Floats, allowed: float) -> Finding:
+def compare_logits(what: str, got: Floats, expected: Floats, allowed: float) -> Finding:
     """Logits (T, V) against what they should be."""
     apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
     wrong = ~(apart <= allowed)  # NaN is wrong
@@ -88,25 +88,25 @@ def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> I
     """The comparisons, one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
     allowed = tolerance(expected, decoder.n_layers, expected.dtype.itemsize)
-    yield _tried(
+    yield _try_comparison(
         "decoder_logits",
-        lambda what: compared(what, decoder.logits(ids), expected, allowed),
+        lambda what: compare_logits(what, decoder.logits(ids), expected, allowed),
     )
-    yield _tried(
+    yield _try_comparison(
         "decoder_step, token by token",
-        lambda what: compared(what, stepwise(decoder, ids), other.stepwise(ids), allowed),
+        lambda what: compare_logits(what, stepwise(decoder, ids), other.stepwise(ids), allowed),
     )
     if room:
         theirs = other.greedy(ids, min(room, GREEDY))
         ways: dict[str, Way] = {
             "decoder_generate, with the cache": decoder.generate,
-            "decoder_logits again and again": partial(uncached, decoder),
+            "decoder_logits again and again": partial(continue_uncached, decoder),
         }
         for name, way in ways.items():
-            yield _tried(name, partial(_continued, way, ids, theirs, allowed))
+            yield _try_comparison(name, partial(_compare_continuation, way, ids, theirs, allowed))
 
 
-def _continued(
+def _compare_continuation(
     way: Way,
     ids: Sequence[int],
     theirs: tuple[list[int], Floats],
@@ -116,7 +116,7 @@ def _continued(
     return _same(what, way(ids, len(theirs[0])), *theirs, allowed)
 
 
-def _tried(what: str, compare: Callable[[str], Finding]) -> Finding:
+def _try_comparison(what: str, compare: Callable[[str], Finding]) -> Finding:
     try:
         return compare(what)
     except CodeFailed as failure:
@@ -132,7 +132,7 @@ def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
     return np.concatenate(rows)
 
 
-def uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
+def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
     """The likeliest continuation by `decoder_logits` of the whole text for every token."""
     text = list(ids)
     for _ in range(n_new):

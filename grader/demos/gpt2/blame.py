@@ -38,7 +38,7 @@ class _Once:
         return self.continued
 
 
-def blamed(
+def find_blamed(
     host: Host,
     registry: Registry,
     code: Code,

@@ -83,7 +83,7 @@ def _config(data: Mapping[str, Any], path: Path) -> Config:
     )
 
 
-def expected(config: Config) -> dict[str, tuple[int, ...]]:
+def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
     """The shape of every tensor that the steps need, by GPT-2's name for it."""
     d, d_ff = config.d_model, config.d_ff
     shapes: dict[str, tuple[int, ...]] = {
@@ -109,13 +109,13 @@ def bare(name: str) -> str:
     return name.removeprefix("transformer.")
 
 
-def checked(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
+def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
     """The tensors that the steps need, by bare name; Gpt2Error unless all fit the configuration.
 
     Others are passed over: GPT-2's files hold `attn.bias`, which is its causal mask.
     """
     found = {bare(name): tensor for name, tensor in tensors.items()}
-    shapes = expected(config)
+    shapes = expected_shapes(config)
     missing = [name for name in shapes if name not in found]
     if len(missing) == len(shapes):
         raise Gpt2Error(f"{where} holds none of GPT-2's tensors: name weights of a GPT-2")

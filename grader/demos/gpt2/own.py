@@ -43,7 +43,7 @@ class Code:
 
     def program(self, registry: Registry) -> Program:
         """A module that has all the wanted functions, each from its step."""
-        homes = wanted(registry).items()
+        homes = find_wanted(registry).items()
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
@@ -54,20 +54,20 @@ class Code:
         return replace(self, sources={**self.sources, **sources})
 
 
-def wanted(registry: Registry) -> dict[str, Step]:
+def find_wanted(registry: Registry) -> dict[str, Step]:
     """The functions that are called here, and the steps that they are in."""
     homes = {function.name: step for step in registry.steps for function in step.functions}
     return {name: homes[name] for name in WANTED}
 
 
-def gathered(
+def gather(
     host: Host, registry: Registry, submission: Submission, right: Mapping[str, str]
 ) -> Code:
     """The student's steps where they are written; Gpt2Error where one is not, nor has the kit it.
 
     Whether they are right is not asked: that is seen from the logits.
     """
-    homes = list(wanted(registry).values())
+    homes = list(find_wanted(registry).values())
     last = max(homes, key=registry.steps.index)
     parts: list[Part] = []
     modules = {name: (text, f"{name}.py") for name, text in submission.modules.items()}
@@ -81,7 +81,7 @@ def gathered(
         parts.append(Part(step, why))
     texts = {name: submission.reachable(name) for name in submission.sources}
     texts |= {name: text for name, (text, file) in sources.items() if file[0] == "<"}
-    needed = _reached(homes, parts, texts)
+    needed = _find_reached(homes, parts, texts)
     for part in needed:
         if part.step.id not in sources:
             number = part.step.number
@@ -92,7 +92,9 @@ def gathered(
     return Code(tuple(needed), {**modules, **steps})
 
 
-def _reached(homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]) -> list[Part]:
+def _find_reached(
+    homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]
+) -> list[Part]:
     """The steps that are called, and those that they import."""
     names = {step.id for step in homes}
     for part in reversed(parts):
@@ -120,20 +122,20 @@ def _unusable(
     try:
         names = worker.load(program)
         missing = [function.name for function in step.functions if function.name not in names]
-        unwritten = missing or _unwritten(worker, step)
+        unwritten = missing or _find_unwritten(worker, step)
         if len(unwritten) == len(step.functions):
             return "yours is not written yet"
         verb = "are" if unwritten[1:] else "is"
         return f"{', '.join(unwritten)} {verb} not written yet" if unwritten else ""
     except CallFailed as failure:
         limits = replace(host.limits, call_seconds=TRY_SECONDS)
-        told = messages.not_loaded(failure, source, step, limits, visible=True)
+        told = messages.explain_not_loaded(failure, source, step, limits, visible=True)
         return told.rstrip(".")
     finally:
         worker.close()
 
 
-def _unwritten(worker: Worker, step: Step) -> list[str]:
+def _find_unwritten(worker: Worker, step: Step) -> list[str]:
     found = []
     for function in step.functions:
         try:

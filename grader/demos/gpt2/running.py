@@ -33,7 +33,7 @@ def limits_for(limits: Limits, params_bytes: int) -> Limits:
     )
 
 
-def _held(worker: Worker, params: Any) -> Any:
+def _hold_params(worker: Worker, params: Any) -> Any:
     """Return the params, each array sent by itself and read-only: no frame holds a whole model."""
     return map_leaves(params, lambda array: worker.hold(Laid(array, writable=False)))
 
@@ -54,8 +54,10 @@ class Decoder:
         try:
             self.worker.load(program)
         except CallFailed as failure:
-            raise CodeFailed(_told(failure, "the import of the steps", host.limits)) from None
-        self.params = self.worker.hold(_held(self.worker, dict(params)))
+            raise CodeFailed(
+                _explain_failure(failure, "the import of the steps", host.limits)
+            ) from None
+        self.params = self.worker.hold(_hold_params(self.worker, dict(params)))
 
     def close(self) -> None:
         """Ends the worker."""
@@ -103,7 +105,7 @@ class Decoder:
         try:
             return self.worker.call(function, args, named or {}, opaque=opaque, forget=done).value
         except CallFailed as failure:
-            raise CodeFailed(_told(failure, function, self.host.limits)) from None
+            raise CodeFailed(_explain_failure(failure, function, self.host.limits)) from None
 
     def _handle(self, function: str, value: Any) -> Handle:
         if not isinstance(value, Handle):
@@ -159,7 +161,7 @@ def _kind(value: Any) -> str:
     return clean(value.description) if isinstance(value, Foreign) else f"a {type(value).__name__}"
 
 
-def _told(failure: CallFailed, function: str, limits: Limits) -> str:
+def _explain_failure(failure: CallFailed, function: str, limits: Limits) -> str:
     """One sentence on a call that brought no value; the code is one's own, so it may be quoted."""
     match failure:
         case Raised():
@@ -170,7 +172,7 @@ def _told(failure: CallFailed, function: str, limits: Limits) -> str:
                 return f"{function} asked for more than {limits.memory_mib} MiB of memory{where}"
             return f"{function} raised {clean(failure.type)}{text}{where}"
         case TimedOut():
-            return messages.timed_out(failure, function, limits).rstrip(".?")
+            return messages.explain_timeout(failure, function, limits).rstrip(".?")
         case Died():
-            return messages.died(function).rstrip(".")
+            return messages.explain_death(function).rstrip(".")
     return f"{function} gave no result"

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.names import Config, expected
+from grader.demos.gpt2.names import Config, expected_shapes
 from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
 
 SEED = 2019
@@ -55,7 +55,7 @@ SMALL = Size(n_layers=12, n_heads=12, d_model=768, t_max=1024, vocabulary=50_257
 """The one called gpt2, of 124 million numbers."""
 
 
-def cached() -> Path:
+def make_cached() -> Path:
     """The folder of the tiny model, made on first use: in the user's cache, or for this time."""
     from platformdirs import user_cache_path
 
@@ -98,7 +98,7 @@ def make(folder: Path, size: Size, seed: int = SEED) -> None:
         end,
     )
     (folder / CONFIG).write_text(json.dumps(_settings(config), indent=1), encoding="utf-8")
-    shapes = expected(config)
+    shapes = expected_shapes(config)
     random = np.random.RandomState(seed)
     tensors = {
         f"transformer.{name}": _tensor(name, shape, random) for name, shape in shapes.items()

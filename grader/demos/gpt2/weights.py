@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.demos.gpt2.names import Array, Config, checked, read_config
+from grader.demos.gpt2.names import Array, Config, check_tensors, read_config
 from grader.demos.gpt2.problems import Gpt2Error, NotThere
 
 WEIGHTS = "model.safetensors"
@@ -33,7 +33,7 @@ class Model:
         return sum(tensor.size for tensor in self.tensors.values())
 
 
-def located(name: str) -> Path:
+def locate(name: str) -> Path:
     """The weights' file of that name: a file, a folder that holds it, or a model on the hub."""
     path = Path(name).expanduser()
     if path.is_dir():
@@ -125,7 +125,7 @@ def read(file: Path) -> Model:
             "which the weights do not"
         )
     config, settings = read_config(path)
-    return Model(config, settings, checked(_tensors(file), config, str(file)), file.parent)
+    return Model(config, settings, check_tensors(_tensors(file), config, str(file)), file.parent)
 
 
 def _tensors(file: Path) -> dict[str, Array]:

@@ -64,7 +64,7 @@ def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
         )
 
 
-def written(
+def write_tokens(
     decoder: Decoder,
     prompt: Sequence[int],
     n_new: int,

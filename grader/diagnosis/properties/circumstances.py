@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from grader.checks.compare import WORDS
 from grader.diagnosis.properties.conditions import (
     Condition,
-    fixed,
+    fixed_conditions,
     optional,
     ranks,
-    related,
+    relate_sizes,
     too_long,
     zero,
 )
@@ -77,7 +77,7 @@ def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
 
     takes: the function's required arguments.
     """
-    cases, tried = _parted(tried), whole(tried)
+    cases, tried = _part_by_outcome(tried), whole(tried)
     single = [_division(tried, one) for one in _candidates(tried, takes)]
     best = _best(single, cases)
     if best is None or len(best.having) > len(cases.wrong):
@@ -88,7 +88,7 @@ def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
     return Fact(best.condition.id, says, _hint(tried, best.condition, cases.wrong))
 
 
-def _parted(tried: Sequence[Tried]) -> Parted:
+def _part_by_outcome(tried: Sequence[Tried]) -> Parted:
     telling = {one.key for one in tried if one.telling}
     every = list(enumerate(whole(tried)))
     failing = {one.check for _, one in every if not one.right}
@@ -110,10 +110,10 @@ def _hint(tried: Sequence[Tried], condition: Condition, wrong: frozenset[int]) -
 def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
     names = sorted({name for one in tried for name in one.arguments})
     options = [name for name in names if name not in takes and name not in ("x", "params")]
-    plain = [*zero(names, takes), *fixed(tried), *optional(options)]
+    plain = [*zero(names, takes), *fixed_conditions(tried), *optional(options)]
     plain += [one for name in takes[:1] for one in ranks(name)]
     plain += [one.opposite for one in plain if one.both]
-    return [*plain, *too_long(tried), *related(_sizes_of_all(tried))]
+    return [*plain, *too_long(tried), *relate_sizes(_sizes_of_all(tried))]
 
 
 def _sizes_of_all(tried: Sequence[Tried]) -> list[str]:

@@ -109,7 +109,7 @@ def _mask(tried: Tried) -> NDArray[Any] | None:
     return next((mask for mask in masks if isinstance(mask, np.ndarray)), None)
 
 
-def _nothing_allowed(tried: Tried) -> bool:
+def _has_nothing_allowed(tried: Tried) -> bool:
     mask = _mask(tried)
     return mask is not None and mask.ndim > 0 and not mask.any(axis=-1).all()
 
@@ -179,7 +179,7 @@ FIXED = [
         "with a query that may attend to nothing",
         "where each may attend to something",
         BLOCKED,
-        _nothing_allowed,
+        _has_nothing_allowed,
     ),
     Condition(
         "batch",
@@ -293,7 +293,7 @@ FIXED = [
 ]
 
 
-def fixed(tried: Sequence[Tried]) -> list[Condition]:
+def fixed_conditions(tried: Sequence[Tried]) -> list[Condition]:
     """Those that mean something here: a mask is not small if none is ever larger."""
     masks = [_mask(one) for one in tried if not _smaller_mask(one)]
     larger = any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
@@ -362,7 +362,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
         )
 
 
-def related(names: Sequence[str]) -> Iterator[Condition]:
+def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
     """For each two sizes: whether they are equal, and which is larger."""
     for a, b in itertools.permutations(names, 2):
         yield Condition(

@@ -94,7 +94,7 @@ def _times(how: str) -> Fact:
     return Fact("factor", f"Every number is {how}.", MEAN if counted else FACTOR)
 
 
-def added(pairs: Sequence[Pair]) -> Fact | None:
+def find_added(pairs: Sequence[Pair]) -> Fact | None:
     """The number that is added to all of the right ones."""
     off = []
     for pair in pairs:
@@ -134,7 +134,7 @@ def _error(pair: Pair) -> float:
     return float(np.abs(pair.got - pair.expected).max()) / largest
 
 
-def copied(pairs: Sequence[Pair]) -> Fact | None:
+def find_copied(pairs: Sequence[Pair]) -> Fact | None:
     """The argument that comes back as it was."""
     for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
         given = [pair.tried.arguments.get(name) for pair in pairs]

@@ -16,7 +16,7 @@ import numpy as np
 from grader.checks.compare import EXACT, KINDS, SINGLE, as_array, wrong_cells
 from grader.diagnosis.properties import places, resemblance
 from grader.diagnosis.properties.circumstances import circumstance
-from grader.diagnosis.properties.factors import added, copied, digits, factor
+from grader.diagnosis.properties.factors import digits, factor, find_added, find_copied
 from grader.diagnosis.properties.pairs import Pair, enough, pairs
 from grader.diagnosis.properties.tried import Fact, Tried, distinct
 from grader.report.records import PROPERTY, Diagnosis
@@ -31,7 +31,7 @@ class Property:
     hint: str
     holds: Callable[[Pair], bool | None]
 
-    def said(self, found: Sequence[Pair]) -> Fact | None:
+    def state_facts(self, found: Sequence[Pair]) -> Fact | None:
         """The fact, if all have it, and enough of them for it to mean something."""
         answers = [self.holds(pair) for pair in found]
         if any(answer is False for answer in answers):
@@ -57,44 +57,46 @@ ALLOWED = "What happens to a score that is allowed?"
 
 # Those that account for the whole result, most telling first.
 WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
-    Property("negated", "Every number has the wrong sign.", SIGNS, resemblance.negated).said,
+    Property(
+        "negated", "Every number has the wrong sign.", SIGNS, resemblance.is_negated
+    ).state_facts,
     Property(
         "opposite", "Every True is a False, and every False a True.", SIGNS, resemblance.opposite
-    ).said,
+    ).state_facts,
     Property(
         "swapped_axes",
         "The numbers are right, but the last two axes have changed places.",
         ORDER,
-        resemblance.swapped,
-    ).said,
+        resemblance.is_swapped,
+    ).state_facts,
     Property(
         "other_axes",
         "The numbers are right, but the axes are in another order.",
         ORDER,
         resemblance.other_axes,
-    ).said,
+    ).state_facts,
     Property(
         "reshaped",
         "The numbers are right and in order; only the shape is not.",
         SHAPE,
-        resemblance.reshaped,
-    ).said,
+        resemblance.is_reshaped,
+    ).state_facts,
     Property(
         "repeated",
         "It is the right result, repeated along an axis in front.",
         SHAPE,
-        resemblance.repeated,
-    ).said,
+        resemblance.is_repeated,
+    ).state_facts,
     factor,
-    added,
-    copied,
+    find_added,
+    find_copied,
     *(
         Property(
             f"reversed_{axis}",
             f"It is the right result, reversed along axis {axis}.",
             TIME,
-            partial(resemblance.flipped, axis=axis),
-        ).said
+            partial(resemblance.is_flipped, axis=axis),
+        ).state_facts
         for axis in (-2, -1)
     ),
     *(
@@ -103,8 +105,8 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
             f"Along axis {axis} the right numbers stand one place too "
             f"{'late' if late else 'early'}.",
             TIME,
-            partial(resemblance.shifted, axis=axis, late=late),
-        ).said
+            partial(resemblance.is_shifted, axis=axis, late=late),
+        ).state_facts
         for axis in (-2, -1)
         for late in (True, False)
     ),
@@ -115,7 +117,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
             f"along axis {axis}; the rest is missing.",
             SHAPE,
             partial(resemblance.part, axis=axis, end=end, more=False),
-        ).said
+        ).state_facts
         for axis in (-1, -2)
         for end in (False, True)
     ),
@@ -126,7 +128,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
             f"along axis {axis}.",
             SHAPE,
             partial(resemblance.part, axis=axis, end=end, more=True),
-        ).said
+        ).state_facts
         for axis in (-1, -2)
         for end in (False, True)
     ),
@@ -135,22 +137,22 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
         "The sizes of all numbers are right; some have the wrong sign.",
         SIGNS,
         resemblance.sign,
-    ).said,
+    ).state_facts,
     Property(
         "permuted",
         "The numbers are the right ones, but they stand in other places.",
         ORDER,
-        resemblance.permuted,
-    ).said,
+        resemblance.is_permuted,
+    ).state_facts,
     Property(
         "other_sums",
         "The numbers sum to 1, but along another axis than they should.",
         NORMAL,
         resemblance.other_sums,
-    ).said,
+    ).state_facts,
     Property(
         "one_sum", "All numbers together sum to 1; each slice should.", NORMAL, resemblance.one_sum
-    ).said,
+    ).state_facts,
     *(
         Property(
             f"{'factor' if times else 'added'}_along_{axis}",
@@ -158,7 +160,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
             f"{'factor' if times else 'amount'}, which is another for each slice.",
             DIVIDED if times else TAKEN,
             partial(resemblance.along, axis=axis, factor=times),
-        ).said
+        ).state_facts
         for times in (False, True)
         for axis in (-1, -2)
     ),
@@ -213,13 +215,13 @@ PLACES = [
         "where_blocked",
         "Only places that the mask blocks are wrong.",
         MASKED,
-        partial(places.blocked, allowed=False),
+        partial(places.are_blocked, allowed=False),
     ),
     Property(
         "where_allowed",
         "Only places that the mask allows are wrong.",
         ALLOWED,
-        partial(places.blocked, allowed=True),
+        partial(places.are_blocked, allowed=True),
     ),
     Property("above_diagonal", "Only what is above the diagonal is wrong.", TIME, places.above),
     Property("below_diagonal", "Only what is below the diagonal is wrong.", TIME, places.below),
@@ -256,7 +258,7 @@ WEAK = [
         "not_normalised",
         "The weights do not sum to 1 where they should.",
         NORMAL,
-        resemblance.not_normalised,
+        resemblance.is_not_normalised,
     ),
     Property(
         "too_much",
@@ -309,7 +311,7 @@ def partly_opposite(found: Sequence[Pair]) -> Fact | None:
     return Fact("partly_opposite", says, SIGNS)
 
 
-def exchanged(tried: Sequence[Tried]) -> Fact | None:
+def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
     """That several results are right but for their order."""
     questions: dict[str, dict[str, Tried]] = {}
     for one in tried:
@@ -373,33 +375,33 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     forgets = _answers_differ(tried)
     if forgets is not None:
         return [forgets]
-    if (order := exchanged(tried)) is not None:
-        return [_where_returned(order, tried)]
+    if (order := are_exchanged(tried)) is not None:
+        return [_say_where_returned(order, tried)]
     where, found = circumstance(tried, takes), pairs(tried)
     if any(pair.other_kind or pair.only_kind for pair in found):
-        typed = other_kind(found) if _all_but_raised(tried, found) else None
-        return [_where_returned(typed, tried), where]
+        typed = other_kind(found) if _covers_all_but_raised(tried, found) else None
+        return [_say_where_returned(typed, tried), where]
     if not enough(found):
         return [where]
     if (fact := digits(found)) is not None:
-        return [_where_returned(fact, tried)]  # where, says little more
+        return [_say_where_returned(fact, tried)]  # where, says little more
     whole = _first(WHOLE, found)
     if whole is not None:
-        return [where and replace(where, hint=whole.hint), _where_returned(whole, tried)]
-    partly = _first([one.said for one in PARTLY], found) or partly_opposite(found)
-    place = _first([one.said for one in PLACES], found)
+        return [where and replace(where, hint=whole.hint), _say_where_returned(whole, tried)]
+    partly = _first([one.state_facts for one in PARTLY], found) or partly_opposite(found)
+    place = _first([one.state_facts for one in PLACES], found)
     if not (where or partly or place):
-        place = _first([one.said for one in WEAK], found)
-    return [where, _where_returned(partly or place, tried), place if partly else None]
+        place = _first([one.state_facts for one in WEAK], found)
+    return [where, _say_where_returned(partly or place, tried), place if partly else None]
 
 
-def _all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
+def _covers_all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
     """Whether every wrong result that came is among the pairs."""
     wrong = [one for one in distinct(tried) if not one.right and one.error is None]
     return len(wrong) == len(found)
 
 
-def _where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
+def _say_where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
     """The fact, said of what was returned if something was raised as well."""
     if fact is None or not any(one.error for one in tried):
         return fact

@@ -47,7 +47,7 @@ def sides(pair: Pair) -> tuple[bool, bool, bool] | None:
     return below, on, above
 
 
-def blocked(pair: Pair, *, allowed: bool) -> bool | None:
+def are_blocked(pair: Pair, *, allowed: bool) -> bool | None:
     """Whether only those numbers are wrong that the mask allows, or only those that it blocks."""
     mask = pair.tried.arguments.get("mask")
     if not isinstance(mask, np.ndarray) or not pair.same_shape:

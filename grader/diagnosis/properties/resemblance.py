@@ -12,7 +12,7 @@ import numpy as np
 from grader.diagnosis.properties.pairs import Floats, Pair
 
 
-def swapped(pair: Pair) -> bool | None:
+def is_swapped(pair: Pair) -> bool | None:
     """Whether the last two axes have changed places."""
     if pair.got.ndim < 2:
         return False
@@ -25,14 +25,14 @@ def other_axes(pair: Pair) -> bool | None:
     return any(pair.alike(pair.got.transpose(order), pair.expected) for order in orders)
 
 
-def reshaped(pair: Pair) -> bool | None:
+def is_reshaped(pair: Pair) -> bool | None:
     """Whether only the shape is wrong."""
     if pair.same_shape or pair.got.size != pair.expected.size:
         return False
     return pair.alike(pair.got.reshape(pair.expected.shape), pair.expected)
 
 
-def repeated(pair: Pair) -> bool | None:
+def is_repeated(pair: Pair) -> bool | None:
     """Whether it is the right result with more axes in front."""
     try:
         wider = np.broadcast_to(pair.expected, pair.got.shape)
@@ -61,7 +61,7 @@ def infinite(pair: Pair) -> bool | None:
     return pair.same_shape and bool(np.isinf(pair.got[pair.wrong]).all())
 
 
-def negated(pair: Pair) -> bool | None:
+def is_negated(pair: Pair) -> bool | None:
     """Whether everything has the other sign."""
     return not pair.discrete and pair.alike(-pair.expected, pair.got)
 
@@ -83,14 +83,14 @@ def other_sign(pair: Pair) -> bool | None:
     return bool((np.sign(pair.got) * np.sign(pair.expected) == -1).all())
 
 
-def flipped(pair: Pair, axis: int) -> bool | None:
+def is_flipped(pair: Pair, axis: int) -> bool | None:
     """Whether it runs backwards along an axis."""
     if pair.got.ndim < -axis or pair.got.shape[axis] < 2:
         return False
     return pair.alike(np.flip(pair.got, axis), pair.expected)
 
 
-def shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
+def is_shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
     """Whether each position holds what belongs to the one before it, or behind it."""
     if not pair.same_shape or pair.got.ndim < -axis or pair.got.shape[axis] < 3:
         return False
@@ -99,7 +99,7 @@ def shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
     return pair.alike(np.take(one, places[1:], axis), np.take(other, places[:-1], axis))
 
 
-def permuted(pair: Pair) -> bool | None:
+def is_permuted(pair: Pair) -> bool | None:
     """Whether the right numbers stand in other places."""
     if pair.discrete or pair.got.size != pair.expected.size or pair.got.size < 3:
         return False
@@ -152,7 +152,7 @@ def one_sum(pair: Pair) -> bool | None:
     return bool((pair.got >= 0).all() and np.isclose(pair.got.sum(), 1))
 
 
-def not_normalised(pair: Pair) -> bool | None:
+def is_not_normalised(pair: Pair) -> bool | None:
     """Whether some weights do not sum to 1."""
     right = _axis(pair)
     if not pair.same_shape or not _sums(pair.expected, right) or not (pair.got >= 0).all():

@@ -69,7 +69,7 @@ class Ahead:
             for_exam, of, outcome = early.result()
             if outcome.report is not None and (for_exam, of) == (exam, submission):
                 return outcome
-        asked: Future[Outcome] = self._do(AT_ONCE, lambda: judge.graded(exam, submission))
+        asked: Future[Outcome] = self._do(AT_ONCE, lambda: judge.grade_submission(exam, submission))
         return asked.result()
 
     def drop(self) -> None:
@@ -124,6 +124,6 @@ def _quit() -> None:
 def _judging(reading: Reading) -> Callable[[], Judged]:
     def work() -> Judged:
         exam, submission = reading()
-        return exam, submission, judge.graded(exam, submission)
+        return exam, submission, judge.grade_submission(exam, submission)
 
     return work

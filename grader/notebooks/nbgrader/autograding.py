@@ -31,9 +31,9 @@ from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.ahead import Ahead, Reading
-from grader.notebooks.nbgrader.books import opened_once
-from grader.notebooks.nbgrader.rebuilding import Known, rebuilt
-from grader.notebooks.nbgrader.verdicts import PREFIX, found_in, no_verdict, output
+from grader.notebooks.nbgrader.books import open_once
+from grader.notebooks.nbgrader.rebuilding import Known, rebuild
+from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
 from grader.report.problem import Problem
 from grader.report.records import Report
 from grader.report.sanitize import one_line
@@ -64,7 +64,7 @@ class _OneSentence(logging.Filter):
         return True
 
 
-def _known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Known]:
+def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Known]:
     """The cells of a notebook that nbgrader knows, in order."""
     found = gradebook.find_notebook(notebook, assignment)
     solutions = {cell.name for cell in found.solution_cells}
@@ -152,7 +152,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             except MissingEntry:
                 names = []  # nbgrader itself will say so
             for name in names:
-                known = _known(gradebook, name, self.course.assignment_id)
+                known = _read_known(gradebook, name, self.course.assignment_id)
                 self.exams[name] = self._exam_on(known)
                 _ahead.start(self.exam)
         self.log.info("nopeek grades under %s", self.exam.isolation)
@@ -162,7 +162,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         convert = self.parent.convert_notebooks
 
         def converting() -> None:
-            with opened_once():
+            with open_once():
                 _ahead.begin(self._to_come())
                 try:
                     convert()
@@ -219,14 +219,14 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self._exam_on(known)
         cells, self.submission = _read(path, names["student"])
         self.names, self.path = dict(names), path
-        return rebuilt(cells, known, lessons, self._warn)
+        return rebuild(cells, known, lessons, self._warn)
 
     def _released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
         """The cells of a notebook that nbgrader knows, and its lessons; looked up once."""
         key = names["assignment"], names["notebook"]
         if key not in self.released:
             with Gradebook(names["db_url"]) as gradebook:
-                known = _known(gradebook, names["notebook"], names["assignment"])
+                known = _read_known(gradebook, names["notebook"], names["assignment"])
             self.released[key] = known, self._lessons(names)
         return self.released[key]
 
@@ -275,7 +275,9 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
 
     def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
         name = cell["grade_id"]
-        found = found_in(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+        found = (
+            find_verdicts(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+        )
         if found is None:
             self.log.warning("%s is no test cell of the kit: it earns nothing", name)
             return no_verdict("no check of the kit belongs to this cell; it is graded by hand")

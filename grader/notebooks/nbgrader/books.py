@@ -34,7 +34,7 @@ class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
 
 
 @contextlib.contextmanager
-def _hushed() -> Iterator[None]:
+def _hush() -> Iterator[None]:
     """No word on the order in which nbgrader makes its entries: it adds them all in the end."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
@@ -42,7 +42,7 @@ def _hushed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def opened_once() -> Iterator[None]:
+def open_once() -> Iterator[None]:
     """Within it, the modules that autograde share one gradebook for each database and course."""
     kept: dict[tuple[Any, ...], _Kept] = {}
 
@@ -56,7 +56,7 @@ def opened_once() -> Iterator[None]:
     for module in users:
         module.Gradebook = gradebook  # type: ignore[attr-defined]
     try:
-        with _hushed():
+        with _hush():
             yield
     finally:
         for module in users:

@@ -50,7 +50,7 @@ def _cell(code: bool, text: str, id: str, known: Known | None) -> Any:
     return new(text, id=id, metadata=metadata)
 
 
-def _kept(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
+def _keep_cell(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
     """A student's cell that stays, as one of nbgrader's if it is that."""
     text = raw.text or ""
     code = known.code if known else raw.code
@@ -59,7 +59,7 @@ def _kept(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
     return _cell(code, text, f"cell-{raw.number}", known)
 
 
-def _restored(mine: Known) -> Any:
+def _restore(mine: Known) -> Any:
     return _cell(mine.code, mine.text, mine.grade_id[:64], mine)
 
 
@@ -69,11 +69,11 @@ def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[s
     for grade_id, mine in known.items():
         if grade_id in missing:
             ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in made]
-            made.insert(ids.index(above) + 1 if above in ids else len(made), _restored(mine))
+            made.insert(ids.index(above) + 1 if above in ids else len(made), _restore(mine))
         above = grade_id
 
 
-def rebuilt(
+def rebuild(
     cells: Sequence[RawCell],
     known: Mapping[str, Known],
     lessons: Collection[str],
@@ -92,11 +92,11 @@ def rebuilt(
             warn(second)  # which of them counts, the judge says
             mine = None
         if mine is None or not mine.locked:
-            made.append(_kept(raw, mine, lessons))
+            made.append(_keep_cell(raw, mine, lessons))
             continue
         if (raw.text, raw.code) != (mine.text, mine.code):
             warn(f"cell {raw.number}, {mine.grade_id}, was changed; it is as released again")
-        made.append(_restored(mine))
+        made.append(_restore(mine))
     missing = [
         mine.grade_id for mine in known.values() if mine.locked and mine.grade_id not in last
     ]

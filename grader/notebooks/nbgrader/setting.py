@@ -42,7 +42,7 @@ def seed_of(course: Path) -> int:
 def _isolation(name: str) -> str:
     """The isolation of that name, probed; SandboxError or KitError where it does not hold."""
     here = probe.isolation_for_grading(name, load().limits)
-    judge.found_to_hold(here)
+    judge.remember_held(here)
     return here.name
 
 

@@ -34,7 +34,7 @@ class Found:
         return float(min(max(share, 0.0), most))
 
 
-def found_in(report: Report, function: str) -> Found | None:
+def find_verdicts(report: Report, function: str) -> Found | None:
     """The verdicts on a function; None if the report has none."""
     for step in report.steps:
         checks = tuple(check for check in step.checks if check.function == function)

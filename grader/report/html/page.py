@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from grader.report.grids import exhibits, influence_grid
-from grader.report.influences import counted, findings, worth_drawing
+from grader.report.influences import count_words, findings, worth_drawing
 from grader.report.nests import nest_text
 from grader.report.records import CheckVerdict, Graded, Report, Status, StepVerdict
 from grader.report.sanitize import visible
@@ -34,7 +34,7 @@ SEVERAL = {Status.FAILED: "need work", Status.ERROR: "errors"}
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
-def _finished(value: Any) -> Any:
+def _finish(value: Any) -> Any:
     """Every value on its way into the page passes through here, before it is escaped."""
     return value if isinstance(value, Markup) else visible(str(value))
 
@@ -45,11 +45,11 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 
-def printed(text: str) -> tuple[str, str]:
+def cut_printed(text: str) -> tuple[str, str]:
     """The first lines of what the code printed, and how many more there are."""
     lines = text.rstrip().split("\n")
     left = len(lines) - MAX_PRINTED_LINES
-    more = f"… and {counted(left, 'more line')}" if left > 0 else ""
+    more = f"… and {count_words(left, 'more line')}" if left > 0 else ""
     return "\n".join(lines[:MAX_PRINTED_LINES]), more
 
 
@@ -59,7 +59,7 @@ def first_to_do(report: Report) -> int | None:
     return next(undone, None)
 
 
-def numbered(step: StepVerdict) -> str:
+def number_step(step: StepVerdict) -> str:
     """`3. Masks` for step03_mask."""
     match = re.match(r"step(\d+)", step.step)
     return f"{int(match[1])}. {step.title}" if match else step.title
@@ -91,7 +91,7 @@ def summary(step: StepVerdict) -> str:
     """How many checks went which way."""
     counts = {status: sum(check.status is status for check in step.checks) for status in SIGNS}
     words = [f"{count} {_word(status, count)}" for status, count in counts.items() if count]
-    return f"{counted(len(step.checks), 'check')}: {', '.join(words)}."
+    return f"{count_words(len(step.checks), 'check')}: {', '.join(words)}."
 
 
 def _word(status: Status, count: int) -> str:
@@ -100,7 +100,7 @@ def _word(status: Status, count: int) -> str:
     return word if count == 1 else SEVERAL.get(status, word)
 
 
-def kept_in(held: Mapping[str, bool]) -> list[str]:
+def describe_isolation(held: Mapping[str, bool]) -> list[str]:
     """What the isolation was probed for, in words, and what did not hold."""
     named = {True: "held", False: "did not hold"}
     sides = {
@@ -118,16 +118,23 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
     environment = Environment(
         loader=FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,
-        finalize=_finished,
+        finalize=_finish,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    uses = (exhibits, influence_grid, nest_text, findings, worth_drawing, numbered, failing)
+    uses = (exhibits, influence_grid, nest_text, findings, worth_drawing, number_step, failing)
     environment.globals.update(
         {
             use.__name__: use
-            for use in (*uses, by_function, shared_message, summary, printed, kept_in)
+            for use in (
+                *uses,
+                by_function,
+                shared_message,
+                summary,
+                cut_printed,
+                describe_isolation,
+            )
         }
     )
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)

@@ -18,7 +18,7 @@ MAP_WORDS = {
 }
 
 
-def drawn_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
+def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
     """The map of which output depends on which input, and in words what is wrong in it.
 
     drawn: the picture, too; how: what was tried, too.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.report.grids import WHOLE, number_text, shape_text, whole_beside
-from grader.report.nests import nest_text, nested
+from grader.report.nests import is_nested, nest_text
 from grader.report.records import Array
 
 MAX_COLUMNS = 8
@@ -83,7 +83,7 @@ def _even(lines: list[str]) -> Block:
     return [line.ljust(width) for line in lines]
 
 
-def compared(expected: Array, got: Array, rows: int = 8) -> list[Block]:
+def compare_arrays(expected: Array, got: Array, rows: int = 8) -> list[Block]:
     """Two arrays with as many decimals as it takes to see that they differ."""
     like = got if got.shape == expected.shape else None
     decimals = _decimals(expected, got)
@@ -104,6 +104,6 @@ def _decimals(expected: Array, got: Array) -> int:
 
 def titles(arrays: Sequence[Array]) -> str:
     """Names and shapes alone: `q (2, 4), k (3, 4)`; what is nested is told by its parts."""
-    flat = [array for array in arrays if not nested(array)]
+    flat = [array for array in arrays if not is_nested(array)]
     named = ", ".join(f"{array.name} {shape_text(array.shape)}".strip() for array in flat)
     return "; ".join(filter(None, (named, nest_text(arrays))))

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.report.grids import told_inputs
-from grader.report.influences import counted, worth_drawing
-from grader.report.nests import nested
+from grader.report.grids import list_inputs
+from grader.report.influences import count_words, worth_drawing
+from grader.report.nests import is_nested
 from grader.report.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
-from grader.report.text.influence_map import drawn_map
-from grader.report.text.matrices import Block, Look, block, compared, titles
+from grader.report.text.influence_map import draw_map
+from grader.report.text.matrices import Block, Look, block, compare_arrays, titles
 from grader.report.text.sheet import Sheet, clean
 
 SIGNS = {
@@ -69,7 +69,7 @@ LAYOUTS = (
 )
 
 
-def composed(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
+def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
     """What is wrong in a step, in at most `room` rows."""
     sheet, few = Sheet(width, plain), _few_numbers(step)
     for layout in LAYOUTS:
@@ -101,7 +101,7 @@ def _step(sheet: Sheet, number: int, step: StepVerdict, layout: Layout) -> None:
     if step.message and not failed:
         sheet.line(f"{named}: {clean(step.message)}")
     elif not failed:
-        sheet.line(f"{named}: {_unwritten(step)}", "bold")
+        sheet.line(f"{named}: {_show_unwritten(step)}", "bold")
     elif len({check.message for check in failed}) == 1 and step.message == failed[0].message:
         sheet.line(f"{named}: this file cannot be judged.", "bold")
         sheet.line()
@@ -122,7 +122,7 @@ def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
     return text + (f", {waiting} {word} for code not written yet." if waiting else ".")
 
 
-def _unwritten(step: StepVerdict) -> str:
+def _show_unwritten(step: StepVerdict) -> str:
     """Of a step of which nothing that is written is wrong."""
     waiting = [check for check in step.checks if check.status is not Status.PASSED]
     names = ", ".join(dict.fromkeys(check.function for check in waiting))
@@ -140,9 +140,9 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
         sheet.gap()
         _case(sheet, check.evidence, layout, results=layout.results or found is None)
         if found is not None:
-            drawn_map(sheet, found, drawn=layout.map, how=layout.more > 0)
+            draw_map(sheet, found, drawn=layout.map, how=layout.more > 0)
     if check.printed and layout.printed:
-        _printed(sheet, check.printed, layout.printed)
+        _show_printed(sheet, check.printed, layout.printed)
 
 
 def _telling_map(check: CheckVerdict) -> Influence | None:
@@ -178,7 +178,7 @@ def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) ->
 def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
     """What should have come beside what came."""
     pairs = zip(evidence.expected, evidence.got) if evidence.expected else ()
-    found = [part for one, other in pairs for part in compared(one, other, layout.rows)]
+    found = [part for one, other in pairs for part in compare_arrays(one, other, layout.rows)]
     _blocks(sheet, found or [_block(array, layout) for array in evidence.got])
     if any(array.wrong for array in evidence.got):
         sheet.line("* marks what is wrong", "dim", indent=5)
@@ -189,8 +189,8 @@ def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
 
     So they do beside nested parameters, which are too many numbers to calculate with.
     """
-    arrays = told_inputs(evidence)
-    whole = bool(evidence.expected or evidence.got) and not any(map(nested, arrays))
+    arrays = list_inputs(evidence)
+    whole = bool(evidence.expected or evidence.got) and not any(map(is_nested, arrays))
     shown = [array for array in arrays if layout.inputs and (whole or _countable(array))]
     if not layout.params:
         shown = [array for array in shown if _is_argument(array, evidence.call)]
@@ -235,14 +235,14 @@ def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
         sheet.row(" " * 5 + "   ".join(cells))
 
 
-def _printed(sheet: Sheet, text: str, most: int) -> None:
+def _show_printed(sheet: Sheet, text: str, most: int) -> None:
     """What the student's code printed in the call that failed."""
     lines = clean(text).rstrip().split("\n")
     sheet.line("your code printed:", "dim", indent=5)
     for line in lines[:most]:
         sheet.line(line, indent=7, most=2)
     if len(lines) > most:
-        left = counted(len(lines) - most, "more line")
+        left = count_words(len(lines) - most, "more line")
         sheet.line(f"… and {left}", "dim", indent=7)
 
 
@@ -260,7 +260,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
     if rest:
         sheet.gap()
         named = failed[0].function if layout.names else ""
-        sheet.line(f"Also failing: {_listed(rest, named)}", indent=1)
+        sheet.line(f"Also failing: {_list_checks(rest, named)}", indent=1)
 
 
 def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
@@ -268,7 +268,7 @@ def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
 
     Not the call of the first check once more, without what went in.
     """
-    shapes = titles(told_inputs(evidence))
+    shapes = titles(list_inputs(evidence))
     text = f"{evidence.call} with {shapes}" if shapes else evidence.call
     if len(text) > sheet.width - 6:
         again = first is not None and first.call == evidence.call
@@ -289,16 +289,16 @@ def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
     return found
 
 
-def _named(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
+def _name_checks(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {check.function: [] for check in checks}
     for check in checks:
         names[check.function].append(check.check)
     return names
 
 
-def _listed(checks: Sequence[CheckVerdict], named: str) -> str:
+def _list_checks(checks: Sequence[CheckVerdict], named: str) -> str:
     """The checks by function: those of `named` by their names, of all others how many."""
     return "; ".join(
-        f"{name} ({', '.join(mine) if name == named else counted(len(mine), 'check')})"
-        for name, mine in _named(checks).items()
+        f"{name} ({', '.join(mine) if name == named else count_words(len(mine), 'check')})"
+        for name, mine in _name_checks(checks).items()
     )

@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 from grader.report.records import Report, Status, StepVerdict
-from grader.report.text.screen import SIGNS, composed
+from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
 
-__all__ = ["Overview", "Printer", "clean", "first_to_do", "numbered"]
+__all__ = ["Overview", "Printer", "clean", "first_to_do", "number_of"]
 
 SCREEN = 45  # rows of what one command prints, so that nothing has to be scrolled for
 NEXT = 3  # rows that are left for what to do next
@@ -78,7 +78,7 @@ class Printer:
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
         """One line for steps that are all in the same state."""
         sign, word, style = SIGNS[steps[0].status]
-        numbers = f"{f'{numbered(steps[0])}-{numbered(steps[-1])}':>4} {title}"
+        numbers = f"{f'{number_of(steps[0])}-{number_of(steps[-1])}':>4} {title}"
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
 
@@ -93,7 +93,7 @@ class Printer:
     def step(self, number: int, step: StepVerdict) -> None:
         """What is wrong in one step, in what is left of the screen."""
         room = max(SCREEN - NEXT - self.rows, LEAST)
-        self.sheet(composed(number, step, room, self.width, plain=self.plain))
+        self.sheet(compose(number, step, room, self.width, plain=self.plain))
 
 
 class Overview:
@@ -136,7 +136,7 @@ class Overview:
 
     def _rows(self) -> None:
         for verdict in [verdict for part in self.held.values() for verdict in part]:
-            self.printer.step_row(numbered(verdict), verdict)
+            self.printer.step_row(number_of(verdict), verdict)
         self.held = {}
 
 
@@ -146,7 +146,7 @@ def first_to_do(report: Report) -> StepVerdict | None:
     return next(undone, None)
 
 
-def numbered(step: StepVerdict) -> int:
+def number_of(step: StepVerdict) -> int:
     """3 for `step03_mask`."""
     match = re.match(r"step(\d+)", step.step)
     return int(match[1]) if match else 0

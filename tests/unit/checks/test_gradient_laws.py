@@ -6,7 +6,7 @@ import pytest
 from grader.checks import laws
 from grader.checks.compare import EXACT, Broken, largest, matches
 from grader.checks.laws import Case
-from grader.checks.suites import packed, unpacked
+from grader.checks.suites import pack_value, unpack_value
 from grader.steps.inputs import Draw
 from tests.visible.masks import causal
 
@@ -156,6 +156,6 @@ def test_largest_looks_everywhere_and_at_finite_numbers_only():
 
 
 def test_tree_is_stored_and_read_again():
-    stored = unpacked(packed((1.5, TREE)))
+    stored = unpack_value(pack_value((1.5, TREE)))
     matches(TREE, stored[1], EXACT)
     assert stored[0] == 1.5

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from grader.checks import laws
-from grader.checks.compare import SINGLE, Broken, call_text, described, shown_inputs
+from grader.checks.compare import SINGLE, Broken, call_text, describe, show_inputs
 from grader.checks.laws import Case
 from grader.isolation.wire import Foreign
-from grader.steps.inputs import Draw, digest, mapped, resized
+from grader.steps.inputs import Draw, digest, map_arrays, resize
 
 T, D = 5, 3
 
@@ -221,7 +221,7 @@ FROZEN_TOKENS = [5, 4, 1, 4, 2]
 @pytest.mark.parametrize("seed", range(20))
 def test_resized_keeps_how_sizes_relate(seed):
     sizes = {"batch": (2, 1), "t": 5, "d": 5, "e": 3, "flag": True, "word": "x"}
-    new = resized(sizes, seed)
+    new = resize(sizes, seed)
     assert new["t"] == new["d"] > new["e"] > new["batch"][0] > new["batch"][1] == 1
     assert new["t"] >= 5
     assert new["flag"] is True
@@ -241,7 +241,7 @@ def test_digest_tells_values_shapes_and_types_apart():
 
 
 def test_mapped_reaches_every_array():
-    doubled = mapped({"a": [np.ones(1), 2], "b": (np.ones(1), "c")}, lambda array: array * 2)
+    doubled = map_arrays({"a": [np.ones(1), 2], "b": (np.ones(1), "c")}, lambda array: array * 2)
     assert doubled["a"][0] == 2
     assert doubled["a"][1] == 2
     assert doubled["b"][0] == 2
@@ -249,8 +249,8 @@ def test_mapped_reaches_every_array():
 
 def test_calls_and_values_are_put_in_words():
     assert call_text("f", {"x": np.ones(2), "k": 3, "mask": None}) == "f(x, k=3, mask=None)"
-    assert described(None) == "None (is a `return` missing?)"
-    assert described(np.ones((2, 3))) == "floats of shape (2, 3)"
+    assert describe(None) == "None (is a `return` missing?)"
+    assert describe(np.ones((2, 3))) == "floats of shape (2, 3)"
 
 
 def overflows_in_the_whole(x):
@@ -366,9 +366,9 @@ def test_leak_of_no_block_alone_is_told_without_one():
 
 def test_argument_is_named_by_the_way_to_it():
     nest = {"blocks": [{"ln_1": {"gain": np.ones(2)}}, {"ln_1": {"gain": np.ones(2)}}]}
-    assert [one.name for one in shown_inputs({"x": np.ones(2), "params": nest})] == [
+    assert [one.name for one in show_inputs({"x": np.ones(2), "params": nest})] == [
         "x",
         "params.blocks[0].ln_1.gain",
         "params.blocks[1].ln_1.gain",
     ]
-    assert [one.name for one in shown_inputs({"params": {"w_q": np.ones(2)}})] == ["w_q"]
+    assert [one.name for one in show_inputs({"params": {"w_q": np.ones(2)}})] == ["w_q"]

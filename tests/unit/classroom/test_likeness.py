@@ -3,7 +3,7 @@
 import pytest
 
 from grader.classroom import likeness
-from grader.classroom.likeness import few, near_sources, same_answers, written
+from grader.classroom.likeness import few, near_sources, own_lines, same_answers
 from grader.report.records import Diagnosis, Graded, Status
 from tests.support.classes import check, report, step
 from tests.support.stubs import stub_text
@@ -103,13 +103,13 @@ def renamed(source):
 
 
 def test_written_is_what_the_stub_has_not():
-    assert written(STUB, STUB) == ""
-    assert written(STUB + "  \n\n", STUB) == ""
-    assert written(f"{STUB}    return 1 \r\n", STUB) == "    return 1"
+    assert own_lines(STUB, STUB) == ""
+    assert own_lines(STUB + "  \n\n", STUB) == ""
+    assert own_lines(f"{STUB}    return 1 \r\n", STUB) == "    return 1"
 
 
 def test_written_is_bounded():
-    assert len(written("x = 1\n" * 1_000_000, STUB)) == likeness.MAX_WRITTEN
+    assert len(own_lines("x = 1\n" * 1_000_000, STUB)) == likeness.MAX_WRITTEN
 
 
 @pytest.fixture

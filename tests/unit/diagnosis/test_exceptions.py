@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from grader.diagnosis.exceptions import arrays_of, explained, known, lengths_met, sizes_of
+from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_met, sizes_of
 from grader.diagnosis.search import Call
-from grader.diagnosis.tokens_fed import tokens_fed
-from grader.engine.messages import printed
+from grader.diagnosis.tokens_fed import count_tokens_fed
+from grader.engine.messages import clean_printed
 from grader.isolation.client import Raised
 from grader.isolation.wire import Handle
 
@@ -86,7 +86,7 @@ CRASHES = {
 
 @pytest.mark.parametrize("code", CRASHES)
 def test_crash_is_put_in_words(code):
-    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=True))
+    told = explain(raised(code, ones=ones), know_sizes(SIZES, SHAPES, visible=True))
     assert CRASHES[code] in told
     assert told.endswith(".")
 
@@ -101,14 +101,14 @@ def test_crash_is_put_in_words(code):
 def test_import_that_is_missing_is_told(name, line):
     earlier = {"softmax": "step04_softmax"}
     failure = Raised("NameError", (), f"name '{name}' is not defined", ())
-    told = explained(failure, known(SIZES, SHAPES, visible=True, earlier=earlier))
+    told = explain(failure, know_sizes(SIZES, SHAPES, visible=True, earlier=earlier))
     assert told.endswith(f"`{line}` is missing above it.")
 
 
 def test_length_of_several_sizes_gets_no_name():
-    told = explained(
+    told = explain(
         raised("ones(3, 5) + ones(3, 4)", ones=ones),
-        known({"t_k": 5, "d_v": 5, "d_k": 4}, SHAPES, visible=True),
+        know_sizes({"t_k": 5, "d_v": 5, "d_k": 4}, SHAPES, visible=True),
     )
     assert "5 met 4 (d_k is 4)." in told
 
@@ -124,7 +124,7 @@ def test_length_of_several_sizes_gets_no_name():
 )
 def test_length_gets_no_name_where_that_size_cannot_stand(size, code):
     value = (6,) if size == "batch" else 6
-    told = explained(raised(code, ones=ones), known({size: value}, [], visible=True))
+    told = explain(raised(code, ones=ones), know_sizes({size: value}, [], visible=True))
     assert "6 met 4." in told
 
 
@@ -142,23 +142,25 @@ def test_length_gets_no_name_if_something_else_is_as_long(sizes, alike):
     """What has no name in the lessons, sums over chunks and heads, and a text that grows."""
     code = f"ones({alike}, 4) + ones(9, 4)"
     for more, name in (({}, f" (T_k is {alike})"), (sizes, "")):
-        told = explained(raised(code, ones=ones), known({"t_k": alike, **more}, [], visible=True))
+        told = explain(
+            raised(code, ones=ones), know_sizes({"t_k": alike, **more}, [], visible=True)
+        )
         assert f"{alike}{name} met 9." in told
 
 
 def test_length_that_alike_cases_differ_in_takes_the_name_from_others():
     made = [({"q": (2, 7)}, {"d_k": 7, "chunks": (3, 1)}), ({"q": (2, 7)}, {"chunks": (7, 1)})]
     found = sizes_of(made, {"q": (2, 7)})
-    assert known(found, [], visible=True).label(7) == "7"
+    assert know_sizes(found, [], visible=True).label(7) == "7"
 
 
 def test_lengths_of_a_call_with_a_cache_are_told_as_tokens_or_not_at_all():
     """Keys of two layers in one place look like anything."""
     sizes = {"n_heads": 2, "d_head": 3, "d_ff": 5, "t_max": 9}
-    lengths = known(sizes, [], visible=True, fed={"T_new": 4, "the tokens so far": 7})
+    lengths = know_sizes(sizes, [], visible=True, fed={"T_new": 4, "the tokens so far": 7})
     told = [lengths.label(n) for n in (4, 7, 2, 3, 5, 6, 9)]
     assert told == ["4 (T_new is 4)", "7 (the tokens so far are 7)", *"23569"]
-    assert known({"d_ff": 4}, [], visible=True, fed={"T_new": 4}).label(4) == "4"
+    assert know_sizes({"d_ff": 4}, [], visible=True, fed={"T_new": 4}).label(4) == "4"
     assert lengths_met("at axis -1, 7 (the tokens so far are 7) met 3.").startswith("7 (the")
 
 
@@ -169,27 +171,27 @@ def test_tokens_so_far_are_counted_along_the_caches():
 
     empty = Call("new_decoder_cache", [2], {}, True, Handle(1))
     calls = [empty, step(3, 2, Handle(1)), step(1, 3, Handle(2)), step(5, 4, Handle(2))]
-    assert tokens_fed(calls) == {"T_new": 5, "the tokens so far": 8}
-    assert tokens_fed(calls[:3]) == {"T_new": 1, "the tokens so far": 4}
-    assert tokens_fed(calls[1:]) == {"T_new": 5}
-    assert tokens_fed([step(3, 1, None), step(2, 2, Handle(1))])["the tokens so far"] == 5
-    assert tokens_fed(calls[:1]) == tokens_fed([]) == {}
+    assert count_tokens_fed(calls) == {"T_new": 5, "the tokens so far": 8}
+    assert count_tokens_fed(calls[:3]) == {"T_new": 1, "the tokens so far": 4}
+    assert count_tokens_fed(calls[1:]) == {"T_new": 5}
+    assert count_tokens_fed([step(3, 1, None), step(2, 2, Handle(1))])["the tokens so far"] == 5
+    assert count_tokens_fed(calls[:1]) == count_tokens_fed([]) == {}
 
 
 def test_missing_key_is_told_with_the_keys_that_there_are():
     failure = raised("{}['ln1']")
     keys = ["ln_1", "attention"]
-    told = explained(failure, known({}, [], visible=False, keys=keys))
+    told = explain(failure, know_sizes({}, [], visible=False, keys=keys))
     assert told == "The dict that was asked has no such key; params has ln_1, attention."
-    assert explained(raised("{}['ln_1']"), known({}, [], visible=True, keys=keys)) == ""
-    assert explained(failure, known({}, [], visible=True)) == ""
+    assert explain(raised("{}['ln_1']"), know_sizes({}, [], visible=True, keys=keys)) == ""
+    assert explain(failure, know_sizes({}, [], visible=True)) == ""
 
 
 def test_warning_from_inside_a_library_has_no_place():
     own = "exercises/step.py:3: RuntimeWarning: Mean of empty slice\n  x.mean()"
     inside = "/a/lib/site-packages/numpy/_core/m.py:142: RuntimeWarning: invalid value\n  ret = r"
     text = f"{own}\n{inside}\nx /site-packages/y: Warning: \n"
-    assert printed(text) == (
+    assert clean_printed(text) == (
         f"{own}\nin numpy: RuntimeWarning: invalid value\nx /site-packages/y: Warning: \n"
     )
 
@@ -198,7 +200,7 @@ def test_axis_that_several_arguments_have_gets_no_name():
     """The table of positions is as long as the text: it is not T that was exceeded."""
     position, tokens = ones(5, 4), np.array([0, 5, 1, 2, 3])
     failure = raised("position[tokens]", position=position, tokens=tokens)
-    told = explained(failure, known({"length": 5}, [(5,), (5, 4)], visible=True))
+    told = explain(failure, know_sizes({"length": 5}, [(5,), (5, 4)], visible=True))
     assert "Axis 0 is 5 long" in told
 
 
@@ -206,7 +208,7 @@ def test_number_of_positions_has_a_name_of_its_own():
     made = [({"tokens": (2, 5)}, {"length": 5})]
     found = sizes_of(made, {"tokens": (2, 5), "position": (5, 4)})
     assert found == {"length": 5, "t_max": 5}
-    assert known(found, [], visible=True).label(5) == "5"
+    assert know_sizes(found, [], visible=True).label(5) == "5"
 
 
 @pytest.mark.parametrize(
@@ -219,12 +221,14 @@ def test_number_of_positions_has_a_name_of_its_own():
     ],
 )
 def test_nothing_is_said_of_what_is_not_certain(text):
-    assert explained(Raised("ValueError", (), text, ()), known(SIZES, SHAPES, visible=True)) == ""
+    assert (
+        explain(Raised("ValueError", (), text, ()), know_sizes(SIZES, SHAPES, visible=True)) == ""
+    )
 
 
 def test_words_of_another_exception_are_not_taken_for_numpys():
     text = "operands could not be broadcast together with shapes (3,5) (3,4)"
-    assert explained(Raised("MyError", (), text, ()), known(SIZES, SHAPES, visible=True)) == ""
+    assert explain(Raised("MyError", (), text, ()), know_sizes(SIZES, SHAPES, visible=True)) == ""
 
 
 @pytest.mark.parametrize(
@@ -245,13 +249,13 @@ def test_words_of_another_exception_are_not_taken_for_numpys():
 )
 def test_hidden_suite_repeats_no_lengths_that_the_arguments_do_not_have(text):
     failure = Raised("ValueError", (), text, ())
-    assert "31" in explained(failure, known(SIZES, SHAPES, visible=True))
-    assert explained(failure, known(SIZES, SHAPES, visible=False)) == ""
+    assert "31" in explain(failure, know_sizes(SIZES, SHAPES, visible=True))
+    assert explain(failure, know_sizes(SIZES, SHAPES, visible=False)) == ""
 
 
 @pytest.mark.parametrize("code", CRASHES)
 def test_hidden_suite_repeats_no_words(code):
-    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=False))
+    told = explain(raised(code, ones=ones), know_sizes(SIZES, SHAPES, visible=False))
     for name in ("skores", "softmaks", "lambda", "shape(", "original"):
         assert name not in told
 
@@ -265,7 +269,7 @@ def test_hidden_suite_repeats_no_words(code):
     ],
 )
 def test_lengths_that_met_are_told_by_themselves(code, met):
-    told = explained(raised(code, ones=ones), known(SIZES, SHAPES, visible=True))
+    told = explain(raised(code, ones=ones), know_sizes(SIZES, SHAPES, visible=True))
     assert lengths_met(told) == met
 
 

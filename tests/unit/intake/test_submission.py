@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake.submission import MAX_SOURCE, SubmissionError, decoded, read_folder
+from grader.intake.submission import MAX_SOURCE, SubmissionError, decode_source, read_folder
 from tests.conftest import ROOT
 from tests.support.processes import descriptors
 
@@ -212,7 +212,7 @@ def test_file_is_taken_as_text(read, tmp_path, data, text):
 
 @pytest.mark.parametrize(("data", "text"), TAKEN.values(), ids=TAKEN.keys())
 def test_bytes_are_decoded_as_the_file_is(data, text):
-    assert decoded(data) == text
+    assert decode_source(data) == text
 
 
 @posix

@@ -46,7 +46,7 @@ def found(submission):
 @pytest.fixture
 def judging(monkeypatch):
     stands_in = Judging()
-    monkeypatch.setattr(judge, "graded", stands_in)
+    monkeypatch.setattr(judge, "grade_submission", stands_in)
     monkeypatch.setattr(judge, "stop", lambda: None)
     yield stands_in
     stands_in.may_go_on.set()

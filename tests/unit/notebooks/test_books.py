@@ -11,7 +11,7 @@ import nbgrader.preprocessors.saveautogrades as saveautogrades
 import pytest
 from nbgrader.api import Gradebook, MissingEntry
 
-from grader.notebooks.nbgrader.books import USERS, opened_once
+from grader.notebooks.nbgrader.books import USERS, open_once
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def opened(monkeypatch):
 
 
 def test_database_is_opened_once_in_a_run(url, opened):
-    with opened_once():
+    with open_once():
         for module in (autograde, saveautogrades, autograde):
             with module.Gradebook(url, "nopeek") as gradebook:
                 assert gradebook.students == []
@@ -42,14 +42,14 @@ def test_database_is_opened_once_in_a_run(url, opened):
 
 
 def test_every_course_has_its_own_gradebook(url, opened):
-    with opened_once():
+    with open_once():
         assert autograde.Gradebook(url, "a").course_id == "a"
         assert autograde.Gradebook(url, "b").course_id == "b"
         assert autograde.Gradebook(url).course_id == "default_course"
 
 
 def test_what_was_kept_is_there_for_everybody_at_once(url):
-    with opened_once():
+    with open_once():
         with autograde.Gradebook(url) as gradebook:
             gradebook.add_student("ada")
         with Gradebook(url) as another:
@@ -57,7 +57,7 @@ def test_what_was_kept_is_there_for_everybody_at_once(url):
 
 
 def test_what_another_process_has_kept_meanwhile_is_seen(url):
-    with opened_once():
+    with open_once():
         with autograde.Gradebook(url) as gradebook, pytest.raises(MissingEntry, match="ada"):
             gradebook.find_student("ada")
         with Gradebook(url) as another:
@@ -67,7 +67,7 @@ def test_what_another_process_has_kept_meanwhile_is_seen(url):
 
 
 def test_entries_are_made_without_a_warning(url):
-    with opened_once(), autograde.Gradebook(url) as gradebook:
+    with open_once(), autograde.Gradebook(url) as gradebook:
         gradebook.add_student("ada")
         gradebook.add_assignment("step")
         gradebook.add_notebook("step", "step")
@@ -77,7 +77,7 @@ def test_entries_are_made_without_a_warning(url):
 
 
 def test_what_was_not_kept_is_forgotten_with_the_session(url):
-    with opened_once():
+    with open_once():
         with autograde.Gradebook(url) as gradebook:
             gradebook.add_student("ada", first_name="Ada")
             gradebook.find_student("ada").first_name = "Eve"
@@ -86,7 +86,7 @@ def test_what_was_not_kept_is_forgotten_with_the_session(url):
 
 
 def test_nbgrader_is_as_it_was_after_a_run_that_fails(url):
-    with pytest.raises(MissingEntry, match="ada"), opened_once():
+    with pytest.raises(MissingEntry, match="ada"), open_once():
         autograde.Gradebook(url).find_student("ada")
     assert autograde.Gradebook is saveautogrades.Gradebook is Gradebook
 

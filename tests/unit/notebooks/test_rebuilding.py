@@ -6,7 +6,7 @@ import pytest
 from nbconvert.filters import markdown2html
 
 from grader.intake.ipynb import RawCell
-from grader.notebooks.nbgrader.rebuilding import Known, rebuilt, tame
+from grader.notebooks.nbgrader.rebuilding import Known, rebuild, tame
 
 
 def known(grade_id, locked, text="released", code=True):
@@ -22,7 +22,7 @@ def raw(number, text, grade_id="", code=True):
 
 def made(*cells, lessons=(), all_known=KNOWN):
     said = []
-    notebook = rebuilt(cells, all_known, lessons, said.append)
+    notebook = rebuild(cells, all_known, lessons, said.append)
     found = [(c.cell_type, c.source, c.metadata.get("nbgrader", {})) for c in notebook.cells]
     return [(kind, text, data.get("grade_id")) for kind, text, data in found], said
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.report.names import safe_name, shown
+from grader.report.names import safe_name, show_name
 from tests.support.handed_in import STRANGE
 
 settings.register_profile("kit", deadline=None, database=None, derandomize=True)
@@ -46,7 +46,7 @@ def test_ids_that_differ_by_case_or_accents_only_have_names_of_their_own():
 
 @given(st.text(st.characters()))
 def test_shown_name_is_one_short_line(name):
-    text = shown(name)
+    text = show_name(name)
     assert len(text) <= 80
     assert text.isprintable()
     assert len(text.encode()) >= len(text)
