@@ -107,7 +107,7 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
     about: a question, or a step for all of its questions; by default the notebook's own step.
     """
     try:
-        from grader.notebooks.quizzing import quizzed
+        from grader.notebooks.quizzing import answer_quiz
     except ImportError as error:  # Python 3.10 reads no TOML by itself
         raise Problem(f"this kernel lacks {error.name}, which the questions need") from None
 
@@ -116,7 +116,7 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
     if not name:
         raise Problem('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
     try:
-        return quizzed(name, answer, EXERCISES)
+        return answer_quiz(name, answer, EXERCISES)
     except ValueError as error:
         raise Problem(str(error)) from None
 

@@ -37,19 +37,19 @@ def _ids(values: Array) -> torch.Tensor:
     return torch.from_numpy(np.array(values, dtype=np.int64))
 
 
-def _mapped(function: Callable[..., Any], *trees: Tree) -> Tree:
+def _map_leaves(function: Callable[..., Any], *trees: Tree) -> Tree:
     """The function's results, in a tree built like the first."""
     first = trees[0]
     if isinstance(first, Mapping):
-        return {key: _mapped(function, *(tree[key] for tree in trees)) for key in first}
+        return {key: _map_leaves(function, *(tree[key] for tree in trees)) for key in first}
     if isinstance(first, (list, tuple)):
-        return [_mapped(function, *items) for items in zip(*trees, strict=True)]
+        return [_map_leaves(function, *items) for items in zip(*trees, strict=True)]
     return function(*trees)
 
 
 def _leaves(tree: Tree) -> list[Any]:
     found: list[Any] = []
-    _mapped(found.append, tree)
+    _map_leaves(found.append, tree)
     return found
 
 
@@ -60,7 +60,7 @@ def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tre
     found = torch.autograd.grad(out, tensors, weights, allow_unused=True)
     given = [np.zeros(t.shape) if g is None else g.numpy().copy() for t, g in zip(tensors, found)]
     rest = iter(given)
-    return _mapped(lambda _: next(rest), tree)
+    return _map_leaves(lambda _: next(rest), tree)
 
 
 def linear_backward(d_out: Array, x: Array, weight: Array) -> tuple[Floats, Floats, Floats]:
@@ -148,7 +148,9 @@ def masked_self_attention_backward(
     return d_x, d_w_q, d_w_k, d_w_v
 
 
-def _normed(x: torch.Tensor, norm: Mapping[str, torch.Tensor], eps: float = 1e-5) -> torch.Tensor:
+def _normalise(
+    x: torch.Tensor, norm: Mapping[str, torch.Tensor], eps: float = 1e-5
+) -> torch.Tensor:
     return F.layer_norm(x, x.shape[-1:], norm["gain"], norm["bias"], eps)
 
 
@@ -158,7 +160,7 @@ def layer_norm_backward(
     """Autograd of `F.layer_norm`, with a bias of zeros."""
     leaves = [_leaf(x), _leaf(gain), _leaf(np.zeros_like(gain))]
     with torch.enable_grad():
-        out = _normed(leaves[0], {"gain": leaves[1], "bias": leaves[2]}, eps)
+        out = _normalise(leaves[0], {"gain": leaves[1], "bias": leaves[2]}, eps)
     d_x, d_gain, d_bias = _gradients(out, leaves, d_out)
     return d_x, d_gain, d_bias
 
@@ -172,7 +174,7 @@ def gelu_backward(d_out: Array, x: Array) -> Floats:
     return gradient
 
 
-def _fed(x: torch.Tensor, params: Mapping[str, torch.Tensor]) -> torch.Tensor:
+def _feed_forward(x: torch.Tensor, params: Mapping[str, torch.Tensor]) -> torch.Tensor:
     hidden = F.gelu(F.linear(x, params["w_in"].T, params["b_in"]), approximate="tanh")
     return F.linear(hidden, params["w_out"].T, params["b_out"])
 
@@ -194,15 +196,15 @@ def _heads(
 
 
 def _block(x: torch.Tensor, params: Mapping[str, Any], n_heads: int, mask: Any) -> torch.Tensor:
-    x = x + _heads(_normed(x, params["ln_1"]), params["attention"], n_heads, mask)
-    return x + _fed(_normed(x, params["ln_2"]), params["feed_forward"])
+    x = x + _heads(_normalise(x, params["ln_1"]), params["attention"], n_heads, mask)
+    return x + _feed_forward(_normalise(x, params["ln_2"]), params["feed_forward"])
 
 
 def _with_params(
     forward: Callable[[torch.Tensor, Any], torch.Tensor], d_out: Array, x: Array, params: Tree
 ) -> tuple[Floats, Tree]:
     """The gradients with respect to x and to each parameter."""
-    leaf, leaves = _leaf(x), _mapped(_leaf, params)
+    leaf, leaves = _leaf(x), _map_leaves(_leaf, params)
     with torch.enable_grad():
         out = forward(leaf, leaves)
     d_x, grads = _gradients(out, [leaf, leaves], d_out)
@@ -211,7 +213,7 @@ def _with_params(
 
 def feed_forward_backward(d_out: Array, x: Array, params: Params) -> tuple[Floats, Tree]:
     """Autograd of `F.linear`, `F.gelu`, `F.linear`."""
-    return _with_params(_fed, d_out, x, params)
+    return _with_params(_feed_forward, d_out, x, params)
 
 
 def multi_head_attention_backward(
@@ -240,7 +242,7 @@ def _loss(tokens: Array, leaves: Tree, n_heads: int, ignore_id: int | None) -> t
     x = F.embedding(_ids(inputs), leaves["embedding"]) + leaves["position"][:length]
     for block in leaves["blocks"]:
         x = _block(x, block, n_heads, np.tri(length, dtype=bool))
-    logits = F.linear(_normed(x, leaves["ln_f"]), leaves["embedding"])
+    logits = F.linear(_normalise(x, leaves["ln_f"]), leaves["embedding"])
     loss: torch.Tensor = _cross_entropy(logits, _ids(targets), ignore_id)
     return loss
 
@@ -249,14 +251,14 @@ def decoder_loss(
     tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
 ) -> float:
     """`F.cross_entropy` of one forward pass."""
-    return float(_loss(tokens, _mapped(_leaf, params), n_heads, ignore_id))
+    return float(_loss(tokens, _map_leaves(_leaf, params), n_heads, ignore_id))
 
 
 def decoder_loss_and_gradients(
     tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
 ) -> tuple[float, Tree]:
     """The same with autograd behind it, which adds up both uses of the embedding."""
-    leaves = _mapped(_leaf, params)
+    leaves = _map_leaves(_leaf, params)
     with torch.enable_grad():
         loss = _loss(tokens, leaves, n_heads, ignore_id)
     return float(loss), _gradients(loss, leaves)
@@ -269,7 +271,7 @@ def clip_gradients(grads: Tree, max_norm: float) -> tuple[Tree, float]:
     numbers = np.concatenate([np.zeros(1), *(np.ravel(leaf) for leaf in _leaves(grads))])
     norm = float(torch.linalg.vector_norm(_leaf(numbers).detach()))
     scale = min(1.0, max_norm / norm) if norm else 1.0
-    return _mapped(lambda g: np.asarray(g, np.float64) * scale, grads), norm
+    return _map_leaves(lambda g: np.asarray(g, np.float64) * scale, grads), norm
 
 
 State = tuple[Tree, Tree, Tree]
@@ -281,7 +283,11 @@ def new_adamw(params: Tree) -> State:
     def zeros(p: Array) -> Floats:
         return np.zeros(np.shape(p))
 
-    return _mapped(zeros, params), _mapped(zeros, params), _mapped(lambda p: np.zeros(()), params)
+    return (
+        _map_leaves(zeros, params),
+        _map_leaves(zeros, params),
+        _map_leaves(lambda p: np.zeros(()), params),
+    )
 
 
 def adamw_step(
@@ -294,9 +300,9 @@ def adamw_step(
     weight_decay: float = 0.01,
 ) -> tuple[Tree, State]:
     """`torch.optim.adamw.adamw`, the function inside `torch.optim.AdamW`, on copies."""
-    trees = [_mapped(lambda leaf: _leaf(leaf).detach(), tree) for tree in (params, *state)]
+    trees = [_map_leaves(lambda leaf: _leaf(leaf).detach(), tree) for tree in (params, *state)]
     # The contract compares dicts by key: the gradients in the order of the parameters.
-    gradients = _mapped(lambda _, g: _leaf(g).detach(), params, grads)
+    gradients = _map_leaves(lambda _, g: _leaf(g).detach(), params, grads)
     adamw(
         _leaves(trees[0]),
         _leaves(gradients),
@@ -313,7 +319,7 @@ def adamw_step(
         eps=eps,
         maximize=False,
     )
-    new, *means = (_mapped(lambda leaf: leaf.numpy().copy(), tree) for tree in trees)
+    new, *means = (_map_leaves(lambda leaf: leaf.numpy().copy(), tree) for tree in trees)
     return new, (means[0], means[1], means[2])
 
 
@@ -332,7 +338,7 @@ def adamw_run(
     state, found = new_adamw(params), []
     for number, gradients in enumerate(grads):
         if nudge is not None:
-            params = _mapped(lambda p, n=number: np.add(p, nudge[n]), params)
+            params = _map_leaves(lambda p, n=number: np.add(p, nudge[n]), params)
         if weight_decay is not None:
             constants["weight_decay"] = weight_decay[number]
         params, state = adamw_step(params, gradients, state, lr[number], **constants)

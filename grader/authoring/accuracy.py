@@ -84,7 +84,7 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
         return Stored(step.id) if task.suite == "visible" else live(task.seed)
 
     grader = make_grader(registry, host, task.suite, task.seed, [step], given=given)
-    judged = [(v, *grader.caused(v.submission, step)) for v in variants]
+    judged = [(v, *grader.find_causes(v.submission, step)) for v in variants]
     grader.thorough = False
     grader.bench.make_given, grader.bench.givens = (lambda step: live(task.seed + 1)), {}
     return [Examined(grader, step, task, *one).outcome() for one in judged]
@@ -101,7 +101,7 @@ def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
     return [
         _as_read(
             path.parent,
-            *grader.caused(read_folder(path.parent, registry), step),
+            *grader.find_causes(read_folder(path.parent, registry), step),
             read.get(path.parent.name, {}),
         )
         for path in paths
@@ -180,7 +180,7 @@ class Examined:
     @cached_property
     def _fresh(self) -> Sequence[Call]:
         """Its calls in the same checks on inputs that the diagnosis has not seen."""
-        _, log = self.grader.caused(self.variant.submission, self.step)
+        _, log = self.grader.find_causes(self.variant.submission, self.step)
         return log.calls
 
     def _writes(self) -> bool:

@@ -82,9 +82,9 @@ def row(step: Step, findings: Sequence[Finding]) -> str:
     for kind in ("mistake", "fair"):
         mine = [finding for finding in findings if finding.variant.kind == kind]
         counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
-    return counted(step, *counts)
+    return format_line(step, *counts)
 
 
-def counted(step: Step, mistakes: str, fair: str) -> str:
+def format_line(step: Step, mistakes: str, fair: str) -> str:
     """Return a step's line from what is said of either kind: `53 of 53`."""
     return f" {step.id:<22}{mistakes:>17} {fair:>24}"

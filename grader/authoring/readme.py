@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.proof import HEADER, counted
+from grader.authoring.proof import HEADER, format_line
 from grader.report.files import write_whole
 from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
@@ -75,5 +75,5 @@ def _with_counts(text: str, registry: Registry) -> str:
 
 
 def _table(counts: Sequence[tuple[Step, int, int]]) -> str:
-    rows = [counted(step, f"{m} of {m}", f"{f} of {f}") for step, m, f in counts]
+    rows = [format_line(step, f"{m} of {m}", f"{f} of {f}") for step, m, f in counts]
     return "\n".join([HEADER, *rows])

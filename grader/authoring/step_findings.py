@@ -93,12 +93,12 @@ def _data(step: Step) -> str:
 
 
 @cache
-def _parsed(path: Path, changed: float) -> ast.Module:
+def _parse(path: Path, changed: float) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def _functions(path: Path) -> dict[str, ast.FunctionDef]:
-    tree = _parsed(path, path.stat().st_mtime)
+    tree = _parse(path, path.stat().st_mtime)
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -183,7 +183,7 @@ def _in_checks(step: Step) -> Iterator[str]:
 
 def _edges(path: Path) -> set[str]:
     """Return the checks that EDGES names, as far as they are plain strings."""
-    for node in _parsed(path, path.stat().st_mtime).body:
+    for node in _parse(path, path.stat().st_mtime).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
             keys = {key.value for key in node.value.keys if isinstance(key, ast.Constant)}
             if [t.id for t in node.targets if isinstance(t, ast.Name)] == ["EDGES"]:
@@ -247,7 +247,7 @@ def _in_influence_inputs(step: Step) -> Iterator[str]:
     path = INFLUENCE_INPUTS / step.filename
     if not path.is_file():
         return
-    for node in ast.walk(_parsed(path, path.stat().st_mtime)):
+    for node in ast.walk(_parse(path, path.stat().st_mtime)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
             named = [t.id for t in node.targets if isinstance(t, ast.Name)] == ["MAPS"]
             for key in node.value.keys if named else ():
@@ -266,11 +266,11 @@ def _in_built(step: Step) -> Iterator[str]:
     except BuildError as error:
         yield f"{_name(SOLUTIONS / step.filename)}: {error}."
         return
-    if _built().get(step.filename) != text_hash(text):
+    if _read_built().get(step.filename) != text_hash(text):
         yield f"{_name(STUBS / step.filename)} is out of date: run `make build`."
 
 
-def _built() -> Mapping[str, str]:
+def _read_built() -> Mapping[str, str]:
     """Return the hashes of the stubs as they were built; the stubs may have been worked on."""
     path = STUBS / ".built.json"
     found: Mapping[str, str] = json.loads(path.read_text("utf-8")) if path.is_file() else {}

@@ -77,7 +77,7 @@ SINGLE = Tolerance(1e-4, 1e-5)
 LARGE = Tolerance(1e-6, 1e-9)
 
 
-def _described_length(kind: str, length: int) -> str:
+def _describe_length(kind: str, length: int) -> str:
     """Return what a container is; a length that nobody could mean is not repeated."""
     return f"a {kind} of {length}" if length <= MAX_LENGTH else f"a long {kind}"
 
@@ -106,7 +106,7 @@ def _of_type(description: str) -> str:
     if description in _TYPES or isinstance(getattr(builtins, description, None), type):
         return f"an object of type {description!r}"
     if match := re.fullmatch(r"(tuple|list|dict) of (\d{1,9})", description):
-        return _described_length(match[1], int(match[2]))
+        return _describe_length(match[1], int(match[2]))
     if description in _SPECIAL:
         return f"{'an np.' * (description == 'matrix') or 'a '}{description}"
     if description.startswith("array of "):
@@ -126,7 +126,7 @@ def describe(value: Any) -> str:
         case bool() | int() | float():
             return f"a single {type(value).__name__}"
         case tuple() | list():
-            return _described_length(type(value).__name__, len(value))
+            return _describe_length(type(value).__name__, len(value))
     return f"a {type(value).__name__}"
 
 
@@ -207,7 +207,7 @@ class Question:
     text: str = ""
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
-    def answered(
+    def show_answer(
         self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
     ) -> Evidence:
         """The whole case: what went in, what should have come out, what came out."""
@@ -284,15 +284,15 @@ def matches(
     if array.shape != wanted.shape:
         why = _other_length(wanted.shape, array.shape, question.sizes)
         told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
-        raise Broken(told, evidence=question.answered(wanted, array))
+        raise Broken(told, evidence=question.show_answer(wanted, array))
     if not same_kind(wanted.dtype.kind, array.dtype.kind):
         told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
-        raise Broken(told, evidence=question.answered(wanted, array))
+        raise Broken(told, evidence=question.show_answer(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told, seen = (f"{part}{many}{bad}" for many in _how_many(wrong))
-        raise Broken(told, seen, question.answered(wanted, array, wrong))
+        raise Broken(told, seen, question.show_answer(wanted, array, wrong))
 
 
 MAX_NAMED = 4
@@ -302,7 +302,7 @@ def _tree_matches(
     expected: Any, got: Any, tolerance: Tolerance, name: str, question: Question
 ) -> None:
     """Raises Broken unless a nest of dicts and lists holds what it should under the same keys."""
-    _built_alike(expected, got, name)
+    _has_same_structure(expected, got, name)
     wanted, came = named_leaves(expected), named_leaves(got)
     wrong: list[tuple[str, Broken]] = []
     for way, leaf in wanted.items():
@@ -323,7 +323,7 @@ def _tree_matches(
     raise Broken(told, evidence=first.evidence)
 
 
-def _built_alike(expected: Any, got: Any, name: str) -> None:
+def _has_same_structure(expected: Any, got: Any, name: str) -> None:
     """Raises Broken unless dicts have the same keys, lists the same lengths, all the way down."""
     if isinstance(expected, dict):
         if not isinstance(got, dict):
@@ -334,12 +334,12 @@ def _built_alike(expected: Any, got: Any, name: str) -> None:
         if len(got) > len(expected):
             raise Broken(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
         for key, item in expected.items():
-            _built_alike(item, got[key], f"{name}.{key}" if name else str(key))
+            _has_same_structure(item, got[key], f"{name}.{key}" if name else str(key))
     elif isinstance(expected, list):
         if not isinstance(got, (list, tuple)) or len(got) != len(expected):
             raise Broken(f"{name} is {describe(got)}; expected a list of {len(expected)}.")
         for number, item in enumerate(expected):
-            _built_alike(item, got[number], f"{name}[{number}]")
+            _has_same_structure(item, got[number], f"{name}[{number}]")
     elif isinstance(got, (dict, list, tuple)):
         raise Broken(f"{name} is {describe(got)}; expected {_expected(np.asarray(expected))}.")
 

@@ -38,7 +38,7 @@ class StudentFunction:
         **kwargs: Any,
     ) -> Answer:
         """The call's whole answer; see `client.Worker.call` for the options."""
-        positional, named = self._placed(args, kwargs)
+        positional, named = self._place_arguments(args, kwargs)
         return self.ask(
             self.name,
             positional,
@@ -46,11 +46,11 @@ class StudentFunction:
             opaque=[name.startswith("*") for name in self.function.returns],
             keep=keep,
             arguments=arguments,
-            then=None if then is None else list(self._placed((), then)),
+            then=None if then is None else list(self._place_arguments((), then)),
             **({"traced": True, "forget": list(forget)} if traced else {}),
         )
 
-    def _placed(
+    def _place_arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
         """Required arguments by position, the others by name."""

@@ -112,7 +112,7 @@ class _Reading:
 
     def step(self, value: Any, key: str) -> tuple[str, ...]:
         try:
-            return tuple(step.id for step in self.registry.chosen(str(value)))
+            return tuple(step.id for step in self.registry.choose(str(value)))
         except ValueError as error:
             raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
 
@@ -195,7 +195,7 @@ KEYS = (
 )
 
 
-def parsed(text: str, registry: Registry) -> Course:
+def parse_course(text: str, registry: Registry) -> Course:
     """Return the assignment that the text describes; CourseError for what is wrong with it."""
     try:
         data = tomllib.loads(text)
@@ -281,7 +281,7 @@ def read_course(path: Path, registry: Registry) -> Course:
     """Return the assignment in a file; CourseError, with the file's name, for what is wrong."""
     text = instructors_text(path)
     try:
-        return parsed(text, registry)
+        return parse_course(text, registry)
     except CourseError as error:
         raise CourseError(f"{path.name}: {error}") from None
 

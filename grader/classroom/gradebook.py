@@ -343,7 +343,7 @@ class Gradebook:
         for student, earlier in rows:
             (before, old), (after, new) = (self._standing(n, student) for n in (earlier, run))
             if _verdicts(before) != _verdicts(after):
-                because = _handed_in(before, after, old, new) or self._because(earlier, run)
+                because = _explain_hand_in(before, after, old, new) or self._because(earlier, run)
                 yield Change(after.student, before, after, because)
 
     def _standing(self, run: int, student: bytes) -> tuple[Graded, str | None]:
@@ -398,7 +398,7 @@ def _verdicts(graded: Graded) -> Any:
     return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
 
 
-def _handed_in(before: Graded, after: Graded, old: str | None, new: str | None) -> str:
+def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | None) -> str:
     """What became of the work itself; "" if it is the same."""
     if after.who.absent:
         return after.who.absent

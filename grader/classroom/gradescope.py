@@ -130,7 +130,7 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
                 graded = Graded(
                     student, found, warnings=handed_in.warnings, seconds=seconds, who=who
                 )
-                (final,) = rules.applied([graded])
+                (final,) = rules.apply([graded])
                 if final.score is None:
                     told = final.grade.notes if final.grade else ()
                     return failure(

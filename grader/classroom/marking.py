@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, course_from_dict, days_late, moment
-from grader.classroom.exports.merging import composed
+from grader.classroom.exports.merging import compose
 from grader.classroom.tables import Override, Person, person_from_dict, read_overrides
 from grader.report.records import Grade, Graded, StepVerdict, Who
 from grader.steps.registry import Registry
@@ -27,22 +27,22 @@ class Rules:
     overrides: Sequence[Override] = ()
     roster: Sequence[Person] = ()
 
-    def applied(self, class_: Iterable[Graded]) -> Iterator[Graded]:
+    def apply(self, class_: Iterable[Graded]) -> Iterator[Graded]:
         """Yield the class with everybody's grade."""
         for graded in class_:
-            known = self._completed(graded)
+            known = self._complete(graded)
             yield replace(known, grade=self._grade(known))
 
     def unambiguous(self, class_: Iterable[Graded]) -> Rules:
         """Return the same rules without the changes that several students could be meant by."""
         if not self.overrides:
             return self
-        several = self.ambiguous(map(self._completed, class_))
+        several = self.ambiguous(map(self._complete, class_))
         return replace(self, overrides=[one for one in self.overrides if one.row not in several])
 
     def strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that is for nobody, or for several students."""
-        everybody = list(map(self._completed, class_))
+        everybody = list(map(self._complete, class_))
         told = []
         for one in self.overrides:
             count = sum(one.is_for(graded) for graded in everybody)
@@ -61,7 +61,7 @@ class Rules:
             one.row for one in self.overrides if sum(one.is_for(graded) for graded in everybody) > 1
         )
 
-    def _completed(self, graded: Graded) -> Graded:
+    def _complete(self, graded: Graded) -> Graded:
         """Fill in what the class list knows of a student."""
         for person in self.roster:
             if person.is_called(graded.student, graded.who):
@@ -96,7 +96,7 @@ class Rules:
         raw: float | None = None
         late = ""
         if graded.report is not None:
-            score, worth = self._added(graded.report.steps, points, most, mine, notes)
+            score, worth = self._add(graded.report.steps, points, most, mine, notes)
             score, raw, late = self._on_time(graded, score, notes)
         else:
             worth = self.course.points or 0.0
@@ -144,7 +144,7 @@ class Rules:
             points[step.step], most[step.step] = earned, step.max_points
         return points, most, notes, open_
 
-    def _added(
+    def _add(
         self,
         steps: Sequence[StepVerdict],
         points: Mapping[str, float],
@@ -206,7 +206,7 @@ class Rules:
 def _is_called(graded: Graded, name: str) -> bool:
     who = graded.who
     names = (graded.student, who.number, who.name, who.email)
-    return composed(name) in {composed(one) for one in names if one}
+    return compose(name) in {compose(one) for one in names if one}
 
 
 def _why(one: Override) -> str:

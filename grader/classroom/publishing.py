@@ -48,17 +48,17 @@ def publish(
     """
     rules = (rules or Rules(Course())).unambiguous(book.graded(run))
     steps = tuple(step.id for step in registry.steps)
-    write_whole(out / "grades.csv", grades(rules.applied(book.graded(run)), Options(steps)))
+    write_whole(out / "grades.csv", grades(rules.apply(book.graded(run)), Options(steps)))
     summary = Summary()
     for folder in ("reports", "feedback"):
         (out / folder).mkdir(exist_ok=True)
-    for graded in rules.applied(book.graded(run)):
+    for graded in rules.apply(book.graded(run)):
         summary.add(graded)
         _one_student(graded, out)
     _sweep(out, {one.file for one in summary.rows})
     _works(book, run, out, rules, len(summary.rows))
     changed = [*book.changes(run)]
-    changed += by_hand(book, rules.applied(book.graded(run)), {one.student for one in changed})
+    changed += by_hand(book, rules.apply(book.graded(run)), {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
     found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
     sides = write_sides(book, run, out, found)
@@ -110,7 +110,7 @@ def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) ->
     if students > MAX_COMPARED:
         return
     folder.mkdir()
-    for graded in rules.applied(book.graded(run)):
+    for graded in rules.apply(book.graded(run)):
         if graded.report is None:
             continue
         files = book.sources(graded.student, run)

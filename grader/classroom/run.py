@@ -76,7 +76,7 @@ class Run:
         """
         progress = Progress(len(entries))
         under_way: dict[Future[Outcome], str] = {}
-        for key, submission in self._unjudged(entries, progress):
+        for key, submission in self._report_unjudged(entries, progress):
             under_way[executor.submit(grade_submission, self.exam, submission)] = key
             while len(under_way) >= in_flight:
                 self._take(under_way, progress)
@@ -91,7 +91,7 @@ class Run:
         self.book.finish(self.number, everybody)
         return progress
 
-    def _unjudged(
+    def _report_unjudged(
         self, entries: Sequence[intake.Entry], progress: Progress
     ) -> Iterator[tuple[str, Submission]]:
         """The submissions that no result is known of, each content once; all others are marked."""

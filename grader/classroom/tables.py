@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import CourseError, instructors_text
-from grader.classroom.exports.canvas import turned
+from grader.classroom.exports.canvas import turn_name
 from grader.classroom.exports.cells import read
-from grader.classroom.exports.merging import composed
+from grader.classroom.exports.merging import compose
 from grader.classroom.exports.options import ExportError
 from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
@@ -41,7 +41,7 @@ class Person:
         if who.platform and who.platform == self.who.platform:
             return who.number == self.who.number
         return any(
-            name and composed(name) in self.names for name in (graded_id, who.name, who.email)
+            name and compose(name) in self.names for name in (graded_id, who.name, who.email)
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Override:
         """Whether it names that student: by id, number, name or address."""
         who = graded.who
         names = (graded.student, who.number, who.name, who.email)
-        return composed(self.student) in {composed(name) for name in names if name}
+        return compose(self.student) in {compose(name) for name in names if name}
 
 
 def _table(path: Path) -> list[list[str]]:
@@ -126,7 +126,7 @@ def read_roster(path: Path) -> list[Person]:
 
 def _person(id: str, who: Who, *more: str) -> Person:
     names = (id, who.name, who.email, *more)
-    return Person(id, frozenset(composed(name) for name in names if name), who)
+    return Person(id, frozenset(compose(name) for name in names if name), who)
 
 
 def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
@@ -135,7 +135,7 @@ def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person
     for row in rows:
         name, number = (_cell(row, header.index(one)) for one in ("Student", "ID"))
         if number.isdigit():  # the rows with the points, and the test student, have none
-            who = Who("Canvas", number, turned(name) or name)
+            who = Who("Canvas", number, turn_name(name) or name)
             people.append(_person(f"{name} ({number})", who, name, *(_cell(row, i) for i in known)))
     return people
 
@@ -188,7 +188,7 @@ def read_overrides(path: Path, registry: Registry) -> list[Override]:
     seen: dict[tuple[str, str, str], int] = {}
     for one in found:
         kind = "points" if one.points is not None else "excuse" if one.excuse else ""
-        key = (composed(one.student), one.target, "change" if kind else f"comment {one.row}")
+        key = (compose(one.student), one.target, "change" if kind else f"comment {one.row}")
         if key in seen:
             raise CourseError(f"{path.name}: rows {seen[key]} and {one.row} change the same thing")
         seen[key] = one.row

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grader.isolation import Host, Isolation
 
 
-def _isolated(name: str, limits: Limits) -> Isolation:
+def _choose_isolation(name: str, limits: Limits) -> Isolation:
     """One's own code needs no sandbox; one that is asked for is probed first."""
     if name in ("auto", "process"):
         from grader.isolation import Process
@@ -32,7 +32,7 @@ def hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]
 
     try:
         with contextlib.ExitStack() as stack:
-            isolated = _isolated(isolation, registry.limits)
+            isolated = _choose_isolation(isolation, registry.limits)
             start = functools.partial(start_host, isolated, registry.limits)
             yield [stack.enter_context(start()) for _ in range(count)]
     except (SandboxError, KitError) as error:

@@ -129,7 +129,7 @@ def _overview(
     registry: Registry, steps: tuple[Step, ...]
 ) -> Callable[[Printer], Callable[[StepVerdict], None]]:
     """A row for each step, and one for a whole part that is not at issue."""
-    parts = registry.titled(steps)
+    parts = registry.group_by_part(steps)
 
     def overview(printer: Printer) -> Callable[[StepVerdict], None]:
         from grader.report.text.terminal import Overview

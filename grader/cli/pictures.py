@@ -34,7 +34,7 @@ _whose = click.option(
 _page = click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
 
 
-def _chosen(path: Path | None, registry: Registry) -> Submission:
+def _choose_code(path: Path | None, registry: Registry) -> Submission:
     """What was asked for, or the right code."""
     path = path or (SOLUTIONS if SOLUTIONS.is_dir() else EXERCISES)
     found = read_submission(path, registry)
@@ -90,7 +90,7 @@ def leakmap(
         raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} words, got {len(words)}")
     layer = _layer(unmasked or str(min(2, layers)), layers)
     registry = registry_module.load()
-    found = _chosen(submission, registry)
+    found = _choose_code(submission, registry)
     with _host(registry) as host:
         from grader.demos import leaks
         from grader.demos.stack_map import draw_stack
@@ -124,7 +124,7 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     Multiplications are counted and time is measured, in texts of growing length.
     """
     registry = registry_module.load()
-    found = _chosen(submission, registry)
+    found = _choose_code(submission, registry)
     with _host(registry) as host:
         from grader.demos import costs, growth_plot
         from grader.demos.growth import Growth, Row

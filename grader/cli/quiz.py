@@ -30,7 +30,7 @@ def quiz(about: str | None, answer: Sequence[str]) -> None:
         _overview(registry, printer, record)
         return
     try:
-        asked, one = quizzes.found(registry, about)
+        asked, one = quizzes.find_question(registry, about)
     except ValueError as error:
         raise Problem(str(error)) from None
     if one is not None and answer:
@@ -64,7 +64,7 @@ def _how(question: Question) -> str:
 
 
 def _show(printer: Printer, question: Question) -> None:
-    for line in quizzes.shown(question):
+    for line in quizzes.show_question(question):
         printer.line(line)
 
 

@@ -84,12 +84,14 @@ def train(
         elif missing:
             printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
         with hosts(patient, "auto", 1) as (host,):
-            _trained(printer, host, own, masked, words, sizes, steps, lr, seed, sample_every, out)
+            _run_training(
+                printer, host, own, masked, words, sizes, steps, lr, seed, sample_every, out
+            )
     except NotReady as error:
         raise Problem(str(error)) from None
 
 
-def _trained(
+def _run_training(
     printer: Printer,
     host: Host,
     own: Mapping[str, tuple[str, str]],

@@ -30,12 +30,12 @@ class Tallied(np.ndarray):
             Tallied.made += np.size(result) * plain[0].shape[-1]
         elif ufunc is np.multiply and method == "__call__":
             Tallied.made += np.size(result)
-        return out[0] if out is not None and len(out) == 1 else _tallied(result)
+        return out[0] if out is not None and len(out) == 1 else _tally(result)
 
     def __array_function__(self, function, types, args, kwargs):
         args, kwargs = _bare(args), _bare(kwargs)
         Tallied.made += PRODUCTS[function](*args, **kwargs) if function in PRODUCTS else 0
-        return _tallied(function(*args, **kwargs))
+        return _tally(function(*args, **kwargs))
 
     def dot(self, other, out=None):
         return np.dot(self, other, out)  # ndarray's own would not count
@@ -51,13 +51,13 @@ def _bare(value):
     return value
 
 
-def _tallied(value):
+def _tally(value):
     if type(value) is np.ndarray:
         return value.view(Tallied)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_tallied(item) for item in value)
+        return type(value)(_tally(item) for item in value)
     if isinstance(value, dict):
-        return {key: _tallied(item) for key, item in value.items()}
+        return {key: _tally(item) for key, item in value.items()}
     return value
 
 
@@ -110,11 +110,11 @@ PRODUCTS = {
 def _keeping(make):
     """The function of NumPy that makes plain arrays, which would no longer count, of any."""
 
-    def made(value, *args, **kwargs):
+    def make_tallied(value, *args, **kwargs):
         result = make(value, *args, **kwargs)
         return result.view(Tallied) if isinstance(value, Tallied) else result
 
-    return made
+    return make_tallied
 
 
 def begin(modules):
@@ -133,7 +133,7 @@ def _whole(tokens, params, n_heads):
     return lambda: MINE["decoder_logits"](tokens, params, n_heads)[..., -1, :]
 
 
-def _cached(tokens, params, n_heads):
+def _run_cached(tokens, params, n_heads):
     """The same from a cache that holds all tokens but the last."""
     step = MINE["decoder_step"]
     cache = MINE["new_decoder_cache"](len(params["blocks"]))
@@ -143,7 +143,7 @@ def _cached(tokens, params, n_heads):
 
 def cost(way, tokens, params, n_heads, repeats):
     """Of the logits after the last token: [multiplications, seconds (the least), the logits]."""
-    prepared = {"whole": _whole, "cached": _cached}[way]
+    prepared = {"whole": _whole, "cached": _run_cached}[way]
     seconds, begun = math.inf, time.perf_counter()
     for _ in range(repeats):
         work = prepared(tokens, params, n_heads)
@@ -152,7 +152,7 @@ def cost(way, tokens, params, n_heads, repeats):
         seconds = min(seconds, time.perf_counter() - start)
         if time.perf_counter() - begun > ENOUGH:
             break
-    work = prepared(tokens, _tallied(params), n_heads)
+    work = prepared(tokens, _tally(params), n_heads)
     Tallied.made = 0
     logits = work()
     return [int(Tallied.made), float(seconds), np.array(_bare(logits), dtype=float)]

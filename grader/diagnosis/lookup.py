@@ -139,7 +139,7 @@ def _came(calls: Sequence[Call]) -> Came:
     return Came(list(map(describe_call, calls)), list(map(_near, calls)), passed)
 
 
-def _raised_error(answer: Any) -> Mapping[str, str] | None:
+def _read_error(answer: Any) -> Mapping[str, str] | None:
     """The error that a call ended with, if it did."""
     outcome = answer[1] if answer else None
     return outcome if isinstance(outcome, dict) and "raised" in outcome else None
@@ -161,7 +161,7 @@ def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[
     In what words code refuses an argument is anybody's own, where right code refuses it too; and
     so it is where it refuses in the words of a refusal (refusals) what right code takes.
     """
-    one, other, meant = _raised_error(wanted), _raised_error(came), _raised_error(right)
+    one, other, meant = _read_error(wanted), _read_error(came), _read_error(right)
     if one is None or other is None or one["raised"] != other["raised"]:
         return False
     if one["words"] == other["words"]:
@@ -227,7 +227,7 @@ class Book:
     def _refusals(self, came: Mapping[str, Came]) -> set[str]:
         """The words of errors where right code has errors of these types."""
         pairs = (
-            (_raised_error(answer), _raised_error(right))
+            (_read_error(answer), _read_error(right))
             for check, calls in came.items()
             for answer, right in zip(calls.answers, self.right.get(check, ()))
         )

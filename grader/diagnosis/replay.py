@@ -60,7 +60,7 @@ def same(one, other, tolerance):
     )
 
 
-def _taken(value, kept):
+def _take(value, kept):
     if isinstance(value, dict) and HANDLE in value:
         return kept.get(value[HANDLE], value)
     return value
@@ -141,23 +141,23 @@ def _refuses(error):
     return code.co_filename[0] == "<" and code.co_code[trace.tb_lasti] == RAISE
 
 
-def refilled(old, new):
+def refill(old, new):
     """The new values in the old arrays, and these in the old dicts and lists."""
     if isinstance(old, np.ndarray):
         old[...] = new
         return old
     if isinstance(old, dict):
-        values = {key: refilled(old.get(key), value) for key, value in new.items()}
+        values = {key: refill(old.get(key), value) for key, value in new.items()}
         old.clear()  # an argument that only the first call had is not the second one's
         old.update(values)
         return old
     if isinstance(old, list):
-        old[:] = [refilled(*pair) for pair in zip(old, new)]
+        old[:] = [refill(*pair) for pair in zip(old, new)]
         return old
     return new
 
 
-def untouched(expected, got):
+def is_untouched(expected, got):
     """Whether arguments became what they were recorded to have become."""
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and same(expected, got, 0)
@@ -165,11 +165,11 @@ def untouched(expected, got):
         return (
             isinstance(got, dict)
             and expected.keys() == got.keys()
-            and all(untouched(value, got[key]) for key, value in expected.items())
+            and all(is_untouched(value, got[key]) for key, value in expected.items())
         )
     if isinstance(expected, list):
         alike = isinstance(got, list) and len(got) == len(expected)
-        return alike and all(map(untouched, expected, got))
+        return alike and all(map(is_untouched, expected, got))
     return True
 
 
@@ -183,19 +183,19 @@ def counter(value):
     return None
 
 
-def asked(function, call, kept):
+def ask(function, call, kept):
     """The result of a call, the arguments after it, the products that were counted.
 
     Last comes the result to be kept: that of the first call, where the arrays were then refilled.
     """
-    args = [_taken(_fresh(value), kept) for value in call["args"]]
+    args = [_take(_fresh(value), kept) for value in call["args"]]
     kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
     if "before" in call:
         first, named = call["before"]
         first, named = list(map(_fresh, first)), _fresh(named)
         held = function(*first, **named)
-        args = [refilled(old, new) for old, new in zip(first, args)]
-        kwargs = refilled(named, kwargs)
+        args = [refill(old, new) for old, new in zip(first, args)]
+        kwargs = refill(named, kwargs)
     kind = counter([*args, kwargs])
     if kind:
         kind.products = 0
@@ -216,7 +216,7 @@ def _keep(told, got, kept):
             _keep(one, got.get(key), kept)
 
 
-def _known(call, kept):
+def _find_known(call, kept):
     """Whether all held results that a call is given are there."""
     values = [*call["args"], *call.get("before", [()])[0]]
     return all(v[HANDLE] in kept for v in values if isinstance(v, dict) and HANDLE in v)
@@ -232,14 +232,14 @@ def with_refusals(module, calls):
     if not any("raised" in call for call in calls):
         return calls
     seen = _with_right_errors(module, calls)
-    words = {_wording(call) for call in seen if _refused(call)}
+    words = {_wording(call) for call in seen if _is_refused(call)}
     return [
         {**call, "refusing": True} if "raised" in call and _wording(call) in words else call
         for call in seen
     ]
 
 
-def _refused(call):
+def _is_refused(call):
     """Whether a call raised what right code raises."""
     return "refused" in call and call.get("raised", "").startswith(call["refused"] + ": ")
 
@@ -252,9 +252,9 @@ def _wording(call):
 def _with_right_errors(module, calls):
     kept, seen = {}, []
     for call in calls:
-        if call["function"] != FETCH and _known(call, kept):
+        if call["function"] != FETCH and _find_known(call, kept):
             try:
-                got, _, _, _ = asked(module[call["function"]], call, kept)
+                got, _, _, _ = ask(module[call["function"]], call, kept)
                 _keep(call.get("value"), got, kept)
             except Exception as error:
                 call = {**call, "refused": type(error).__name__}
@@ -268,7 +268,7 @@ def answers(space, call, kept):
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
         return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
     try:
-        got, after, products, held = asked(space[call["function"]], call, kept)
+        got, after, products, held = ask(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call)
     if "kept" in call:
@@ -278,16 +278,16 @@ def answers(space, call, kept):
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)
         and products == call.get("products", products)
-        and ("after" not in call or _left_behind(call, after))
+        and ("after" not in call or _find_left_behind(call, after))
     )
 
 
-def _left_behind(call, after):
+def _find_left_behind(call, after):
     """Whether arguments became what they became then; what was opaque in them is anybody's own."""
     given = [*call["args"], call["kwargs"]]
     expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
     return all(
-        (isinstance(value, dict) and HANDLE in value) or untouched(one, other)
+        (isinstance(value, dict) and HANDLE in value) or is_untouched(one, other)
         for value, one, other in zip(given, expected, got)
     )
 
@@ -407,12 +407,12 @@ def nearly(code, right, calls, spans, span, causes):
         found = []
         for number, cause in enumerate(causes):
             if explains(mistakes.module, cause, first):
-                left = _unexplained(mistakes.anew(), cause, calls, spans)
+                left = _find_unexplained(mistakes.anew(), cause, calls, spans)
                 found += [[number, name] for name in left]
         return found
 
 
-def _unexplained(module, cause, calls, spans):
+def _find_unexplained(module, cause, calls, spans):
     """The check whose calls a cause does not explain, in a list; an empty one if there are more."""
     for name, (start, stop) in spans.items():
         if not explains(module, cause, calls[start:stop]):

@@ -196,7 +196,7 @@ class Library:
 
         None if right code does so too. span: the calls that are looked at first.
         """
-        right, *replayed = self._wanted(step, function, [Cause(()), *causes], calls)
+        right, *replayed = self._describe_causes(step, function, [Cause(()), *causes], calls)
         question = [right, [_record(call) for call in calls], list(span), replayed]
         numbers = self._replay(step, "survivors", [_compile(self._text(step, causes)), *question])
         return [causes[number] for number in numbers]
@@ -210,18 +210,18 @@ class Library:
         """
         first, *others = (log.spans.get(check, (0, 0)) for check in failing)
         spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
-        right, *replayed = self._wanted(step, function, [Cause(()), *causes], log.calls)
+        right, *replayed = self._describe_causes(step, function, [Cause(()), *causes], log.calls)
         question = [right, [_record(call) for call in log.calls], spans, list(first), replayed]
         found = self._replay(step, "nearly", [_compile(self._text(step, causes)), *question])
         return [(causes[number], check) for number, check in found]
 
     def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
         """Whether right code answers these calls of the function as the student's code did."""
-        (right,) = self._wanted(step, function, [Cause(())], calls)
+        (right,) = self._describe_causes(step, function, [Cause(())], calls)
         question = [_compile(self._text(step, ())), right, [_record(call) for call in calls]]
         return bool(self._replay(step, "is_right", question))
 
-    def _wanted(
+    def _describe_causes(
         self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
     ) -> list[dict[str, Any]]:
         """What the replay must know of causes: what stands where, and which calls matter."""

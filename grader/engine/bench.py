@@ -143,7 +143,7 @@ class Bench:
 
     # What grading uses.
 
-    def given_for(self, step: Step) -> Given:
+    def inputs_for(self, step: Step) -> Given:
         """The suite's inputs for a step, made once."""
         if step.id not in self.givens:
             self.givens[step.id] = self.make_given(step)
@@ -195,7 +195,7 @@ class Bench:
             if needed and needed.status in HOPELESS:
                 verdict = self.verdict(check, needed.status, needed.message)
             else:
-                verdict = self._judged(check)
+                verdict = self._judge(check)
             if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
                 message = messages.explain_not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
@@ -217,7 +217,7 @@ class Bench:
             raise KitError(f"there is no check {check.id}")
         return self.checks[check.id]
 
-    def _judged(self, check: Check) -> CheckVerdict:
+    def _judge(self, check: Check) -> CheckVerdict:
         if check.id not in self.checks:
             return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
         self.printed = ""
@@ -226,13 +226,13 @@ class Bench:
         self.log.spans[check.id] = (start, len(self.log.calls))
         if failure is None:
             return self.verdict(check, Status.PASSED, "")
-        verdict = self._failed(check, failure)
+        verdict = self._report_failure(check, failure)
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check; what it raised, which is nothing only where all of it held."""
         try:
-            check.run(self.student, self.given_for(self.attempt.step))
+            check.run(self.student, self.inputs_for(self.attempt.step))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -284,7 +284,7 @@ class Bench:
             if self._again(failure):
                 message = messages.explain_raised_again(lengths_met(crash) if visible else "")
             elif known and not visible:  # one place for each function
-                message = messages.raised_more(self.asked)
+                message = messages.explain_raised_more(self.asked)
         printed = self.printed if visible else ""
         return self.verdict(check, status, message, evidence=evidence, printed=printed)
 
@@ -313,7 +313,7 @@ class Bench:
         made = given.made if given else ()
         return {0, 1}.union(*(case.lengths() for case in made))
 
-    def _failed(self, check: Check, failure: BaseException) -> CheckVerdict:
+    def _report_failure(self, check: Check, failure: BaseException) -> CheckVerdict:
         visible = self.suite == "visible"
         match failure:
             case WrongValue():

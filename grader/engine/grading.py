@@ -106,7 +106,7 @@ class Grader:
             found[number] = verdict
             while len(verdicts) in found:
                 verdict = found[len(verdicts)]
-                verdicts.append(self._doubted(submission, verdict, verdicts))
+                verdicts.append(self._doubt_earlier_steps(submission, verdict, verdicts))
                 on_step(verdicts[-1])
         return Report(
             submission.id,
@@ -139,16 +139,16 @@ class Grader:
     def step(self, submission: Submission, step: Step) -> StepVerdict:
         """The verdict on one step."""
         if step.id in submission.refused:
-            unread = self._unjudged(step, Status.ERROR, submission.refused[step.id])
+            unread = self._report_unjudged(step, Status.ERROR, submission.refused[step.id])
             return replace(unread, gradable=False)
         if step.id not in submission.sources:
-            return self._unjudged(
+            return self._report_unjudged(
                 step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
             )
         if time.monotonic() > self.bench.host.deadline:
             message = messages.explain_no_time_left(self.bench.host.limits)
-            return self._unjudged(step, Status.ERROR, message)
-        right = self._tried(submission, step, self.right)
+            return self._report_unjudged(step, Status.ERROR, message)
+        right = self._try_step(submission, step, self.right)
         trial = self._better(submission, right)
         if trial.timed_out:
             self.slow.add(step.id)
@@ -156,17 +156,17 @@ class Grader:
             limits, visible = self.bench.host.limits, self.bench.suite == "visible"
             source = trial.attempt.source
             message = messages.explain_not_loaded(trial.failure, source, step, limits, visible)
-            return self._unjudged(step, Status.ERROR, message)
+            return self._report_unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, trial.verdicts, None, "")
-        verdicts = self._diagnosed(trial.attempt, trial.verdicts, trial.log)
+        verdicts = self._diagnose(trial.attempt, trial.verdicts, trial.log)
         if trial is not right:
             message = messages.explain_counted_on_own(right.points, step.max_points)
-            has_all = self._used(submission, step) <= {*submission.sources}
+            has_all = self._find_used(submission, step) <= {*submission.sources}
             return _verdict(step, verdicts, True if has_all else None, message)
         return _verdict(step, verdicts, *self._on_own_steps(submission, step, verdicts))
 
-    def _tried(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
+    def _try_step(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
         """Put a step through its checks, among earlier steps that are right where `right` is."""
         attempt = self._attempt(submission, step, right)
         try:
@@ -191,7 +191,7 @@ class Grader:
             for check in step.checks
             if not points.get(check.id) and (not check.needs or points.get(check.needs))
         ]
-        uses = self._used(submission, step)
+        uses = self._find_used(submission, step)
         may_help = failed and not right.timed_out and step.id in self.right
         if not may_help or not uses & {*submission.sources} or uses & self.slow:
             return right
@@ -206,21 +206,21 @@ class Grader:
             return right
         if not any(verdict.status is Status.PASSED for verdict in again):
             return right
-        own = self._tried(submission, step, missing)
+        own = self._try_step(submission, step, missing)
         return own if own.points > right.points else right
 
     def _missing(self, submission: Submission) -> dict[str, str]:
         """Return the right steps of the kit that the student has not handed in."""
         return {name: text for name, text in self.right.items() if name not in submission.sources}
 
-    def _used(self, submission: Submission, step: Step) -> set[str]:
+    def _find_used(self, submission: Submission, step: Step) -> set[str]:
         """Return the earlier steps that a step may import, by way of the student's modules too."""
         source = submission.reachable(step.id)
         if "exercises" not in source:
             return set()
         return {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
 
-    def caused(
+    def find_causes(
         self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
     ) -> tuple[list[CheckVerdict], Log]:
         """The verdicts on a step that can be loaded, with causes and nothing more; and its calls.
@@ -230,9 +230,9 @@ class Grader:
         attempt = self._attempt(submission, step, self.right if right is None else right)
         with self.bench.on(attempt):
             verdicts, log = self.bench.run(step.checks), self.bench.log
-        return self._diagnosed(attempt, verdicts, log) if self.thorough else verdicts, log
+        return self._diagnose(attempt, verdicts, log) if self.thorough else verdicts, log
 
-    def _diagnosed(
+    def _diagnose(
         self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
     ) -> list[CheckVerdict]:
         """The verdicts with the known mistake, or what can be said, at each function's failures."""
@@ -244,14 +244,14 @@ class Grader:
                 failing = [
                     v.check for v in verdicts if v.function == verdict.function and _wrong(v)
                 ]
-                known = self._known(step, verdict, log, failing, named)
+                known = self._find_known(step, verdict, log, failing, named)
                 causes[verdict.function] = known or self._properties(attempt, verdict.function)
         return [
             replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
             for verdict in verdicts
         ]
 
-    def _known(
+    def _find_known(
         self,
         step: Step,
         verdict: CheckVerdict,
@@ -274,7 +274,7 @@ class Grader:
         function = attempt.step.function(name)
         try:
             checks = [self.bench.check_function(check) for check in function.checks]
-            given = self.bench.given_for(attempt.step)
+            given = self.bench.inputs_for(attempt.step)
             host, program = self.bench.host, attempt.program
             tried = survey(host, program, attempt.step, function, checks, given)
             return said(tried, function.takes)
@@ -305,7 +305,7 @@ class Grader:
             return None, ""  # nothing passed, or it stood on the student's own steps already
         if "exercises" not in submission.sources[step.id]:
             return True, ""  # it cannot import anything of theirs
-        uses = self._used(submission, step)
+        uses = self._find_used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:
             return None, ""  # the step was handed in alone
         for earlier in self.registry.before(step):
@@ -327,7 +327,7 @@ class Grader:
             )
         return True, ""
 
-    def _doubted(
+    def _doubt_earlier_steps(
         self, submission: Submission, verdict: StepVerdict, before: Sequence[StepVerdict]
     ) -> StepVerdict:
         """The verdict, with a word on earlier steps where it may have failed because of them."""
@@ -343,7 +343,7 @@ class Grader:
             return verdict
         return replace(verdict, message=messages.stands_on(wrong))
 
-    def _unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
+    def _report_unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
         """A step whose code could not be run: all its checks share the reason."""
         verdicts = [self.bench.verdict(check, status, message) for check in step.checks]
         return StepVerdict(

@@ -35,7 +35,7 @@ def explain_no_time_left(limits: Limits) -> str:
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
 
-def _defined(source: str) -> list[str]:
+def _list_defined(source: str) -> list[str]:
     """Return the names that a source defines at its left margin, as far as its text shows.
 
     The worker knows better which there are, but its names may say anything.
@@ -52,7 +52,7 @@ def missing(name: str, step: Step, source: str) -> str:
             "a bracket or a quote is never closed there, or above it in its cell."
         )
     wanted = {function.name for function in step.functions}
-    others = [other for other in _defined(source) if other not in wanted]
+    others = [other for other in _list_defined(source) if other not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
     guess = f" Is {close[0]!r} meant to be it?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
@@ -110,11 +110,11 @@ def _place(raised: Raised, source: str, step: Step, visible: bool = True) -> str
 def _own_lines(text: str, source: str) -> str:
     """What Python said of a syntax error, with its lines as the student counts them."""
 
-    def counted(match: re.Match[str]) -> str:
+    def count_line(match: re.Match[str]) -> str:
         where, _ = place(source, int(match[1]), "")
         return f"on {where.rpartition(', ')[2]}" if where else match[0]
 
-    return re.sub(r"\bon line (\d{1,6})\b", counted, text)
+    return re.sub(r"\bon line (\d{1,6})\b", count_line, text)
 
 
 def _function_around(source: str, number: int) -> str:
@@ -187,7 +187,7 @@ def explain_raised(
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
 
 
-def raised_more(function: str) -> str:
+def explain_raised_more(function: str) -> str:
     """For another exception of a function of which the hidden suite has named one already."""
     return f"{function} raised an exception here too: fix the one above first."
 

@@ -53,7 +53,7 @@ def _unpack(file: BinaryIO, folder: Path) -> None:
                             f"{show_name('/'.join(parts))} is larger than {MAX_FILE // 2**20} MiB"
                         )
                     copy.write(piece)
-            _dated(target, infos[-1].date_time)
+            _date_entry(target, infos[-1].date_time)
         except FileExistsError:
             raise SubmissionError(f"it has {show_name('/'.join(parts))} twice") from None
         except (OSError, UnicodeEncodeError) as error:
@@ -64,7 +64,7 @@ def _unpack(file: BinaryIO, folder: Path) -> None:
             raise SubmissionError("it is damaged: download it again") from None
 
 
-def _dated(path: Path, when: tuple[int, ...]) -> None:
+def _date_entry(path: Path, when: tuple[int, ...]) -> None:
     """Give a file the time that the zip says, taken as UTC."""
     try:
         seconds = calendar.timegm((*when, 0, 0, 0))

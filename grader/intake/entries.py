@@ -311,7 +311,7 @@ def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
         raise SubmissionError(f"it is {what}")
     if handins.is_notebook(last):
         return Some(folder, {last: last})
-    return handins.unpacked(folder, last, until)
+    return handins.open_zip(folder, last, until)
 
 
 def read(entry: Entry, registry: Registry) -> Submission:

@@ -62,7 +62,7 @@ def has_known(place: Place, registry: Registry) -> bool:
     return any(is_known(name, registry) for name in place.files())
 
 
-def unpacked(place: Place, name: str, until: ExitStack) -> Archive:
+def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
     """The zip of that name in a place, open as long as the stack is.
 
     SubmissionError if it cannot be read, or is no zip.
@@ -108,7 +108,7 @@ def home(place: Place, registry: Registry, until: ExitStack) -> list[Place]:
         if len(packed) > 1:
             raise SubmissionError(f"it holds {len(packed)} archives: keep the one that counts")
         if packed:
-            place = unpacked(place, packed[0], until)
+            place = open_zip(place, packed[0], until)
         elif len(folders) == 1:
             place = place.into(folders[0])
         else:
@@ -147,7 +147,7 @@ class _Reading:
         )
         self.modules = {**modules, **self.modules}
         self.warnings += problems
-        self._overlooked(present)
+        self._note_overlooked(present)
 
     def _file(self, place: Place, step: Step, names: Sequence[str]) -> None:
         """Take the one file that is a step; without it the step cannot be graded."""
@@ -169,7 +169,7 @@ class _Reading:
         except SubmissionError as error:
             self.refused[step.id] = refusal(show_name(name), error)
 
-    def _overlooked(self, present: Sequence[str]) -> None:
+    def _note_overlooked(self, present: Sequence[str]) -> None:
         """Warn of source files that nothing can be taken for, and of archives beside the steps."""
         steps = tuple(f"step{step.number:02d}" for step in self.registry.steps)
         for name in sorted(present):

@@ -164,7 +164,7 @@ class _Reading:
             self.warn(chosen, f"taken for {name} by its name; it has no such grade_id.")
         return chosen
 
-    def lost(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> dict[str, Cell]:
+    def find_unclosed(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> dict[str, Cell]:
         """The functions that no cell makes, and that one would but for an open bracket or quote."""
         return {
             name: cell
@@ -182,7 +182,7 @@ class _Reading:
         for cell in cells:
             lines = [""] * len(cell.cut.lines)
             for block in cell.cut.blocks:
-                if not self._kept(block, step, cell, owners, imported):
+                if not self._keep_block(block, step, cell, owners, imported):
                     continue
                 bound.update(block.names)
                 if block.kind == "import" and "exercises" not in block.text:
@@ -203,7 +203,7 @@ class _Reading:
         text = "\n".join(pieces)
         return "\n".join([*future, _QUIET, *self._earlier(step, text, bound), text]) + "\n"
 
-    def _kept(
+    def _keep_block(
         self,
         block: Block,
         step: Step,
@@ -268,7 +268,7 @@ def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook
     }
     steps = {
         reading.functions[function].id: reading.functions[function]
-        for function in (*owners, *reading.lost(cells, owners))
+        for function in (*owners, *reading.find_unclosed(cells, owners))
     }
     sources = {id: reading.source(step, cells, owners) for id, step in steps.items()}
     written = {

@@ -110,7 +110,7 @@ def _is_unwritten(probe: Probe) -> bool:
     return not found
 
 
-def _unemptied(probe: Probe) -> bool:
+def _is_kept_whole(probe: Probe) -> bool:
     """Believed is what the file then holds; under walls, it is among what a worker may read."""
     bait = probe.folder / "bait"
     bait.write_text(probe.token, encoding="ascii")
@@ -189,7 +189,7 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     PATHS_UNKNOWN: _is_unseen,
     "environment is clean": _environment,
     "nothing can be written on the host": _is_unwritten,
-    "what can be read cannot be emptied": _unemptied,
+    "what can be read cannot be emptied": _is_kept_whole,
     "other processes are out of reach": _processes,
     "no further processes or threads": _alone,
     "memory is limited": _memory,

@@ -61,7 +61,7 @@ NOT_CHOSEN = (0.6, 0.4)
 MANY = 20_000
 
 
-def _hidden(
+def _draw_hidden(
     mask_tokens: Function, tokens: Ints, select: Floats, replace: Floats, random_ids: Ints
 ) -> tuple[Ints, Ints]:
     """Both results of the learner's function, as integers; Broken if they cannot be drawn."""
@@ -76,7 +76,7 @@ def hidden(mask_tokens: Function) -> Shown:
     tokens = np.array([VOCABULARY.index(word) for word in TEXT])
     draws = np.array([CHOSEN.get(place, NOT_CHOSEN) for place in range(len(TEXT))])
     others = np.full(len(TEXT), VOCABULARY.index(OTHER))
-    corrupted, targets = _hidden(mask_tokens, tokens, draws[:, 0], draws[:, 1], others)
+    corrupted, targets = _draw_hidden(mask_tokens, tokens, draws[:, 0], draws[:, 1], others)
     words = [_word(*ids) for ids in zip(tokens, corrupted, targets, strict=True)]
     lines = [words[start : start + LINE] for start in range(0, len(words), LINE)]
     title = "what the model reads; in bold, what it is to find"
@@ -101,7 +101,7 @@ def _shares(mask_tokens: Function) -> str:
     tokens = 1 + draw.tokens(50, MANY)
     others = 1 + (tokens + draw.tokens(49, MANY)) % 50  # never the word itself
     numbers = draw.uniform(2, MANY)
-    corrupted, targets = _hidden(mask_tokens, tokens, numbers[0], numbers[1], others)
+    corrupted, targets = _draw_hidden(mask_tokens, tokens, numbers[0], numbers[1], others)
     chosen = targets != -100
     if not chosen.any():
         return f"Of {MANY:,} words none was chosen."
@@ -145,7 +145,7 @@ def _answers(mask_tokens: Function, decoder_block: Function, mask: Bools) -> Fun
     def run(tokens: Ints) -> Floats:
         texts, zeros = np.tile(tokens, (T, 1)), np.zeros((T, T))
         select = np.where(gap, 0.0, 0.5)
-        read, _ = _hidden(mask_tokens, texts, select, zeros, zeros.astype(int))
+        read, _ = _draw_hidden(mask_tokens, texts, select, zeros, zeros.astype(int))
         if not ((read >= 0) & (read < len(table))).all():
             raise Broken("mask_tokens returned an id that is no token.")
         x = np.stack([table[row] + places for row in read])

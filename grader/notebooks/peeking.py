@@ -48,7 +48,7 @@ class Model:
     where: Floats = field(default_factory=lambda: np.zeros(3))
     out: Floats = field(default_factory=lambda: np.zeros((V, V)))
 
-    def seen(self, tokens: Ints, where: Floats, mask: Any) -> Floats:
+    def mix_tokens(self, tokens: Ints, where: Floats, mask: Any) -> Floats:
         """What the model sees at each position, a mixture of tokens (TEXTS, T, V)."""
         t = tokens.shape[-1]
         keys = np.eye(t) * np.sqrt(t)
@@ -61,12 +61,12 @@ class Model:
     def loss(self, tokens: Ints, where: Floats, mask: Any) -> float:
         """Cross entropy of the next tokens."""
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
-        return float(self.cross_entropy(self.seen(inputs, where, mask) @ self.out, targets))
+        return float(self.cross_entropy(self.mix_tokens(inputs, where, mask) @ self.out, targets))
 
     def gradients(self, tokens: Ints) -> tuple[float, Floats]:
         """The loss, and its gradient in all numbers of the model, as one vector."""
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
-        seen = self.seen(inputs, self.where, self.mask)
+        seen = self.mix_tokens(inputs, self.where, self.mask)
         logits = seen @ self.out
         errors = (np.exp(self.log_softmax(logits)) - np.eye(V)[targets]) / targets.size
         out = np.einsum("btv,btw->vw", seen, errors)

@@ -38,7 +38,7 @@ class Progress:
         with contextlib.suppress(OSError):
             write_whole(self.path, [json.dumps(data, indent=1) + "\n"])
 
-    def checked(self, verdict: StepVerdict) -> None:
+    def note_checked(self, verdict: StepVerdict) -> None:
         """A notebook's step was checked as a whole."""
         points = [verdict.status.value, verdict.points, verdict.on_own_steps]
         self._write(verdict.step, checked=points, at=time.time())
@@ -56,7 +56,7 @@ class Progress:
             return None
         return None if newer else verdict
 
-    def saved(self, step: Step, text: str) -> None:
+    def note_saved(self, step: Step, text: str) -> None:
         """That text was written into the exercises."""
         self._write(step.id, saved=_hash(text))
 

@@ -9,29 +9,29 @@ from grader.notebooks.shown import Shown
 from grader.steps import quiz, registry
 
 
-def quizzed(about: str, answer: object, exercises: Path) -> Shown:
+def answer_quiz(about: str, answer: object, exercises: Path) -> Shown:
     """Ask the questions of a step, or one, or mark an answer; ValueError says what is wrong."""
-    asked, one = quiz.found(registry.load(), about)
+    asked, one = quiz.find_question(registry.load(), about)
     record = quiz.Record(exercises / ".quiz.json")
     if answer is None:
-        return _asked(asked if one is None else (one,), record)
+        return _find_asked(asked if one is None else (one,), record)
     if one is None:
         raise ValueError(f'name the question too: quiz("{asked[0].id}", answer)')
     marked = quiz.mark(one, answer)
     if marked.right:
         record.add(one.id)
-    return _shown([quiz.verdict(one, marked)], right=marked.right)
+    return _show([quiz.verdict(one, marked)], right=marked.right)
 
 
-def _asked(asked: tuple[quiz.Question, ...], record: quiz.Record) -> Shown:
+def _find_asked(asked: tuple[quiz.Question, ...], record: quiz.Record) -> Shown:
     lines = []
     for one in asked:
-        first, *more = quiz.shown(one)
+        first, *more = quiz.show_question(one)
         lines += [f"{first}{' (answered)' if one.id in record.done() else ''}", *more, ""]
-    return _shown([*lines, f'To answer: quiz("{asked[0].id}", ...)'])
+    return _show([*lines, f'To answer: quiz("{asked[0].id}", ...)'])
 
 
-def _shown(lines: list[str], **data: bool) -> Shown:
+def _show(lines: list[str], **data: bool) -> Shown:
     text = "\n".join(lines)
     html = f'<div style="white-space: pre-wrap; max-width: 48em">{escape(text)}</div>'
     return Shown(html, text, **data)

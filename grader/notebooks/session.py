@@ -122,7 +122,7 @@ class History:
         self.broken: set[int] = set()
         self.deleted: set[str] = set()
         shell.events.register("pre_run_cell", self._begins)
-        shell.events.register("post_run_cell", self._ended)
+        shell.events.register("post_run_cell", self._end)
 
     @property
     def texts(self) -> list[str]:
@@ -141,7 +141,7 @@ class History:
     def _begins(self, info: Any) -> None:
         self._note(info, len(self.texts))
 
-    def _ended(self, result: Any) -> None:
+    def _end(self, result: Any) -> None:
         number = len(self.texts) - 1
         self._note(result.info, number)
         if result.error_before_exec is not None and result.info.store_history:

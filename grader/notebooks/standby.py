@@ -127,16 +127,16 @@ class Judge:
             return {"problem": f"{error.strerror or error}: {error.filename or self.folder}"}
         return {"html": card.html, "text": card.text, **more}
 
-    def _judged(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
+    def _judge(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
         """The verdict on the step, or on that function alone; and what to note."""
-        step = asked.one.narrowed(function) if function else asked.one
+        step = asked.one.narrow(function) if function else asked.one
         wanted = [function] if function else [one.name for one in step.functions]
         if run := find_unclosed(asked.runs, wanted):
             raise Problem(UNCLOSED.format(number=run.number))
         submission, notes = asked.submission()
         verdict = self.grader.grade(submission, [step]).steps[0]
         if not function:
-            self.progress.checked(verdict)
+            self.progress.note_checked(verdict)
         return verdict, notes
 
     def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
@@ -145,7 +145,7 @@ class Judge:
         if function and not asked.one.function(function).checks:
             others = ", ".join(f.name for f in asked.one.functions if f.checks)
             return words_card(f"{function} is judged together with {others}."), {}
-        verdict, notes = self._judged(asked, function)
+        verdict, notes = self._judge(asked, function)
         says = self._next(asked, verdict, function)
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}
@@ -167,7 +167,7 @@ class Judge:
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """The next hint for the step."""
-        verdict, _ = self._judged(asked)
+        verdict, _ = self._judge(asked)
         if verdict.status is Status.PASSED:
             return words_card("There is nothing to mend: everything in this step passes."), {}
         ladder = hints.ladder(asked.one, verdict)
@@ -202,7 +202,7 @@ class Judge:
             kept = stubs.keep_aside(path)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        self.progress.saved(step, text)
+        self.progress.note_saved(step, text)
         where = f"Written to exercises/{step.filename}."
         return words_card(where + (f" The old file is kept as {kept.name}." if kept else "")), {}
 

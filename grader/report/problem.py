@@ -43,7 +43,7 @@ def need_hidden() -> None:
 def find_steps(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
     """The steps of these names, all if there are none; Problem if there is no such step."""
     try:
-        found = [step for name in names for step in registry.chosen(name)]
+        found = [step for name in names for step in registry.choose(name)]
     except ValueError as error:
         raise Problem(str(error)) from None
     return tuple(step for step in registry.steps if step in found) or registry.steps

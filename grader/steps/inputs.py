@@ -39,12 +39,12 @@ class Draw:
     def __del__(self) -> None:
         _UNUSED.append(self.random)
 
-    def _rounded(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _round(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
         return array if self.decimals is None else np.round(array, self.decimals)
 
     def normal(self, *shape: int) -> NDArray[np.float64]:
         """Standard normal numbers."""
-        return self._rounded(np.asarray(self.random.standard_normal(shape)))
+        return self._round(np.asarray(self.random.standard_normal(shape)))
 
     def uniform(self, *shape: int) -> NDArray[np.float64]:
         """Uniform numbers in [0, 1)."""

@@ -83,19 +83,19 @@ def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
     told |= {read(bare, one["answer"]): one["why"] for one in entry.get("wrong", ())}
     locked = {}
     for answer, why in told.items():
-        name, secret = _hashed(bare, answer)
-        locked[name] = base64.b64encode(_mixed(why.encode(), secret)).decode()
+        name, secret = _hash(bare, answer)
+        locked[name] = base64.b64encode(_mix(why.encode(), secret)).decode()
     return {**asdict(bare), "key": next(iter(locked)), "locked": locked}
 
 
-def _hashed(question: Question, answer: str) -> tuple[str, bytes]:
+def _hash(question: Question, answer: str) -> tuple[str, bytes]:
     """Return the name of an answer and the secret that opens its explanation."""
     salt = question.salt.encode()
     found = hashlib.pbkdf2_hmac("sha256", answer.encode(), salt, ROUNDS, dklen=64)
     return found[:16].hex(), found[32:]
 
 
-def _mixed(data: bytes, secret: bytes) -> bytes:
+def _mix(data: bytes, secret: bytes) -> bytes:
     """Combine the data with a stream made from the secret; done twice, this gives it back."""
     blocks = (hashlib.sha256(secret + bytes([i])).digest() for i in range(len(data) // 32 + 1))
     stream = itertools.chain.from_iterable(blocks)
@@ -104,10 +104,10 @@ def _mixed(data: bytes, secret: bytes) -> bytes:
 
 def mark(question: Question, answer: object) -> Marked:
     """Judge an answer; AnswerError if it is none that the question could have."""
-    name, secret = _hashed(question, read(question, answer))
+    name, secret = _hash(question, read(question, answer))
     why = ""
     if name in question.locked:
-        why = _mixed(base64.b64decode(question.locked[name]), secret).decode()
+        why = _mix(base64.b64decode(question.locked[name]), secret).decode()
     if name == question.key:
         return Marked(True, why)
     return Marked(False, why or "Work it through once more, by hand, with the lesson beside you.")
@@ -231,7 +231,7 @@ READERS = {
 }
 
 
-def found(registry: Registry, about: str) -> tuple[tuple[Question, ...], Question | None]:
+def find_question(registry: Registry, about: str) -> tuple[tuple[Question, ...], Question | None]:
     """Return the questions of step `3`, and one of them for `3b`; ValueError if there is none."""
     match = re.fullmatch(r"(\d{1,3})([a-z])", about.strip().lower())
     step = registry.find(match[1] if match else about)
@@ -261,7 +261,7 @@ FORMS = {
 }
 
 
-def shown(question: Question) -> list[str]:
+def show_question(question: Question) -> list[str]:
     """Return the lines that ask a question: what is asked, the options, what an answer is."""
     options = [f"   {letter}) {text}" for letter, text in question.options.items()]
     return [f"{question.id}  {question.ask}", *options, f"   Answer: {FORMS[question.kind]}."]

@@ -101,7 +101,7 @@ class Step:
         """The function of that name; KeyError if the step has none."""
         return {function.name: function for function in self.functions}[name]
 
-    def narrowed(self, name: str) -> Step:
+    def narrow(self, name: str) -> Step:
         """The same step with the checks of that function alone."""
         functions = (f if f.name == name else replace(f, checks=()) for f in self.functions)
         return replace(self, functions=tuple(functions))
@@ -152,7 +152,7 @@ class Registry:
         """The steps of that part."""
         return tuple(step for step in self.steps if step.part == part.number)
 
-    def titled(self, steps: Sequence[Step]) -> dict[str, list[str]]:
+    def group_by_part(self, steps: Sequence[Step]) -> dict[str, list[str]]:
         """The steps' ids of each part that is wholly among these, by `Part I: ...`."""
         whole = (part for part in self.parts if self.of(part) and set(self.of(part)) <= set(steps))
         return {f"{one.name}: {one.title}": [step.id for step in self.of(one)] for one in whole}
@@ -168,7 +168,7 @@ class Registry:
                 runs.append([step.number])
         return ", ".join(str(run[0]) + f" to {run[-1]}" * (len(run) > 1) for run in runs)
 
-    def chosen(self, name: str) -> tuple[Step, ...]:
+    def choose(self, name: str) -> tuple[Step, ...]:
         """The steps of `part2`, or the one step that `find` finds."""
         match = re.fullmatch(r"part(\d+)", name.strip().lower())
         for part in self.parts:

@@ -17,7 +17,7 @@ def seconds(grader: Grader, variant: Variant, step: Step, thorough: bool) -> flo
     """One grading of one step."""
     grader.thorough = thorough
     start = time.perf_counter()
-    grader.caused(variant.submission, step)
+    grader.find_causes(variant.submission, step)
     return time.perf_counter() - start
 
 

@@ -374,7 +374,7 @@ def test_arguments_are_whole_again_for_the_next_mistake():
         params["blocks"].clear()
 
     blocks = [{"w": np.ones(2)}]
-    replay.asked(spoils, {"args": [{"blocks": blocks}], "kwargs": {}}, {})
+    replay.ask(spoils, {"args": [{"blocks": blocks}], "kwargs": {}}, {})
     assert [block["w"].tolist() for block in blocks] == [[1.0, 1.0]]
 
 

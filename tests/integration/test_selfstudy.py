@@ -206,7 +206,7 @@ def test_last_check_is_remembered_until_the_file_is_newer(tmp_path):
     file.write_text("", encoding="utf-8")
     os.utime(file, (1, 1))
     assert progress.last(ONE, file) is None
-    progress.checked(verdict())
+    progress.note_checked(verdict())
     assert progress.last(ONE, file) == verdict()
     os.utime(file, (2**32, 2**32))
     assert progress.last(ONE, file) is None
@@ -218,7 +218,7 @@ def test_memory_that_cannot_be_read_is_none(tmp_path, text):
     progress.path.write_text(text, encoding="utf-8")
     assert progress.last(ONE, tmp_path / "x") is None
     assert not progress.is_ours(ONE, "x")
-    progress.saved(ONE, "x")
+    progress.note_saved(ONE, "x")
     assert progress.is_ours(ONE, "x")
 
 
@@ -298,7 +298,7 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
     whole = grade(mistake.submission, only=(step,)).steps[0].checks
     for function in step.functions:
         if function.checks:
-            alone = grade(mistake.submission, only=(step.narrowed(function.name),)).steps[0].checks
+            alone = grade(mistake.submission, only=(step.narrow(function.name),)).steps[0].checks
             among = [check for check in whole if check.function == function.name]
             assert list(map(verdict, alone)) == list(map(verdict, among))
 

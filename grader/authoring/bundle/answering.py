@@ -42,7 +42,7 @@ def _answers(grader: Grader, step: Step, variant: Variant) -> Notes:
     sources = {**right, variant.step: variant.source}
     submission = Submission(variant.name, {step.id: sources[step.id]} | sources)
     earlier = {name: sources[name] for name in right}
-    verdicts, log = grader.caused(submission, step, earlier)
+    verdicts, log = grader.find_causes(submission, step, earlier)
     return _notes(step, log) if log.whole and any(not v.points for v in verdicts) else {}
 
 
@@ -72,7 +72,7 @@ def book(
 ) -> bytes:
     """The step's book as it is stored. tell: hears how many mistakes are done, of how many."""
     submission = Submission("right", grader.right)
-    _, log = grader.caused(submission, step)
+    _, log = grader.find_causes(submission, step)
     right = _notes(step, log)
     variants, known = candidates(grader, step), []
     for number, variant in enumerate(variants):

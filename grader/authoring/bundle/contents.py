@@ -147,7 +147,7 @@ def first_output(registry: Registry, steps: Sequence[Step]) -> str:
     """What `make check` says of stubs: computed, so that what students read of it is true."""
     text = io.StringIO()
     printer = Printer(text)
-    overview = Overview(printer, replace(registry, steps=tuple(steps)).titled(steps))
+    overview = Overview(printer, replace(registry, steps=tuple(steps)).group_by_part(steps))
     for step in steps:
         verdict = StepVerdict(
             step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, (), None, ""

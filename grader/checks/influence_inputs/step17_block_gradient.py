@@ -39,7 +39,7 @@ def _from_behind(sees: Bools, how: str, part: int | None = 0, **more: Any) -> Mo
     return Moves(change, sees.T.copy(), part=part, output=what, input="loss", how=how)
 
 
-def _masked(params: Any, extra: Bools) -> list[Moves]:
+def _block_under(params: Any, extra: Bools) -> list[Moves]:
     given = {"params": params, "n_heads": 2}
     return [
         _from_behind(past(T), f"{HOW}, under a causal mask.", mask=past(T), **given),
@@ -56,6 +56,6 @@ MAPS = {
     "layer_norm_backward": [_from_behind(own(T), f"{HOW}.", gain=_norm()["gain"])],
     "gelu_backward": [_from_behind(own(T), f"{HOW}.", None)],
     "feed_forward_backward": [_from_behind(own(T), f"{HOW}.", params=_NETWORK)],
-    "multi_head_attention_backward": _masked(_ATTENTION, np.diag(np.arange(T) == PADDED)),
-    "decoder_block_backward": _masked(_BLOCK, own(T)),
+    "multi_head_attention_backward": _block_under(_ATTENTION, np.diag(np.arange(T) == PADDED)),
+    "decoder_block_backward": _block_under(_BLOCK, own(T)),
 }

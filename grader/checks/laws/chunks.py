@@ -82,11 +82,11 @@ class InChunks:
         return self.function.takes[0].removesuffix("_new")
 
     def __call__(self, **whole: Any) -> NDArray[Any]:
-        return self._joined(whole, self.step)
+        return self._join(whole, self.step)
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
         """The answer to the whole, if every call leaves its own arguments alone."""
-        value = self._joined(whole, lambda **given: call_unchanged(self.step, given).value)
+        value = self._join(whole, lambda **given: call_unchanged(self.step, given).value)
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
@@ -134,7 +134,7 @@ class InChunks:
             f"expected 2 results: ({names})."
         )
 
-    def _joined(self, whole: Arguments, ask: Function) -> NDArray[Any]:
+    def _join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
         outputs: list[NDArray[Any]] = []
         for piece in self.pieces(whole, ask):
             array, long = as_array(piece.value), piece.stop - piece.start

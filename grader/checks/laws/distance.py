@@ -48,7 +48,7 @@ def depends_on_distance_only(
         near, far = seen(before), seen(after)
         wrong = wrong_cells(near, far, case.within(FAR))
         if wrong.any():
-            raise _moved(function, moved, near, far, wrong)
+            raise _describe_move(function, moved, near, far, wrong)
 
 
 def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:
@@ -59,7 +59,7 @@ def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:
     return array
 
 
-def _moved(
+def _describe_move(
     function: Function,
     arguments: dict[str, Any],
     near: NDArray[Any],

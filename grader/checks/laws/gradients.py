@@ -27,17 +27,17 @@ NOTHING_THERE = Tolerance(0.0, 1e-12)
 Bools = NDArray[np.bool_]
 
 
-def combined(how: Callable[..., Any], *nests: Any) -> Any:
+def combine(how: Callable[..., Any], *nests: Any) -> Any:
     """A function of the arrays at each place of nests that are built alike; Broken if not."""
     first = nests[0]
     if isinstance(first, dict):
         if not all(isinstance(nest, dict) and nest.keys() == first.keys() for nest in nests):
             raise Broken("The results of two calls do not have the same keys.")
-        return {key: combined(how, *(nest[key] for nest in nests)) for key in first}
+        return {key: combine(how, *(nest[key] for nest in nests)) for key in first}
     if isinstance(first, (list, tuple)):
         if not all(isinstance(nest, (list, tuple)) and len(nest) == len(first) for nest in nests):
             raise Broken("The results of two calls do not have the same length.")
-        return type(first)(combined(how, *items) for items in zip(*nests, strict=True))
+        return type(first)(combine(how, *items) for items in zip(*nests, strict=True))
     arrays = [as_array(nest) for nest in nests]
     if any(array is None for array in arrays):
         raise Broken(f"A result is {describe(first)}; expected arrays.")
@@ -72,7 +72,7 @@ def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> No
         first = function(**case.arguments)
         second = function(**{**case.arguments, argument: other})
         both = function(**{**case.arguments, argument: 2 * case.arguments[argument] + other})
-        expected = combined(lambda a, b: 2 * a + b, first, second)
+        expected = combine(lambda a, b: 2 * a + b, first, second)
         told = f"The result is not linear in {argument}: for 2a + b it is not 2 f(a) + f(b)."
         _same(function, case, expected, both, told, EXACT)
 
@@ -106,7 +106,7 @@ def batch_adds_up(
         expected = tuple(
             np.concatenate([np.asarray(one[number]) for one in alone])
             if name in own
-            else combined(together, *(one[number] for one in alone))
+            else combine(together, *(one[number] for one in alone))
             for number, name in enumerate(names)
         )
         what = "the mean" if mean else "the sum"

@@ -90,7 +90,7 @@ class Moves:
 
     def draw(self, function: Asked) -> Influence:
         """The map of this function; Broken if it has no such time axis, or does not repeat."""
-        moved = self._moved(function, self.change)
+        moved = self._find_moved(function, self.change)
         if self.offers is not None:
             moved = self._by_offers(function, self.offers, moved)
         return Influence(
@@ -105,11 +105,11 @@ class Moves:
     ) -> NDArray[np.float64]:
         """The same with what the inputs offer, where that counts."""
         where = past(*moved.shape) if self.offered is None else self.offered
-        offered = np.where(where, self._moved(function, offers), 0.0)
+        offered = np.where(where, self._find_moved(function, offers), 0.0)
         # Keys and values made with the wrong weights may not read what was changed.
         return np.where(where, offered, moved) if offered.any() else moved
 
-    def _moved(self, function: Asked, change: Change) -> NDArray[np.float64]:
+    def _find_moved(self, function: Asked, change: Change) -> NDArray[np.float64]:
         before = self._result(function, change.arguments)
         columns = [
             movement(before, self._result(function, change.at(source)), self.axis)

@@ -19,13 +19,16 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
     for case, other in zip(cases, others, strict=True):
         a, b = (_part(case, side) for side in "ab")
         c = _part(other, "a")
-        first = _merged(function, a, b)
-        left, right = _merged(function, first, c), _merged(function, a, _merged(function, b, c))
+        first = _merge_parts(function, a, b)
+        left, right = (
+            _merge_parts(function, first, c),
+            _merge_parts(function, a, _merge_parts(function, b, c)),
+        )
         tolerance = case.within(EXACT)
         with noting("With three sets, when the last two are merged first: "):
             matches(left, right, tolerance, name=name_of(function), names=names_of(function))
         with noting("When the two sets change places: "):
-            swapped = _merged(function, b, a)
+            swapped = _merge_parts(function, b, a)
             matches(first, swapped, tolerance, name=name_of(function), names=names_of(function))
 
 
@@ -33,7 +36,7 @@ def _part(case: Case, side: str) -> Part:
     return case.arguments[f"out_{side}"], case.arguments[f"lse_{side}"]
 
 
-def _merged(function: Function, one: Part, other: Part) -> Part:
+def _merge_parts(function: Function, one: Part, other: Part) -> Part:
     names = ("out_a", "lse_a", "out_b", "lse_b")
     value = function(**dict(zip(names, (*one, *other), strict=True)))
     if not isinstance(value, (tuple, list)) or len(value) != 2:

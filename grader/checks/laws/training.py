@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.checks.compare import Broken, describe
 from grader.checks.laws.cases import Case, is_right, noting
-from grader.checks.laws.gradients import combined
+from grader.checks.laws.gradients import combine
 from grader.checks.laws.state import call_unchanged
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
@@ -66,11 +66,11 @@ class InSteps:
             }
             if nudges is not None:
                 by = nudges[number]
-                params = combined(lambda p, by=by: np.add(p, by), params)
-            told, params, state = self._parted(ask(**given, params=params, state=state))
+                params = combine(lambda p, by=by: np.add(p, by), params)
+            told, params, state = self._split_result(ask(**given, params=params, state=state))
             yield told
 
-    def _parted(self, value: Any) -> tuple[Any, Any, Any]:
+    def _split_result(self, value: Any) -> tuple[Any, Any, Any]:
         """What the step's result is without the state, the parameters in it, and the state."""
         names = self.function.returns
         if not isinstance(value, (tuple, list)) or len(value) != len(names):

@@ -33,7 +33,7 @@ def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) ->
         return answers[-1].value
 
     for piece in function.pieces(case.arguments, measuring):
-        kept = _traced(answers[-1])[2] - _traced(answers[0])[0]
+        kept = _trace(answers[-1])[2] - _trace(answers[0])[0]
         allowed = keys + piece.stop - piece.start
         if kept > allowed * numbers * PER_NUMBER + SLACK:
             most = f"at most {allowed} keys and values may be kept."
@@ -49,7 +49,7 @@ def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, 
     for case in cases:
         answer = function.answer(**case.arguments, traced=True)
         is_right(function, case, answer.value)
-        before, most, _ = _traced(answer)
+        before, most, _ = _trace(answer)
         if most - before > mib * MIB:
             t_q, t_k = (case.arguments[name].shape[-2] for name in "qk")
             asked = f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
@@ -61,7 +61,7 @@ def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, 
             )
 
 
-def _traced(answer: Answer) -> tuple[int, int, int]:
+def _trace(answer: Answer) -> tuple[int, int, int]:
     """The memory in use before the call, at most during it, and after it."""
     if answer.traced is None:
         raise Broken("The memory that the call needs could not be measured.")

@@ -70,11 +70,11 @@ def _of_the_last(function: InChunks, whole: Arguments) -> tuple[int, int]:
     """How many tokens came before the last chunk, and the products made for it."""
     answers: list[Answer] = []
 
-    def counted(**given: Any) -> Any:
+    def count_work(**given: Any) -> Any:
         answers.append(function.step.answer(**given))
         return answers[-1].value
 
-    *_, last = function.pieces(whole, counted)
+    *_, last = function.pieces(whole, count_work)
     return last.start, answers[-1].products
 
 

@@ -61,12 +61,12 @@ def _rows(table: list[Row], points: int) -> Rows:
     students = {number: row for number, row in enumerate(table) if number > points and row}
     names = {n: [row[i].text for i in known] for n, row in students.items()}
     for number, row in students.items():
-        names[number].append(turned(row[header.index("Student")].text))
+        names[number].append(turn_name(row[header.index("Student")].text))
     ids = {n: [row[header.index("ID")].text] for n, row in students.items()}
     return Rows("Canvas", keys_of(names), keys_of(ids))
 
 
-def turned(name: str) -> str:
+def turn_name(name: str) -> str:
     """Return `Anna Abel` for `Abel, Anna`; "" for a name without a comma."""
     last, comma, first = name.partition(",")
     return f"{first.strip()} {last.strip()}" if comma else ""

@@ -44,12 +44,12 @@ class Rows:
         if who.platform == self.platform and who.number:
             return self.numbers.get(who.number, set())
         for name in (graded.student, who.email, who.name):
-            if found := self.names.get(composed(name)):
+            if found := self.names.get(compose(name)):
                 return found
         return set()
 
 
-def composed(name: str) -> str:
+def compose(name: str) -> str:
     """Return a name in the one form that names are compared in."""
     return unicodedata.normalize("NFC", name)
 
@@ -78,7 +78,7 @@ def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
     """Which rows go by a name, for the names of every row; accents are compared in one form."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     for number, names in table.items():
-        for name in map(composed, names):
+        for name in map(compose, names):
             if name:
                 found[name].add(number)
     return dict(found)
@@ -86,9 +86,9 @@ def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
 
 def members(class_: Iterable[Graded], groups: Mapping[str, Sequence[str]]) -> Iterator[Graded]:
     """Yield the class with every team's members in its place."""
-    named = {composed(name): people for name, people in groups.items()}
+    named = {compose(name): people for name, people in groups.items()}
     for graded in class_:
-        people = named.get(composed(graded.student)) or named.get(composed(graded.who.name))
+        people = named.get(compose(graded.student)) or named.get(compose(graded.who.name))
         if people is None:
             yield graded
         for person in people or ():

@@ -50,11 +50,11 @@ def _as_named(name: str, graded: Graded) -> bytes:
     if name.lower().endswith(".py"):
         text = "".join(f"# {line}\n" for line in text.splitlines())
     elif name.lower().endswith((".zip", ".html", ".htm")):
-        return _zipped(graded) if name.lower().endswith(".zip") else feedback(graded).encode()
+        return _zip(graded) if name.lower().endswith(".zip") else feedback(graded).encode()
     return text.encode("utf-8", "replace")
 
 
-def _zipped(graded: Graded) -> bytes:
+def _zip(graded: Graded) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(PAGE, feedback(graded).encode("utf-8", "replace"))

@@ -59,7 +59,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     try:
         books = answers(steps, out / ".answers", lambda name: click.echo(f"  {name}"))
         files = contents(registry, steps, books)
-        folder, archive = write({**files, **_told(course, files)}, out)
+        folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
     except ReleaseError as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:
@@ -67,7 +67,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")
 
 
-def _told(course: Course, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def _fill_assignment_texts(course: Course, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """What the assignment's own texts make of the bundle's files."""
     if not course.title:
         return {}

@@ -30,7 +30,7 @@ def course(file: Path) -> None:
         overrides = read_overrides(path, registry) if path else []
     except CourseError as error:
         raise Problem(str(error)) from None
-    for line in _described(found):
+    for line in _describe(found):
         click.echo(one_line(line, 300))
     if roster:
         click.echo(f"{len(roster)} people on the class list")
@@ -52,7 +52,7 @@ def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
         raise Problem(str(error)) from None
 
 
-def _described(course: Course) -> list[str]:
+def _describe(course: Course) -> list[str]:
     """What the assignment asks, a line for each rule."""
     registry = registry_module.load()
     steps = [registry.find(id) for id in course.steps]

@@ -123,7 +123,7 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
     return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
 
 
-def _exported(graded: Path) -> dict[str, dict[str, str]]:
+def _write_exports(graded: Path) -> dict[str, dict[str, str]]:
     """What was written into instructors' files before, by format and column."""
     try:
         data = json.loads((graded / EXPORTED).read_text(encoding="utf-8"))
@@ -178,11 +178,11 @@ def export(
     try:
         with gradebook_in(graded) as book:
             rules = _rules(book)
-            class_ = rules.applied(book.graded())
+            class_ = rules.apply(book.graded())
             kind = FORMATS[format_]
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
-                before, key = _exported(graded), f"{format_} {column}"
+                before, key = _write_exports(graded), f"{format_} {column}"
                 mine = {**before.get(key, {})}
                 options = replace(options, exported=mine, groups=rules.course.groups)
                 mine |= _into(kind, class_, options, own, out).cells

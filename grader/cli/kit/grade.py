@@ -78,7 +78,7 @@ def grade(
     steps = find_steps(registry, names or course.steps)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, registry)
-    rules = _said_rules(kept, registry)
+    rules = _describe_rules(kept, registry)
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
@@ -132,7 +132,7 @@ def _rules(
     }
 
 
-def _said_rules(kept: dict[str, Any], registry: Registry) -> Rules:
+def _describe_rules(kept: dict[str, Any], registry: Registry) -> Rules:
     from grader.classroom.course import CourseError
     from grader.classroom.marking import rules_of
 
@@ -180,7 +180,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Li
 
     try:
         if path.is_file():
-            path = _unpacked(path, out)
+            path = _unpack_class(path, out)
         inner = intake.class_folder(path, registry)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
@@ -199,7 +199,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Li
     return replace(listing, entries=entries)
 
 
-def _unpacked(path: Path, out: Path) -> Path:
+def _unpack_class(path: Path, out: Path) -> Path:
     """The folder that the class's zip was unpacked into."""
     from grader.intake.class_zip import unpack
     from grader.isolation.hosts import remove

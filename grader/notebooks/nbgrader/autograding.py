@@ -177,16 +177,16 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         for folder in sorted(self.parent.assignments):
             for filename in sorted(self.parent.assignments[folder]):
                 names = self.parent.init_single_notebook_resources(filename)["nbgrader"]
-                if names["notebook"] in self.exams and not self._passed_over(names):
+                if names["notebook"] in self.exams and not self._is_passed_over(names):
                     readings[Path(filename)] = self._reading(Path(filename), names)
         return readings
 
-    def _passed_over(self, names: Mapping[str, str]) -> bool:
+    def _is_passed_over(self, names: Mapping[str, str]) -> bool:
         """Whether nbgrader will leave this submission alone, as far as can be told before."""
         excluded = names["student"] in self.course.student_id_exclude.split(",")
-        return excluded or (self._graded_at(names).exists() and not self.parent.force)
+        return excluded or (self._find_graded_at(names).exists() and not self.parent.force)
 
-    def _graded_at(self, names: Mapping[str, str]) -> Path:
+    def _find_graded_at(self, names: Mapping[str, str]) -> Path:
         there = self.course.autograded_directory
         return Path(self.course.format_path(there, names["student"], names["assignment"]))
 
@@ -202,26 +202,26 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
         """The notebook in that file; written anew unless that has been done."""
         names = resources["nbgrader"]
-        if Path(filename).parent == self._graded_at(names) and self.names == names:
+        if Path(filename).parent == self._find_graded_at(names) and self.names == names:
             read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
             return read
         try:
-            notebook = self._submitted(Path(filename), names)
+            notebook = self._read_submitted(Path(filename), names)
         except SubmissionError as error:
             reason = refusal(Path(filename).name, error) if ".ipynb" not in str(error) else error
             raise NotGradable(f"{one_line(names['student'], 80)}: {reason}") from None
         made: tuple[Any, Any] = self.from_notebook_node(notebook, resources=resources, **more)
         return made
 
-    def _submitted(self, path: Path, names: Mapping[str, str]) -> Any:
+    def _read_submitted(self, path: Path, names: Mapping[str, str]) -> Any:
         """What a student has handed in, without what they may not change."""
-        known, lessons = self._released(names)
+        known, lessons = self._read_released(names)
         self._exam_on(known)
         cells, self.submission = _read(path, names["student"])
         self.names, self.path = dict(names), path
         return rebuild(cells, known, lessons, self._warn)
 
-    def _released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
+    def _read_released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
         """The cells of a notebook that nbgrader knows, and its lessons; looked up once."""
         key = names["assignment"], names["notebook"]
         if key not in self.released:

@@ -38,18 +38,18 @@ class Sheet:
         """One paragraph, wrapped; most: how many rows it may take, as many as it needs if 0."""
         room = self.width - indent - 1
         pieces: list[str] = []
-        for part in self._spelled(text).split("\n"):
+        for part in self._spell(text).split("\n"):
             pieces += textwrap.wrap(part, room, break_on_hyphens=False) or [""]
         if most and len(pieces) > most:
             rest = " ".join(pieces[most - 1 :])
-            mark = self._spelled(" …")
+            mark = self._spell(" …")
             pieces[most - 1 :] = [textwrap.shorten(rest, room, placeholder=mark)]
         for piece in pieces:
             self.row(" " * indent + piece, style)
 
     def row(self, text: str, style: str = "") -> None:
         """One line as it is, cut where the screen ends."""
-        text = self._spelled(text).rstrip()
+        text = self._spell(text).rstrip()
         if len(text) > self.width:
             text = text[: self.width - 3] + "..."
         self.rows.append((text, style))
@@ -59,7 +59,7 @@ class Sheet:
         if not self.rows or self.rows[-1][0]:
             self.row("")
 
-    def _spelled(self, text: str) -> str:
+    def _spell(self, text: str) -> str:
         if not self.plain:
             return text
         return text.translate(_ASCII).encode("ascii", "replace").decode()

@@ -22,20 +22,20 @@ def test_find_says_which_steps_there_are(steps, name):
 
 
 def test_chosen_takes_a_whole_part(steps):
-    assert [step.number for step in steps.chosen("part1")] == list(range(1, 9))
-    assert steps.chosen("part2") == tuple(s for s in steps.steps if s.part == 2)
-    assert steps.chosen("3") == (steps.find("3"),)
+    assert [step.number for step in steps.choose("part1")] == list(range(1, 9))
+    assert steps.choose("part2") == tuple(s for s in steps.steps if s.part == 2)
+    assert steps.choose("3") == (steps.find("3"),)
 
 
 def test_part_without_steps_has_no_title(steps):
     """As in a bundle of Part I alone."""
-    first = steps.chosen("part1")
+    first = steps.choose("part1")
     alone = replace(steps, steps=first)
-    assert list(alone.titled(first).values()) == [[step.id for step in first]]
+    assert list(alone.group_by_part(first).values()) == [[step.id for step in first]]
 
 
 def test_only_whole_parts_have_titles(steps):
-    title, *_ = steps.titled(steps.steps[1:])
+    title, *_ = steps.group_by_part(steps.steps[1:])
     assert title == f"Part II: {steps.parts[1].title}"
 
 
@@ -52,7 +52,7 @@ def test_chosen_says_which_steps_there_are(steps, name):
     with pytest.raises(
         ValueError, match=r"there is no step 'part.*name one of 1 to \d+,.* part1, part2, .*or"
     ):
-        steps.chosen(name)
+        steps.choose(name)
 
 
 def test_every_step_is_in_a_part(steps):
