@@ -16,6 +16,7 @@ from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
+from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.agreement import Finding
@@ -187,13 +188,12 @@ class Run:
     def start(self, submission: Submission) -> None:
         """Loads the student's steps, says whose runs, and hands them the model's params."""
         from grader.demos.gpt2 import names, own, running
-        from grader.engine import grading
         from grader.isolation import Process, start_host
 
         size = self.model.parameters * np.dtype(self.dtype).itemsize
         limits = running.limits_for(self.registry.limits, size)
         self.host = self.open.enter_context(start_host(Process(), limits))
-        right = grading.solutions(self.registry)
+        right = solutions(self.registry)
         self.code = own.gather(self.host, self.registry, submission, right)
         self._whose()
         params = names.to_params(self.model.tensors, self.model.config, self.dtype)
@@ -255,12 +255,11 @@ class Run:
         from grader.demos.gpt2 import tiny, weights
         from grader.demos.gpt2.against import Gpt2
         from grader.demos.gpt2.blame import find_blamed
-        from grader.engine import grading
 
         say = self.printer.line
         say("\nThey differ, so nothing is written.")
         small = weights.read(tiny.make_cached() / weights.WEIGHTS)
-        right = grading.solutions(self.registry)
+        right = solutions(self.registry)
         with self._busy("trying each step by itself"):
             steps = list(find_blamed(self.host, self.registry, self.code, right, small, Gpt2))
         for step in steps:
