@@ -116,7 +116,7 @@ def check(
     if html_file is not None:
         _write_html(html_file, report)
     _rest(printer, report, submission, suite)
-    sys.exit(0 if report.passed else 1)
+    sys.exit(0 if report.passed and not report.unsupported else 1)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -203,21 +203,37 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
 
     printer.total(report)
     todo = terminal.first_to_do(report)
+    if todo is None and report.unsupported:
+        _say_unsupported(printer, report.unsupported[0], folder)
+        return
     if todo is None:
         after = NEXT_AFTER_ALL[suite].format(_exam()) if HIDDEN.is_dir() else ""
-        printer.line(f"\nAll of it holds. {after}".rstrip(" "))
+        printer.line(f"\nAll of it passes. {after}".rstrip(" "))
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
     if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
         printer.line(f"\nNext: `{command('reset', number)}` makes the file anew.")
         return
     again = _exam() if suite == "hidden" else command("check")
     printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
+
+
+def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
+    """Say of a step that passed on which of the student's own earlier steps it fails."""
+    from grader.report.text import terminal
+
+    number = terminal.number_of(step)
+    printer.line(f"\nStep {number}, {step.title}, passes by itself. {terminal.clean(step.message)}")
+    if not step.blamed:
+        return
+    file = f"{show_path(folder)}{step.blamed[0]}.py" if folder.is_dir() else show_path(folder)
+    look = command("check", terminal.number_in(step.blamed[0]))
+    printer.line(f"\nNext: fix {file}; `{look}` says what is wrong with it.")
 
 
 def _exam() -> str:
