@@ -14,12 +14,16 @@ from typing import Any
 
 from grader.notebooks.session import Exercises, History, JudgeError, JudgeProcess
 from grader.notebooks.shown import Shown
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
 __all__ = ["check", "hint", "lesson", "load_work", "quiz", "save_work", "status"]
 
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
-NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
+NO_KERNEL = (
+    f"works in a notebook: start one with `{spell_command('lab')}`. "
+    f"For files there is `{spell_command('check')}`."
+)
 
 
 class Problem(Exception):

@@ -124,7 +124,7 @@ class StepVerdict:
     gradable: bool = True
     """Whether its file could be read: if not, its points are none, not 0."""
     blamed: tuple[str, ...] = ()
-    """The student's earlier steps on which it does not work, although the kit's others are right."""
+    """The student's earlier steps, each of which alone breaks it among right ones."""
 
 
 def _array(data: dict[str, Any]) -> Array:
