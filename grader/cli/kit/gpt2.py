@@ -15,6 +15,7 @@ import numpy as np
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command, spell_install
 from grader.steps.paths import EXERCISES
 from grader.steps.stubs import solutions
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from grader.report.text.terminal import Printer
 
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
+NEEDED = "'nopeek[gpt2]'"
 HUB_NAME = "openai-community/gpt2"
 PROMPT = "A model that writes reads from left to right. At every place it asks"
 MOST_COMPARED = 32  # tokens of the text that is compared with transformers
@@ -94,9 +96,7 @@ def _need() -> None:
 
     lacking = [name for name in NEEDS if find_spec(name) is None]
     if lacking:
-        raise Problem(
-            f"GPT-2 needs {', '.join(lacking)}: run `make gpt2`, or pip install 'nopeek[gpt2]'"
-        )
+        raise Problem(f"GPT-2 needs {', '.join(lacking)}: {spell_install('gpt2', NEEDED)}")
 
 
 @contextlib.contextmanager
@@ -263,9 +263,10 @@ class Run:
         with self._busy("trying each step by itself"):
             steps = list(find_blamed(self.host, self.registry, self.code, right, small, Gpt2))
         for step in steps:
-            say(f"Step {step.number} by itself makes them differ: `make check STEP={step.number}`.")
+            look = spell_command("check", step.number)
+            say(f"Step {step.number} by itself makes them differ: `{look}`.")
         if not steps:
-            say("`make check` looks at each step alone.")
+            say(f"`{spell_command('check')}` looks at each step alone.")
 
     def write(
         self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
