@@ -116,7 +116,7 @@ def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
         **{"bos_token_id": None, "eos_token_id": None},
     }
     words = {word: place for place, word in enumerate(vocabulary)}
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         **{"version": "1.0", "truncation": None, "padding": None, "added_tokens": []},
         **{"normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}},
         **{"post_processor": None, "decoder": None},

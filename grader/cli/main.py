@@ -52,6 +52,7 @@ LATER = {
     "costs": "grader.cli.pictures",
     "grade": "grader.cli.kit.grade",
     "gpt2": "grader.cli.kit.gpt2",
+    "llama": "grader.cli.kit.llama",
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",
