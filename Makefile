@@ -32,7 +32,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course export
-.PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean
+.PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -106,6 +106,9 @@ causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes m
 build: $(VENV)/.build   ## stubs, notebooks and stored values from the solutions
 	@$(RUN) build
 
+book: $(VENV)/.book   ## the lessons and guides as a site, into OUT=site
+	@$(RUN) book $(if $(OUT),--out "$(OUT)")
+
 test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
 
@@ -157,6 +160,10 @@ $(VENV)/.lab: $(VENV)/.light
 
 $(VENV)/.build: $(VENV)/.exam
 	@$(PIP) --editable '.[build]'
+	@touch $@
+
+$(VENV)/.book: $(VENV)/.light pyproject.toml
+	@$(PIP) --editable '.[book]'
 	@touch $@
 
 $(VENV)/.grade: $(VENV)/.exam pyproject.toml
