@@ -86,7 +86,8 @@ def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
     return (leaf for leaf in found if isinstance(leaf, np.ndarray))
 
 
-def _very_large(tried: Tried) -> bool:
+def is_very_large(tried: Tried) -> bool:
+    """Whether there are numbers that would not come out of a layer."""
     numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
     return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
 
@@ -173,7 +174,7 @@ TIME = "What changes from one position to the next? Do a text of two by hand."
 STACK = "Do a stack of two by hand: what does the second block read, and what else is it given?"
 
 FIXED = [
-    Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, _very_large),
+    Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, is_very_large),
     Condition(
         "nothing_allowed",
         "with a query that may attend to nothing",
