@@ -435,7 +435,15 @@ def survivors(
         if not found:
             some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
             found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
+        return _find_most_exact(mistakes, causes, calls, found)
+
+
+def _find_most_exact(mistakes, causes, calls, found):
+    """Of several that explain the calls, those that do so to more digits, if any does."""
+    if len(found) < 2:
         return found
+    exact = list(map(tighter, calls))
+    return [n for n in found if explains(mistakes.anew(), causes[n], exact)] or found
 
 
 def nearly(
