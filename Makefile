@@ -32,7 +32,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
-.PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean
+.PHONY: serve nbgrader release gradescope proof causes build test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -84,6 +84,9 @@ course: $(VENV)/.light   ## COURSE=course.toml: look through an assignment file
 
 export: $(VENV)/.grade   ## FORMAT=canvas INTO=file COLUMN="Title (1)" OUT=file: the grades in GRADED=graded for another program
 	@$(RUN) export "$(GRADED)" $(if $(FORMAT),--format $(FORMAT)) $(if $(INTO),--into "$(INTO)") $(if $(COLUMN),--column "$(COLUMN)") $(if $(OUT),--out "$(OUT)") $(ARGS)
+
+serve: $(VENV)/.grade   ## the class in GRADED=graded in a browser, to change grades by hand
+	@$(RUN) serve "$(GRADED)" $(ARGS)
 
 release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps, or COURSE=course.toml
 	@$(RUN) release $(STEP) --out "$(RELEASE)" $(if $(COURSE),--course "$(COURSE)")

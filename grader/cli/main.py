@@ -58,6 +58,7 @@ LATER = {
     "leakmap": "grader.cli.pictures",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
+    "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
 }
 
