@@ -94,8 +94,8 @@ release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=
 gradescope: $(VENV)/.exam   ## the autograder for Gradescope, into OUT=autograder.zip; STEP, COURSE as for release
 	@$(RUN) release $(STEP) --gradescope "$(if $(OUT),$(OUT),autograder.zip)" $(if $(COURSE),--course "$(COURSE)")
 
-nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader
-	@echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores"
+nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader; COURSE=course.toml OUT=folder for an assignment
+	@$(if $(COURSE),$(RUN) nbgrader "$(COURSE)" $(if $(OUT),--out "$(OUT)"),echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores")
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)

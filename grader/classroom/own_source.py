@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from markupsafe import Markup, escape
@@ -33,7 +34,11 @@ def drop_lessons(source: str, lessons: frozenset[str]) -> list[tuple[int, str]]:
         if cell.strip() not in lessons:
             found += list(enumerate(lines, number))
         number += len(lines) - 1
-    return [(number, line) for number, line in found if line.rstrip() != "# %%"]
+    return [
+        (number, line)
+        for (_, above), (number, line) in itertools.pairwise([(0, ""), *found])
+        if line.rstrip() != "# %%" and (line.strip() or above.strip())
+    ]
 
 
 def show_source(lines: list[tuple[int, str]]) -> Markup:

@@ -47,7 +47,7 @@ def publish(
     """
     rules = (rules or Rules(Course())).unambiguous(book.graded(run))
     summary = _write_grades(book, run, out, rules)
-    changed = [*book.changes(run)]
+    changed = [*_change_grades(book, run, rules)]
     changed += by_hand(book, rules.apply(book.graded(run)), {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
     found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
@@ -102,6 +102,17 @@ def about(book: Gradebook, run: int, rules: Rules) -> About:
     title = rules.course.title or "the class"
     due = rules.course.due
     return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), WORK)
+
+
+def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
+    """Yield whose work is judged otherwise than before, with the grades that it comes to."""
+    shown = book.published()
+    for one in book.changes(run):
+        before, after = rules.apply([one.before, one.after])
+        if one.student in shown:
+            score, most, _ = shown[one.student]
+            before = replace(before, grade=Grade(score, most or 0.0))
+        yield replace(one, before=before, after=after)
 
 
 def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) -> list[Change]:

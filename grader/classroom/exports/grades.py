@@ -13,7 +13,8 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     """A student who could not be graded has a note and empty scores, which are no zeros."""
     report, grade, who = graded.report, graded.grade, graded.who
     verdicts = report.steps if report else ()
-    points = {step.step: step.points for step in verdicts} | dict(grade.steps if grade else {})
+    points: dict[str, float | None] = {step.step: step.points for step in verdicts}
+    points |= dict(grade.steps) if grade else {}
     if graded.score is None:  # what could not be read is no zero
         points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
     notes = [graded.reason, *(grade.notes if grade else ())]
