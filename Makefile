@@ -32,7 +32,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course export
-.PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
+.PHONY: serve nbgrader release gradescope proof causes build book test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -88,14 +88,17 @@ course: $(VENV)/.light   ## COURSE=course.toml: look through an assignment file
 export: $(VENV)/.grade   ## FORMAT=canvas INTO=file COLUMN="Title (1)" OUT=file: the grades in GRADED=graded for another program
 	@$(RUN) export "$(GRADED)" $(if $(FORMAT),--format $(FORMAT)) $(if $(INTO),--into "$(INTO)") $(if $(COLUMN),--column "$(COLUMN)") $(if $(OUT),--out "$(OUT)") $(ARGS)
 
+serve: $(VENV)/.grade   ## the class in GRADED=graded in a browser, to change grades by hand
+	@$(RUN) serve "$(GRADED)" $(ARGS)
+
 release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps, or COURSE=course.toml
 	@$(RUN) release $(STEP) --out "$(RELEASE)" $(if $(COURSE),--course "$(COURSE)")
 
 gradescope: $(VENV)/.exam   ## the autograder for Gradescope, into OUT=autograder.zip; STEP, COURSE as for release
 	@$(RUN) release $(STEP) --gradescope "$(if $(OUT),$(OUT),autograder.zip)" $(if $(COURSE),--course "$(COURSE)")
 
-nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader
-	@echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores"
+nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader; COURSE=course.toml OUT=folder for an assignment
+	@$(if $(COURSE),$(RUN) nbgrader "$(COURSE)" $(if $(OUT),--out "$(OUT)"),echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores")
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)

@@ -59,8 +59,10 @@ LATER = {
     "dev": "grader.cli.authoring.dev",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
+    "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
+    "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
 }
 
