@@ -57,6 +57,7 @@ LATER = {
     "dev": "grader.cli.authoring.dev",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
+    "look": "grader.cli.looking",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
     "train": "grader.cli.training",

@@ -310,8 +310,9 @@ def test_answer_of_another_form_gets_a_sentence(name, given, says):
 def test_bundle_holds_no_answer(steps):
     step = STEPS[2]
     files = contents(steps, [step], {})
-    path = f"grader/steps/questions/{step.id}.json"
-    assert [name for name in files if "/questions/" in name] == [path]
+    found = [name for name in files if "/questions/" in name]
+    preface, path = (f"grader/steps/questions/{one.id}.json" for one in (quiz.PREFACE, step))
+    assert found == [preface, path]
     locked = json.loads(files[path])
     assert {key for one in locked for key in one} == {
         *("id", "kind", "ask", "options", "shape", "digits", "salt", "key", "locked")
