@@ -5,34 +5,17 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from grader.cli.paths import command
+from grader.notebooks.looks import LOOKS, find_look
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Registry, Step
-
-# What each lesson has to look at, by the names of the functions in `grader.look`.
-LOOKS: Mapping[int, tuple[str, ...]] = {
-    1: ("projections",),
-    2: ("scores", "spread"),
-    3: ("masking",),
-    4: ("weights", "sharpness"),
-    5: ("attention_weights", "leaks"),
-    6: ("peeking",),
-    7: ("times",),
-    8: ("temperatures",),
-    9: ("cut", "heads"),
-    10: ("translation",),
-    11: ("norms",),
-    12: ("layers",),
-    13: ("decoder_times",),
-    14: ("hidden", "both_sides"),
-}
 
 
 @click.command()
@@ -56,13 +39,11 @@ def look(step: str | None) -> None:
 
 def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[str]:
     """Yield each picture as text, drawn from the exercises as they are saved."""
-    from grader import look as looks
-
     before = list(sys.path)
     sys.path.insert(0, str(HOME))
     try:
         for name in names:
-            draw = getattr(looks, name)
+            draw = find_look(name)
             taken = [_import_function(registry, one) for one in inspect.signature(draw).parameters]
             yield draw(*taken).text
     finally:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from grader.authoring.figures import name_looks
-from grader.cli.looking import LOOKS
+from grader.notebooks.looks import LOOKS
 from tests.conftest import ROOT, STEPS
 from tests.support.stubs import write_stubs
 
