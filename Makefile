@@ -31,8 +31,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course export
-.PHONY: serve nbgrader release gradescope proof causes build book test coverage lint bench setup clean
+.PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
+.PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
+.PHONY: clean look
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -49,6 +50,9 @@ hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 
 quiz: $(VENV)/.light   ## STEP=3: questions about that lesson; STEP=3b ANSWER=12 to answer one
 	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)")
+
+look: $(VENV)/.light   ## STEP=5: what my functions do, drawn in the terminal
+	@$(RUN) look $(STEP)
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)

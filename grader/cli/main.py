@@ -59,6 +59,7 @@ LATER = {
     "dev": "grader.cli.authoring.dev",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
+    "look": "grader.cli.looking",
     "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
