@@ -1,6 +1,5 @@
 """Things to look at: pictures of right functions, a calm sentence for all others."""
 
-import importlib
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -11,6 +10,7 @@ from grader import look
 from grader.answer_key import reference
 from grader.notebooks import peeking, pictures
 from grader.notebooks.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
+from grader.steps.stubs import solution_of, stub_of
 from tests.conftest import ROOT, STEPS
 
 USED = {
@@ -38,23 +38,20 @@ USED = {
 
 @pytest.fixture(scope="module")
 def right():
-    """The functions of all steps, on top of each other, by name."""
-    names = {}
-    for step in STEPS:
-        text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        exec(
-            compile(re.sub(r"^from exercises\..*$", "", text, flags=re.MULTILINE), "x", "exec"),
-            names,
-        )
-    return names
+    return define(*map(solution_of, STEPS))
 
 
 @pytest.fixture(scope="module")
 def stubs():
+    return define(*map(stub_of, STEPS))
+
+
+def define(*sources):
+    """Return the functions of these steps, on top of each other, by name."""
     names = {}
-    for step in STEPS:
-        module = importlib.import_module(f"exercises.{step.id}")
-        names.update(vars(module))
+    for text in sources:
+        alone = re.sub(r"^from exercises\..*$", "", text, flags=re.MULTILINE)
+        exec(compile(alone, "x", "exec"), names)
     return names
 
 
