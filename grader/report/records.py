@@ -124,6 +124,8 @@ class StepVerdict:
     message: str = ""
     gradable: bool = True
     """Whether its file could be read: if not, its points are none, not 0."""
+    blamed: tuple[str, ...] = ()
+    """The student's earlier steps, each of which alone breaks it among right ones."""
 
 
 def _array(data: dict[str, Any]) -> Array:
@@ -157,7 +159,9 @@ def _check(data: dict[str, Any]) -> CheckVerdict:
 def step_from_dict(data: dict[str, Any]) -> StepVerdict:
     """The verdict that `dataclasses.asdict` made this of."""
     checks = tuple(map(_check, data["checks"]))
-    return StepVerdict(**{**data, "status": Status(data["status"]), "checks": checks})
+    blamed = tuple(data.get("blamed", ()))
+    status = Status(data["status"])
+    return StepVerdict(**{**data, "status": status, "checks": checks, "blamed": blamed})
 
 
 @cache
@@ -209,6 +213,15 @@ class Report:
     def passed(self) -> bool:
         """Whether every step passed."""
         return all(step.status is Status.PASSED for step in self.steps)
+
+    @property
+    def unsupported(self) -> tuple[StepVerdict, ...]:
+        """Return the steps that passed, but do not work on the student's own earlier steps."""
+        return tuple(
+            step
+            for step in self.steps
+            if step.status is Status.PASSED and step.on_own_steps is False
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON data, schema `nopeek/report/1`.
