@@ -38,20 +38,22 @@ USED = {
 
 @pytest.fixture(scope="module")
 def right():
-    return define(*map(solution_of, STEPS))
+    return define(solution_of)
 
 
 @pytest.fixture(scope="module")
 def stubs():
-    return define(*map(stub_of, STEPS))
+    return define(stub_of)
 
 
-def define(*sources):
-    """Return the functions of these steps, on top of each other, by name."""
+def define(source_of):
+    """Return the functions of all steps, on top of each other, by name."""
     names = {}
-    for text in sources:
-        alone = re.sub(r"^from exercises\..*$", "", text, flags=re.MULTILINE)
-        exec(compile(alone, "x", "exec"), names)
+    for step in STEPS:
+        text = re.sub(r"^from exercises\..*$", "", source_of(step), flags=re.MULTILINE)
+        space = {**names, "__name__": f"exercises.{step.id}"}
+        exec(compile(text, "x", "exec"), space)
+        names.update(space)
     return names
 
 
