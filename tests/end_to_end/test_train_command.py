@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from tests.conftest import ROOT
+from tests.support.stubs import write_stubs
 
 TINY = ["--layers", "1", "--heads", "2", "--d-model", "8", "--length", "8", "--batch", "4"]
 
@@ -45,7 +46,7 @@ def test_training_learns_keeps_its_weights_and_goes_on(tmp_path):
 
 
 def test_unwritten_steps_are_the_solutions_and_it_is_said(tmp_path):
-    submission = str(ROOT / "exercises")
+    submission = str(write_stubs(tmp_path / "exercises"))
     code, text = trained(tmp_path, "--steps", "1", "--submission", submission)
     assert code == 0, text
     assert "not written yet, so the solutions': step01_projections" in text
@@ -53,9 +54,11 @@ def test_unwritten_steps_are_the_solutions_and_it_is_said(tmp_path):
 
 def test_cheating_decoder_has_no_mask(tmp_path):
     """The same start and the same batches: only what may be seen is another."""
-    code, honest = trained(tmp_path, "--steps", "20", "--out", "honest", "--lr", "0.02")
+    stubs = str(write_stubs(tmp_path / "exercises"))
+    start = ["--steps", "20", "--lr", "0.02"]
+    code, honest = trained(tmp_path, *start, "--out", "honest", "--submission", stubs)
     assert code == 0, honest
-    code, cheat = trained(tmp_path, "--steps", "20", "--out", "cheat", "--lr", "0.02", "--cheat")
+    code, cheat = trained(tmp_path, *start, "--out", "cheat", "--cheat")
     assert code == 0, cheat
     assert "without the causal mask" in cheat
     assert losses(honest)[-1] != losses(cheat)[-1]
