@@ -116,8 +116,9 @@ def check(
         _write_json(json_file, report)
     if html_file is not None:
         _write_html(html_file, report)
-    _rest(printer, report, submission, suite)
-    sys.exit(0 if report.passed and not report.unsupported else 1)
+    _rest(printer, report, submission, suite, whole=len(report.steps) == len(steps))
+    whole = len(report.steps) == len(steps)
+    sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -170,7 +171,29 @@ def _judge(
             seed = grading.fresh_seed() if seed is None else seed
         show = on_step(printer) if on_step else lambda verdict: None
         grader = grading.make_grader(registry, host, suite, seed or 0, steps)
-        return grader.grade(submission, steps, show, *second), printer
+        done: list[StepVerdict] = []
+
+        def follow(verdict: StepVerdict | None) -> None:
+            """Show a verdict, and say which step is next."""
+            if verdict is not None:
+                done.append(verdict)
+                show(verdict)
+            if len(done) < len(steps):
+                step = steps[len(done)]
+                printer.busy(f"judging step {step.number}, {step.title}")
+
+        follow(None)
+        try:
+            return grader.grade(submission, steps, follow, *second), printer
+        except KeyboardInterrupt:
+            if not done:
+                raise Problem("stopped before the first step was judged") from None
+            printer.line()
+            count = f"{len(done)} step{'s' * (len(done) > 1)}"
+            printer.line(f"Stopped. {count} of {len(steps)} had been judged:", "bold")
+            return grader.report(submission, done), printer
+        finally:
+            printer.rest()
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
@@ -197,13 +220,18 @@ def _write(path: Path, text: str) -> None:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
-def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
+def _rest(
+    printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool = True
+) -> None:
     """Everything below the overview: the score, the first step to work on, what to do next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
     printer.total(report)
     todo = terminal.first_to_do(report)
+    if todo is None and not whole:
+        printer.line(f"\nWhat was judged passes. `{spell_command('check')}` judges the rest.")
+        return
     if todo is None and report.unsupported:
         _say_unsupported(printer, report.unsupported[0], folder)
         return

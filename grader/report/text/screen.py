@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.report.grids import list_inputs
@@ -29,6 +29,7 @@ SIGNS = {
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
 EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
+MOST_TITLES = 3  # of the checks that fail besides the first
 FEW = 24  # numbers that are quickly looked through, results included
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
@@ -260,7 +261,9 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
     if rest:
         sheet.gap()
         named = failed[0].function if layout.names else ""
-        sheet.line(f"Also failing: {_list_checks(rest, named)}", indent=1)
+        sheet.line("Also failing:", indent=1)
+        for title in _list_titles(rest, named):
+            sheet.line(title, indent=3, most=1)
 
 
 def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
@@ -289,16 +292,17 @@ def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
     return found
 
 
-def _name_checks(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {check.function: [] for check in checks}
+def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVerdict]]:
+    found: dict[str, list[CheckVerdict]] = {}
     for check in checks:
-        names[check.function].append(check.check)
-    return names
+        found.setdefault(check.function, []).append(check)
+    return found
 
 
-def _list_checks(checks: Sequence[CheckVerdict], named: str) -> str:
-    """The checks by function: those of `named` by their names, of all others how many."""
-    return "; ".join(
-        f"{name} ({', '.join(mine) if name == named else count_words(len(mine), 'check')})"
-        for name, mine in _name_checks(checks).items()
-    )
+def _list_titles(checks: Sequence[CheckVerdict], named: str) -> Iterator[str]:
+    """Return the titles of the checks of the function `named`, and how many others have."""
+    for name, mine in _group_by_function(checks).items():
+        if name == named and len(mine) <= MOST_TITLES:
+            yield from (f"x {check.title}" for check in mine)
+        else:
+            yield f"x {count_words(len(mine), 'check')} of {name}"
