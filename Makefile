@@ -31,7 +31,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
+.PHONY: explore check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
 .PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
@@ -61,6 +61,9 @@ lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 
 leakmap: $(VENV)/.light   ## what one layer without a mask lets through
 	@$(RUN) leakmap $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
+explore: $(VENV)/.light   ## a page on what my own decoder does with my own words: PROMPT="the fox has a key"
+	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 costs: $(VENV)/.light   ## what the next token costs, with a cache and without
 	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")

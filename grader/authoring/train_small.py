@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,7 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     own, _ = run.modules(registry, read_folder(SOLUTIONS, registry))
     own = own if masked else run.without_mask(registry)
     params = run.first_params(SIZES, len(vocabulary), SEED)
-    limits = registry.limits.__class__(
-        **{**registry.limits.__dict__, "call_seconds": 120.0, "step_seconds": 24 * 3600.0}
-    )
+    limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
     with start_host(Process(), limits) as host, run.trainer(host, own) as worker:
         losses: list[float] = []
         for step in run.train(worker, text, params, SIZES, steps, PEAK, SEED):
@@ -116,7 +115,7 @@ def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
         **{"bos_token_id": None, "eos_token_id": None},
     }
     words = {word: place for place, word in enumerate(vocabulary)}
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         **{"version": "1.0", "truncation": None, "padding": None, "added_tokens": []},
         **{"normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}},
         **{"post_processor": None, "decoder": None},

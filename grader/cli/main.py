@@ -55,6 +55,7 @@ LATER = {
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",
+    "explore": "grader.cli.kit.explore",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
     "quiz": "grader.cli.quiz",

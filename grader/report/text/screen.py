@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.report.grids import list_inputs
@@ -260,10 +260,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
     rest = [check for check in failed[1:] if check not in told]
     if rest:
         sheet.gap()
-        named = failed[0].function if layout.names else ""
-        sheet.line("Also failing:", indent=1)
-        for title in _list_titles(rest, named):
-            sheet.line(title, indent=3, most=1)
+        _also(sheet, rest, failed[0].function if layout.names else "")
 
 
 def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
@@ -299,10 +296,15 @@ def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVe
     return found
 
 
-def _list_titles(checks: Sequence[CheckVerdict], named: str) -> Iterator[str]:
-    """Return the titles of the checks of the function `named`, and how many others have."""
-    for name, mine in _group_by_function(checks).items():
-        if name == named and len(mine) <= MOST_TITLES:
-            yield from (f"x {check.title}" for check in mine)
-        else:
-            yield f"x {count_words(len(mine), 'check')} of {name}"
+def _also(sheet: Sheet, checks: Sequence[CheckVerdict], named: str) -> None:
+    """The titles of a few more checks of the function `named`; of all others, how many."""
+    groups = _group_by_function(checks)
+    mine = groups.get(named, [])[:MOST_TITLES]
+    for check in mine:
+        _title(sheet, check, most=1)
+    rest = {
+        name: len(found) - (len(mine) if name == named else 0) for name, found in groups.items()
+    }
+    counts = [f"{count_words(n, 'more check')} of {name}" for name, n in rest.items() if n]
+    if counts:
+        sheet.line(f"Also failing: {'; '.join(counts)}", indent=1)
