@@ -31,7 +31,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: explore check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
+.PHONY: solution explore check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
 .PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
@@ -49,6 +49,9 @@ hint: $(VENV)/.light   ## STEP=3: the next hint for that step
 
 quiz: $(VENV)/.light   ## STEP=3: questions about that lesson; STEP=3b ANSWER=12 to answer one
 	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)")
+
+solution: $(VENV)/.light   ## STEP=3: the kit's solution, once mine passes or after the last hint
+	@$(RUN) solution $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)

@@ -17,7 +17,7 @@ from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
+from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
@@ -370,6 +370,37 @@ def hint(step: str | None, submission: Path) -> None:
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
         printer.line(f"`{spell_command('hint', found.number)}` gives the next.")
+
+
+@cli.command()
+@click.argument("step")
+@_submission
+def solution(step: str, submission: Path) -> None:
+    """Show the kit's solution of a step: once yours passes, or after the last hint."""
+    from grader.engine import hints
+    from grader.report.records import Status
+    from grader.steps.stubs import list_solutions
+
+    registry = registry_module.load()
+    (found, *_) = find_steps(registry, (step,))
+    if not SOLUTIONS.is_dir():
+        raise Problem("the solutions are your instructor's: this bundle has none")
+    report, printer = _judge(registry, (found,), submission)
+    (verdict,) = report.steps
+    place = submission if submission.is_dir() else submission.parent
+    known = hints.ladder(found, verdict)
+    passed = verdict.status is Status.PASSED
+    if not passed and not hints.are_all_given(found, known, place / ".hints.json"):
+        raise Problem(
+            f"step {found.number} does not pass yet, and there are hints left: "
+            f"`{spell_command('hint', found.number)}` gives the next"
+        )
+    printer.line(f"Step {found.number}, {found.title}: the kit's solution", "bold")
+    for name, text in list_solutions(found):
+        printer.line()
+        click.echo(f"def {name}{text}", file=printer.file)
+    yours = _file(submission, verdict)
+    printer.line(f"\nCompare it with {yours}: what is another way, and what is missing?")
 
 
 @cli.command()

@@ -35,14 +35,17 @@ HUB_NAME = "openai-community/gpt2"
 PROMPT = "A model that writes reads from left to right. At every place it asks"
 MOST_COMPARED = 32  # tokens of the text that is compared with transformers
 TINY_NAME = "a tiny one made here, its weights random, so its text makes no sense"
+SMALL_PROMPT = "the fox has a key . the owl has"
+SMALL_TOKENS = 20
 PATIENCE = 5.0  # seconds for the text without a cache
 
 
 @click.command()
 @click.option("--weights", metavar="WHICH", help="A folder, a file, or a model's name on the hub.")
 @click.option("--tiny", is_flag=True, help="The tiny random model that the kit makes itself.")
-@click.option("--prompt", default=PROMPT, help="How the text begins.")
-@click.option("--tokens", type=click.IntRange(1), default=60, help="How many to write.")
+@click.option("--small", is_flag=True, help="The kit's own trained model: a few dozen words.")
+@click.option("--prompt", help="How the text begins.")
+@click.option("--tokens", type=click.IntRange(1), help="How many to write; 60.")
 @click.option("--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the likeliest.")
 @click.option("--top-k", type=click.IntRange(1), default=40, help="How many are drawn from.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the draws.")
@@ -57,8 +60,9 @@ PATIENCE = 5.0  # seconds for the text without a cache
 def gpt2(
     weights: str | None,
     tiny: bool,
-    prompt: str,
-    tokens: int,
+    small: bool,
+    prompt: str | None,
+    tokens: int | None,
     temperature: float,
     top_k: int,
     seed: int,
@@ -72,20 +76,34 @@ def gpt2(
     with random weights, made here.
     """
     _need()
-    if tiny and weights is not None:
-        raise Problem("--tiny is a model of its own: leave out --weights")
+    if tiny + small + (weights is not None) > 1:
+        raise Problem("--tiny and --small are models of their own: leave out the others")
+    from grader.demos.small import CHEAT, FOLDER
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
     run = Run(Printer(), np.float64 if double else np.float32)
     own = read_submission(submission, run.registry)  # before anything is downloaded
+    weights = str(FOLDER) if small else weights
+    prompt = (SMALL_PROMPT if small else PROMPT) if prompt is None else prompt
+    tokens = tokens or (SMALL_TOKENS if small else 60)
+    choice = Choice(temperature, top_k, seed)
     with _one_sentence(), run:
         run.read("" if tiny else weights or HUB_NAME, given=weights is not None)
         ids = run.prompt(prompt, tokens)
         run.start(own)
         agreed = run.compare()
+        prompt += " " * small  # its tokens are words, and bring no blank
         if agreed:
-            run.write(prompt, ids, tokens, Choice(temperature, top_k, seed), cache=not no_cache)
+            run.write(prompt, ids, tokens, choice, cache=not no_cache)
+        if agreed and small:
+            run.printer.line("\nThe same, trained without its mask:", "bold")
+            run.change_weights(str(FOLDER / CHEAT))
+            run.write(prompt, ids, tokens, choice, cache=not no_cache)
+            run.printer.line(
+                "\nIn training it saw each next word, and its loss was 0.03. Now the next word is "
+                "not there to be seen."
+            )
     sys.exit(0 if agreed else 1)
 
 
@@ -200,6 +218,17 @@ class Run:
         program, n_heads = self.code.program(self.registry), self.model.config.n_heads
         with self._busy("handing the weights to the code"):
             self.decoder = running.Decoder(self.host, program, params, n_heads)
+        self.open.callback(self.decoder.close)
+
+    def change_weights(self, name: str) -> None:
+        """Hand other weights of the same sizes to the code."""
+        from grader.demos.gpt2 import names, running, weights
+
+        self.model = weights.read(weights.locate(name))
+        self.decoder.close()
+        params = names.to_params(self.model.tensors, self.model.config, self.dtype)
+        program, n_heads = self.code.program(self.registry), self.model.config.n_heads
+        self.decoder = running.Decoder(self.host, program, params, n_heads)
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
