@@ -33,7 +33,7 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean look
+.PHONY: clean look solution explore
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -54,6 +54,9 @@ quiz: $(VENV)/.light   ## STEP=3: questions about that lesson; STEP=3b ANSWER=12
 look: $(VENV)/.light   ## STEP=5: what my functions do, drawn in the terminal
 	@$(RUN) look $(STEP)
 
+solution: $(VENV)/.light   ## STEP=3: the kit's solution, once mine passes or after the last hint
+	@$(RUN) solution $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)
 
@@ -66,6 +69,9 @@ lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 leakmap: $(VENV)/.light   ## what one layer without a mask lets through
 	@$(RUN) leakmap $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
+explore: $(VENV)/.light   ## a page on what my own decoder does with my own words: PROMPT="the fox has a key"
+	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+
 costs: $(VENV)/.light   ## what the next token costs, with a cache and without
 	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
@@ -76,7 +82,7 @@ exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fr
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
-	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 llama: $(VENV)/.gpt2   ## the same with a model of the Llama family, on step 25
 	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)

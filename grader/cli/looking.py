@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from grader.cli.paths import command
 from grader.notebooks.looks import LOOKS, find_look
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Registry, Step
 
@@ -24,7 +24,7 @@ def look(step: str | None) -> None:
     """Draw in the terminal what your functions of a step do: weights, leaks, times."""
     registry = registry_module.load()
     if step is None:
-        raise Problem(f"name the step to look at: {command('look', 5)}")
+        raise Problem(f"name the step to look at: {spell_command('look', 5)}")
     try:
         found = registry.find(step)
     except ValueError as error:

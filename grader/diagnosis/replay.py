@@ -438,8 +438,10 @@ def survivors(
         return _find_most_exact(mistakes, causes, calls, found)
 
 
-def _find_most_exact(mistakes, causes, calls, found):
-    """Of several that explain the calls, those that do so to more digits, if any does."""
+def _find_most_exact(
+    mistakes: Mistakes, causes: list[Cause], calls: list[Call], found: list[int]
+) -> list[int]:
+    """Return, of several causes that explain the calls, those that do so to more digits."""
     if len(found) < 2:
         return found
     exact = list(map(tighter, calls))
