@@ -190,10 +190,13 @@ class Run:
 
     def choose_prompt(self, given: str | None) -> str:
         """Return the prompt; ids where there is no tokenizer."""
+        from grader.demos.gpt2.trained import Characters
         from grader.demos.llama.ids import SOME, Ids
 
         if given is not None:
             return given
+        if isinstance(self.words, Characters):
+            return self.words.begin()
         return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
 
     def prompt(self, text: str, n_new: int) -> list[int]:

@@ -21,8 +21,8 @@ LAYERS = 3
 GREEDY = 12
 SLOW = (
     "The logits are float64 though the weights are float32: somewhere a float64 number or array "
-    "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there on NumPy makes a float64 "
-    "copy of every weight in every call, which is many times slower."
+    "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
+    "on NumPy makes a float64 copy of every weight in every call, which is many times slower."
 )
 
 
