@@ -90,7 +90,8 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
     _count.append(1)
     loss, params, state = _right(tokens, params, state, n_heads, lr, max_norm)
     if len(_count) == 3:
-        params["blocks"][0]["attention"]["w_v"] = params["blocks"][0]["attention"]["w_v"] * float("nan")
+        attention = params["blocks"][0]["attention"]
+        attention["w_v"] = attention["w_v"] * float("nan")
     return loss, params, state
 """,
         encoding="utf-8",
