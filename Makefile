@@ -23,6 +23,7 @@ ISOLATION ?=
 SCHEDULER ?=
 BENCH ?= bench notebook sandboxes where_time_goes coordinator classes autograding gpt2
 WEIGHTS ?=
+HTML ?=
 PROMPT ?=
 TOKENS ?=
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -67,7 +68,7 @@ lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 	@$(RUN) lab $(ARGS)
 
 leakmap: $(VENV)/.light   ## what one layer without a mask lets through
-	@$(RUN) leakmap $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+	@$(RUN) leakmap $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 explore: $(VENV)/.light   ## a page on what my own decoder does with my own words: PROMPT="the fox has a key"
 	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
@@ -75,8 +76,8 @@ explore: $(VENV)/.light   ## a page on what my own decoder does with my own word
 costs: $(VENV)/.light   ## what the next token costs, with a cache and without
 	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-train: $(VENV)/.light   ## my decoder learns a text: TEXT=file, STEPS=400, OUT=trained, CHEAT=1
-	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+train: $(VENV)/.light   ## my decoder learns a text: TEXT=file, STEPS=400, OUT=trained, CHEAT=1, HTML=page.html
+	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(HTML),--html "$(HTML)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")

@@ -98,7 +98,8 @@ def run_model(
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
 
-    small: the trained model that the kit brings, if that is the one. It also writes without its mask.
+    small: the trained model that the kit brings, if that is the one. It also writes a text
+    without its mask.
     """
     _need(name)
     if tiny + bool(small) + (weights is not None) > 1:
@@ -217,10 +218,13 @@ class Run:
 
     def choose_prompt(self, given: str | None) -> str:
         """Return the prompt; ids where there is no tokenizer."""
+        from grader.demos.gpt2.trained import Characters
         from grader.demos.llama.ids import SOME, Ids
 
         if given is not None:
             return given
+        if isinstance(self.words, Characters):
+            return self.words.begin()
         return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
 
     def prompt(self, text: str, n_new: int) -> list[int]:
