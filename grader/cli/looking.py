@@ -61,8 +61,10 @@ def _import_function(registry: Registry, name: str) -> Any:
 
 def _explain(step: Step, name: str, error: Exception) -> str:
     if not (EXERCISES / step.filename).is_file():
-        return f"there is no exercises/{step.filename}: `{spell_command('reset', step.number)}` makes it"
+        make = spell_command("reset", step.number)
+        return f"there is no exercises/{step.filename}: `{make}` makes it"
     if isinstance(error, AttributeError):
         return f"exercises/{step.filename} does not define {name}"
     what = f"{type(error).__name__}: {error}"
-    return f"exercises/{step.filename} cannot be run ({what}): see {spell_command('check', step.number)}"
+    look = spell_command("check", step.number)
+    return f"exercises/{step.filename} cannot be run ({what}): see `{look}`"
