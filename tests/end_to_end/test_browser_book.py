@@ -3,10 +3,6 @@
 import os
 
 import pytest
-
-pytest.importorskip("mkdocs")
-pytest.importorskip("material")
-
 from playwright.sync_api import expect, sync_playwright
 
 from grader.authoring.book.site import build_book
