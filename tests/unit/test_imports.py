@@ -14,7 +14,7 @@ ROOMS = [path for path in sorted(GRADER.rglob("*.py")) if "mistakes" not in path
 SUITES = (ROOT / "tests" / "visible", ROOT / "tests" / "hidden")
 CHECKS = [p for suite in SUITES for p in sorted(suite.glob("*.py")) if p.name != "conftest.py"]
 # Programs that are sent to a worker as text, and the worker program itself.
-PROGRAMS = ["isolation/probe_program.py", "demos/counting.py"]
+PROGRAMS = ["isolation/probe_program.py", "demos/counting.py", "demos/explorer/exploring.py"]
 PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
 TORCH = {
     "answer_key/reference.py",
