@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from grader.notebooks.display import Shown
 from grader.notebooks.session import Exercises, History, JudgeError, JudgeProcess
-from grader.notebooks.shown import Shown
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
@@ -114,7 +114,7 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
     about: a question, or a step for all of its questions; by default the notebook's own step.
     """
     try:
-        from grader.notebooks.quizzing import answer_quiz
+        from grader.notebooks.quiz_display import answer_quiz
     except ImportError as error:  # Python 3.10 reads no TOML by itself
         raise Problem(f"this kernel lacks {error.name}, which the questions need") from None
 

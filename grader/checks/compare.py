@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.checks.tolerances import Tolerance
 from grader.isolation.wire import Foreign
 from grader.report.records import Array, Evidence
 from grader.steps.registry import load
@@ -52,30 +53,6 @@ class Broken(AssertionError):
 
 class WrongValue(Broken):
     """A law holds, but for wrong values: it earns nothing, and nothing is said of it."""
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far apart two numbers may be and still count as equal."""
-
-    rtol: float
-    atol: float
-
-    def at_least(self, other: Tolerance) -> Tolerance:
-        """The wider of the two."""
-        return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
-
-    def for_size(self, size: float) -> Tolerance:
-        """The same for numbers that go with others of that size: as much is lost of all of them."""
-        return Tolerance(self.rtol, self.atol * max(1.0, size))
-
-
-NOTHING = Tolerance(0.0, 0.0)
-EXACT = Tolerance(1e-9, 1e-10)
-ROUGH = 1e-4  # of the largest number: enough to tell an answer from none
-NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
-SINGLE = Tolerance(1e-4, 1e-5)
-LARGE = Tolerance(1e-6, 1e-9)
 
 
 def _describe_length(kind: str, length: int) -> str:

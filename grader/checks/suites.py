@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import SINGLE
 from grader.checks.laws import Case, Witness
+from grader.checks.tolerances import SINGLE
 from grader.steps.inputs import (
     Arguments,
     Build,

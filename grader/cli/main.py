@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.hosting import hosts
+from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.hosting import hosts
+from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module

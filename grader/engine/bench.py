@@ -22,7 +22,7 @@ from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_
 from grader.diagnosis.search import FETCH, Call, Log
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
-from grader.engine.call_shown import show_call
+from grader.engine.call_evidence import show_call
 from grader.isolation import Host, SandboxError
 from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.isolation.wire import Foreign, Handle

@@ -1,6 +1,6 @@
 """A class's submissions: who has handed in what, which attempt counts, and what it holds.
 
-How entries are named, and when several are one student's, is told in `grader/intake/layouts.py`.
+How entries are named, and when several are one student's: see `grader/intake/platform_names.py`.
 Where in an entry the step files may lie is told in `grader/intake/handins.py`.
 
 The latest attempt counts, and no other, even if it cannot be read. The latest is the one with the
@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from grader.intake import handins, layouts
+from grader.intake import handins, platform_names
 from grader.intake.folders import Folder, Place, Some, SubmissionError
-from grader.intake.layouts import TEXT_ONLY, Attempt, Found
+from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
 from grader.intake.submission import Submission
 from grader.report.records import Who
 from grader.steps.registry import Registry
@@ -62,7 +62,7 @@ def _explain_ignored(name: str, registry: Registry) -> str:
 def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
     """Whose the entries of the class folder are, and why some are nobody's."""
     kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
-    canvas = layouts.is_canvas(kinds)
+    canvas = platform_names.is_canvas(kinds)
     found: list[Found] = []
     ignored: dict[str, str] = {}
     for name, how in kinds.items():
@@ -72,10 +72,10 @@ def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict
             how = how or "archive"
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
-        if platform := layouts.platform(name, how == "folder", canvas):
+        if platform := platform_names.platform(name, how == "folder", canvas):
             found.append(platform)
         elif how:
-            found.append(layouts.plain(name, kinds, how))
+            found.append(platform_names.plain(name, kinds, how))
         else:
             ignored[name] = _explain_ignored(name, registry)
     return found, ignored
@@ -98,7 +98,7 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
     known = any(handins.is_known(file, registry) for file in files)
     if known or set(folders) & set(handins.ROOMS) or len(names) < 2:
         return whole
-    orders = layouts.number_attempts(names, folders)
+    orders = platform_names.number_attempts(names, folders)
     return [Attempt((name, below), order) for below, order in orders.items()] or whole
 
 
@@ -214,16 +214,22 @@ def class_folder(path: Path, registry: Registry) -> Path:
             return path
         (name,) = folders
         inner = path / name
-        if layouts.platform(name, True, False) or name in handins.ROOMS or inner.is_symlink():
+        if (
+            platform_names.platform(name, True, False)
+            or name in handins.ROOMS
+            or inner.is_symlink()
+        ):
             return path
         with Folder.open(inner, MAX_CLASS) as folder:
             names = [*folder.folders(), *folder.files()]
-            if layouts.is_canvas(names) or any(layouts.platform(n, True, False) for n in names):
+            if platform_names.is_canvas(names) or any(
+                platform_names.platform(n, True, False) for n in names
+            ):
                 return inner
             if set(names) & set(handins.ROOMS) or handins.has_known(folder, registry):
                 return path
             work = [one for one in names if _holds_work(folder, one, registry)]
-        attempts = layouts.number_attempts(
+        attempts = platform_names.number_attempts(
             work, [one for one in work if not handins.is_packed(one)]
         )
         return inner if len(work) > 1 and not attempts else path
@@ -292,7 +298,7 @@ def alone(path: Path) -> Entry:
     """One submission that is given by its own path: a folder, a zip or a notebook."""
     path = path.resolve()
     is_folder = path.is_dir()
-    student = path.name if is_folder else layouts.stem(path.name)
+    student = path.name if is_folder else platform_names.stem(path.name)
     return Entry(student, path.parent, (Attempt((path.name,)),), "folder" if is_folder else "file")
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from grader.checks.laws.influence import Change, Moves, everything, own, past
 from grader.notebooks import peeking as models
-from grader.notebooks.drawn import (
+from grader.notebooks.display import Shown
+from grader.notebooks.drawing import (
     Function,
     array,
     draw_or_explain,
@@ -25,7 +26,6 @@ from grader.notebooks.drawn import (
 )
 from grader.notebooks.pictures import Curve, curves, heat_map
 from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
-from grader.notebooks.shown import Shown
 from grader.notebooks.timing import against_length, longest
 
 T = len(TOKENS)

@@ -12,7 +12,8 @@ import numpy as np
 
 from grader.checks.laws.influence import Bools, Change, Moves, everything, past
 from grader.demos.stacks import Stack, describe_stack
-from grader.notebooks.drawn import (
+from grader.notebooks.display import Shown
+from grader.notebooks.drawing import (
     Floats,
     Function,
     array,
@@ -25,7 +26,6 @@ from grader.notebooks.drawn import (
 )
 from grader.notebooks.pictures import number
 from grader.notebooks.sentence import HEADS, TOKENS, WORDS
-from grader.notebooks.shown import Shown
 from grader.notebooks.timing import against_length, longest
 from grader.notebooks.translation import SCORES, SOURCE, TARGET
 from grader.report.influences import count_words, of_kind

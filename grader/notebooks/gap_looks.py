@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
 from grader.checks.laws.influence import Bools, Change, Moves, everything, past
-from grader.notebooks.drawn import (
+from grader.notebooks.display import Shown
+from grader.notebooks.drawing import (
     Floats,
     Function,
     array,
@@ -18,7 +19,6 @@ from grader.notebooks.drawn import (
     show_pictures,
 )
 from grader.notebooks.sentence import TOKENS
-from grader.notebooks.shown import Shown
 from grader.notebooks.strips import Word, strip
 from grader.report.influences import of_kind
 from grader.steps.decoder_params import block_params

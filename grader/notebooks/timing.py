@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.notebooks.drawn import show_pictures
+from grader.notebooks.display import Shown
+from grader.notebooks.drawing import show_pictures
 from grader.notebooks.pictures import Curve, curves
-from grader.notebooks.shown import Shown
 
 FEW = 5  # calls, of which the shortest time counts: what else the machine does makes some longer
 

@@ -1,4 +1,4 @@
-"""The package as a learner gets it: the wheel is built, installed into a folder, and run."""
+"""The package as a learner gets it: the wheel is built, installed where nothing is, and run."""
 
 import json
 import os
@@ -6,9 +6,13 @@ import re
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.engine.kit_digest import kit_digest
@@ -28,13 +32,45 @@ def wheel(tmp_path_factory):
     return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
 
 
+def with_all_they_require(names):
+    """Return the distributions of these names, and those that they require in turn."""
+    found = {}
+    waiting = list(names)
+    while waiting:
+        one = distribution(waiting.pop())
+        if one.name not in found:
+            found[one.name] = one
+            required = map(Requirement, one.requires or ())
+            waiting += [
+                r.name for r in required if not r.marker or r.marker.evaluate({"extra": ""})
+            ]
+    return found.values()
+
+
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """A folder that the wheel is installed into."""
-    site = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*command, "--target", str(site), str(wheel)], check=True)
-    return site
+    """The programs of an environment that has the wheel, what it requires, and nothing else."""
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, symlinks=True)
+    (site,) = home.glob("lib/python*/site-packages")
+    with zipfile.ZipFile(wheel) as file:
+        (metadata,) = (name for name in file.namelist() if name.endswith("dist-info/METADATA"))
+        lines = file.read(metadata).decode().splitlines()
+    asked = [Requirement(x.partition(": ")[2]) for x in lines if x.startswith("Requires-Dist: ")]
+    light = [r.name for r in asked if not r.marker or r.marker.evaluate({"extra": ""})]
+    for one in with_all_they_require(light):
+        for top in {Path(file).parts[0] for file in one.files} - {"..", "__pycache__"}:
+            (site / top).symlink_to(one.locate_file(top))
+    command = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install"]
+    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([*command, *options, str(wheel)], check=True)
+    return home / "bin"
+
+
+def variables(programs):
+    """Return the variables of an environment that is active: no other kit is found."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("NOPEEK_HOME", "PYTHONPATH")}
+    return {**kept, "PATH": os.pathsep.join([str(programs), os.environ["PATH"]])}
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +78,10 @@ def run(installed):
     """run(folder, *arguments): what the installed command printed there, and its exit status."""
 
     def run(folder, *arguments):
-        variables = {**os.environ, "PYTHONPATH": str(installed)}
-        variables.pop("NOPEEK_HOME", None)
-        command = [sys.executable, str(installed / "bin" / "nopeek"), *arguments]
-        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+        command = [str(installed / "nopeek"), *arguments]
+        done = subprocess.run(
+            command, cwd=folder, env=variables(installed), capture_output=True, text=True
+        )
         assert "Traceback" not in done.stdout + done.stderr
         return done.stdout + done.stderr, done.returncode
 
@@ -58,6 +94,16 @@ def home(run, tmp_path):
     said, status = run(tmp_path, "init")
     assert status == 0, said
     return tmp_path
+
+
+def test_environment_has_only_what_the_package_requires(installed):
+    program = "import grader; print(grader.__file__); import torch"
+    command = [str(installed / "python"), "-c", program]
+    done = subprocess.run(
+        command, cwd=installed, env=variables(installed), capture_output=True, text=True
+    )
+    assert done.stdout.startswith(str(installed.parent))
+    assert "No module named 'torch'" in done.stderr
 
 
 def test_empty_folder_says_which_command_fills_it(run, tmp_path):
@@ -128,10 +174,11 @@ def test_right_step_passes_and_a_known_mistake_is_named(run, home):
 
 def test_wheel_holds_all_that_verdicts_depend_on(installed):
     program = "from grader.engine.kit_digest import kit_digest; print(kit_digest())"
-    variables = {**os.environ, "PYTHONPATH": str(installed)}
+    (site,) = installed.parent.glob("lib/python*/site-packages")
+    full = {**os.environ, "PYTHONPATH": str(site)}  # the digest names torch's version too
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=installed, env=variables, capture_output=True, text=True)
-    assert done.stdout.strip() == kit_digest()
+    done = subprocess.run(command, cwd=installed, env=full, capture_output=True, text=True)
+    assert (done.stderr, done.stdout.strip()) == ("", kit_digest())
 
 
 def test_sdist_builds_the_same_wheel(wheel, tmp_path):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from grader.answer_key.variants import FAIR, read
-from grader.checks.compare import EXACT
 from grader.checks.laws import Case
+from grader.checks.tolerances import EXACT
 from grader.diagnosis.properties.conditions import FIXED
 from grader.diagnosis.properties.facts import said
 from grader.diagnosis.properties.survey import Survey

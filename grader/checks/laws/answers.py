@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, Tolerance, as_array, call_text, describe, show_inputs
+from grader.checks.compare import (
+    Broken,
+    as_array,
+    call_text,
+    describe,
+    show_inputs,
+)
 from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
 from grader.checks.laws.time import unstable
+from grader.checks.tolerances import Tolerance
 from grader.report.records import Evidence
 
 TOTAL = Tolerance(0.0, 1e-7)

@@ -12,13 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import (
-    EXACT,
-    NOISE,
-    NOTHING,
-    ROUGH,
     Broken,
     Question,
-    Tolerance,
     WrongValue,
     as_array,
     largest,
@@ -26,6 +21,7 @@ from grader.checks.compare import (
     wrong_cells,
 )
 from grader.checks.student import StudentFunction
+from grader.checks.tolerances import EXACT, NOISE, NOTHING, ROUGH, Tolerance
 from grader.isolation.client import Answer
 from grader.steps.inputs import Arguments, Draw, digest, frozen, map_arrays
 from grader.steps.registry import Function as Registered

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import EXACT, Broken, Question, as_array, describe, matches
+from grader.checks.compare import (
+    Broken,
+    Question,
+    as_array,
+    describe,
+    matches,
+)
 from grader.checks.laws.cases import Case, Expect, Function, noting
 from grader.checks.laws.state import call_unchanged, still
 from grader.checks.laws.time import positions_text
 from grader.checks.student import Student, StudentFunction
+from grader.checks.tolerances import EXACT
 from grader.isolation.client import Answer
 from grader.isolation.wire import Foreign, Laid
 from grader.steps.inputs import Arguments

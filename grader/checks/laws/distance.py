@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import (
     Broken,
-    Tolerance,
     as_array,
     call_text,
     describe,
@@ -19,6 +18,7 @@ from grader.checks.compare import (
     wrong_cells,
 )
 from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
+from grader.checks.tolerances import Tolerance
 from grader.report.records import Evidence
 from grader.steps.inputs import digest
 

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import (
-    EXACT,
     Broken,
-    Tolerance,
     as_array,
     call_text,
     describe,
@@ -28,6 +26,7 @@ from grader.checks.laws.cases import (
     names_of,
     values_are_right,
 )
+from grader.checks.tolerances import EXACT, Tolerance
 from grader.report.records import Evidence
 
 NOTHING_THERE = Tolerance(0.0, 1e-12)

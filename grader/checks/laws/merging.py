@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from grader.checks.compare import EXACT, Broken, as_array, describe, matches
+from grader.checks.compare import (
+    Broken,
+    as_array,
+    describe,
+    matches,
+)
 from grader.checks.laws.cases import (
     Answered,
     Case,
@@ -15,6 +20,7 @@ from grader.checks.laws.cases import (
     noting,
     values_are_right,
 )
+from grader.checks.tolerances import EXACT
 from grader.steps.inputs import Arguments
 
 Part = tuple[Any, Any]

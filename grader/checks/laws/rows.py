@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import (
-    EXACT,
     Broken,
     as_array,
     call_text,
@@ -27,6 +26,7 @@ from grader.checks.laws.cases import (
     values_are_right,
 )
 from grader.checks.laws.time import finite_in_both, unstable
+from grader.checks.tolerances import EXACT
 from grader.report.records import Evidence
 from grader.steps.inputs import Arguments
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, Tolerance, matches, show_array
+from grader.checks.compare import Broken, matches, show_array
 from grader.checks.laws.cases import Asked, Case, is_right, names_of, noting
 from grader.checks.laws.values import agrees
 from grader.checks.student import Student, StudentFunction
+from grader.checks.tolerances import Tolerance
 from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Laid
 from grader.report.records import Evidence

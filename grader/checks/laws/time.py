@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import (
     Broken,
-    Tolerance,
     as_array,
     call_text,
     describe,
@@ -22,6 +21,7 @@ from grader.checks.compare import (
 )
 from grader.checks.laws.cases import Answered, Axes, Case, Function, name_of, values_are_right
 from grader.checks.laws.influence import UNMOVED, Change, Moves, past
+from grader.checks.tolerances import Tolerance
 from grader.isolation.client import CallFailed
 from grader.report.influences import of_kind
 from grader.report.records import Evidence, Influence

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import (
-    LARGE,
-    SINGLE,
     Broken,
-    Tolerance,
     as_array,
     call_text,
     describe,
@@ -28,6 +25,7 @@ from grader.checks.laws.cases import (
     noting,
     values_are_right,
 )
+from grader.checks.tolerances import LARGE, SINGLE, Tolerance
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
 from grader.steps.inputs import as_single, map_arrays

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from grader.classroom.exports.explanation import explain_check, step_number
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.told import explain_check, step_number
 from grader.report.records import CheckVerdict, Graded, Report, Status
 from grader.report.sanitize import visible
 

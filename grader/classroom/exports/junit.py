@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from grader.classroom.exports.explanation import explain_check
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.told import explain_check
 from grader.report.records import CheckVerdict, Graded, Report, Status
 from grader.report.sanitize import one_line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from grader.classroom.exports.explanation import explain_check
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.told import explain_check
 from grader.report.records import CheckVerdict, Graded
 from grader.report.sanitize import one_line, visible
 

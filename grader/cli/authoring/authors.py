@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.hosting import hosts
+from grader.cli.hosts import hosts
 from grader.report.problem import Problem, find_steps, need, need_torch
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.hosting import hosts
+from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module

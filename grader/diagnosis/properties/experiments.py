@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import EXACT, SINGLE, Tolerance, as_array
+from grader.checks.compare import as_array
+from grader.checks.tolerances import EXACT, SINGLE, Tolerance
 from grader.diagnosis.properties.conditions import is_very_large, lead, length
 from grader.diagnosis.properties.survey import PATIENCE, agrees
 from grader.diagnosis.properties.tried import Fact, Tried, differ, whole

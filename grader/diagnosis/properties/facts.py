@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.compare import EXACT, KINDS, SINGLE, as_array, wrong_cells
+from grader.checks.compare import KINDS, as_array, wrong_cells
+from grader.checks.tolerances import EXACT, SINGLE
 from grader.diagnosis.properties import places, resemblance
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits, factor, find_added, find_copied

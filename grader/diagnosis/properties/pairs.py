@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import EXACT, SINGLE, Tolerance, as_array, same_kind, wrong_cells
+from grader.checks.compare import as_array, same_kind, wrong_cells
+from grader.checks.tolerances import EXACT, SINGLE, Tolerance
 from grader.diagnosis.properties.tried import Tried, distinct
 
 MANY = 10_000  # elements; there is no need to look into larger arrays

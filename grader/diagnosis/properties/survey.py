@@ -12,11 +12,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from grader.checks.compare import SINGLE, Broken, Tolerance, matches
+from grader.checks.compare import Broken, matches
 from grader.checks.functions import CheckFunction
 from grader.checks.laws import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
+from grader.checks.tolerances import SINGLE, Tolerance
 from grader.diagnosis.properties.tried import Tried
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker

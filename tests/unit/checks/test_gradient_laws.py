@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from grader.checks import laws
-from grader.checks.compare import EXACT, Broken, largest, matches
+from grader.checks.compare import Broken, largest, matches
 from grader.checks.laws import Case
 from grader.checks.suites import pack_value, unpack_value
+from grader.checks.tolerances import EXACT
 from grader.steps.inputs import Draw
 from tests.visible.masks import causal
 

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from grader.checks import laws
-from grader.checks.compare import SINGLE, Broken, WrongValue, call_text, describe, show_inputs
+from grader.checks.compare import (
+    Broken,
+    WrongValue,
+    call_text,
+    describe,
+    show_inputs,
+)
 from grader.checks.laws import Case
+from grader.checks.tolerances import SINGLE
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, map_arrays, resize
 

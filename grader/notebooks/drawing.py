@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
+from grader.notebooks.display import Shown
 from grader.notebooks.pictures import heat_map, influence_map, number, side_by_side
 from grader.notebooks.sentence import TOKENS
-from grader.notebooks.shown import Shown
 from grader.report.records import Influence
 
 Function = Callable[..., Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from grader.notebooks.shown import Shown
+from grader.notebooks.display import Shown
 from grader.steps import quiz, registry
 
 

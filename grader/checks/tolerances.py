@@ -1,0 +1,29 @@
+"""How far a student's numbers may be from the right ones: float64, float32, large numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two numbers may be and still count as equal."""
+
+    rtol: float
+    atol: float
+
+    def at_least(self, other: Tolerance) -> Tolerance:
+        """The wider of the two."""
+        return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
+
+    def for_size(self, size: float) -> Tolerance:
+        """The same for numbers that go with others of that size: as much is lost of all of them."""
+        return Tolerance(self.rtol, self.atol * max(1.0, size))
+
+
+NOTHING = Tolerance(0.0, 0.0)
+EXACT = Tolerance(1e-9, 1e-10)  # float64
+ROUGH = 1e-4  # of the largest number: enough to tell an answer from none
+NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
+SINGLE = Tolerance(1e-4, 1e-5)  # float32
+LARGE = Tolerance(1e-6, 1e-9)
