@@ -39,7 +39,7 @@ NOT_GRADED = (
     "This could not be graded here, which is no fault of yours. Tell your instructor: the "
     "autograder's log says why."
 )
-WRONG_UPLOAD = "What was uploaded could not be graded: {}. Mend that and upload it again."
+WRONG_UPLOAD = "What was uploaded could not be graded: {}. Fix that and upload it again."
 NOT_FINISHED = "This could not be graded in the time that there is. Tell your instructor."
 
 

@@ -24,13 +24,13 @@ TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 @click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("handin.zip"))
 def handin(submission: Path, out: Path) -> None:
-    """Write what is to be handed in as one zip, and a receipt with its hash and the time."""
+    """Write a zip to hand in, and a receipt with its hash and the time."""
     registry = registry_module.load()
     found = read_submission(submission, registry)
     if not found.sources:
         raise Problem(f"{show_path(submission)} holds no step yet")
     for reason in found.refused.values():
-        raise Problem(f"not handed in: {reason} Mend it first")
+        raise Problem(f"not handed in: {reason} Fix it first")
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
     names |= {f"{name}.py": text for name, text in found.modules.items()}
     try:
@@ -51,7 +51,7 @@ def handin(submission: Path, out: Path) -> None:
         if "raise NotImplementedError" in found.sources.get(step.id, "raise NotImplementedError")
     ]
     if unwritten:
-        click.echo(f"not finished, or not there: step {', '.join(unwritten)}")
+        click.echo(f"not finished or missing: step {', '.join(unwritten)}")
     click.echo(receipt)
     click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
 

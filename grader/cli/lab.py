@@ -69,10 +69,12 @@ def prepare(folder: Path) -> None:
 
 @click.command()
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Where to listen; 8888 if it is free.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port of the server; 8888 if it is free."
+)
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
-    """JupyterLab on the self-study notebooks. What stands after -- goes to JupyterLab."""
+    """Open the notebooks in JupyterLab, which gets the options after `--`."""
     need("jupyterlab", "JupyterLab is not installed: run `make lab`, or pip install 'nopeek[lab]'")
     if not NOTEBOOKS.is_dir():
         raise Problem("there are no notebooks here: run `make build`")

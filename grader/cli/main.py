@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Later(click.Group):
-    """Commands whose modules are imported when they are asked for: a student's never are."""
+    """A group that imports a command's module when someone runs that command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *filter(self._is_here, LATER)])
@@ -37,8 +37,19 @@ class _Later(click.Group):
         command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        known = self.list_commands(ctx)
+        grouped = {name for names in READERS.values() for name in names}
+        others = {"Other": [name for name in known if name not in grouped]}
+        for reader, names in {**READERS, **others}.items():
+            found = [(name, self.get_command(ctx, name)) for name in names if name in known]
+            rows = [(name, each.get_short_help_str(80)) for name, each in found if each]
+            if rows:
+                with formatter.section(reader):
+                    formatter.write_dl(rows)
+
     def _is_here(self, name: str) -> bool:
-        """Whether it is such a command, and the kit is not a student's bundle, which lacks some."""
+        """Return whether this kit has the command: a student's bundle lacks some of them."""
         module = LATER.get(name, "grader").split(".")[1:]
         return bool(module) and PACKAGE.joinpath(*module).with_suffix(".py").is_file()
 
@@ -60,6 +71,13 @@ LATER = {
     "release": "grader.cli.authoring.release",
     "train": "grader.cli.training",
 }
+# The commands in the order of `--help`, by the person who types them.
+READERS = {
+    "Student": ("init", "check", "watch", "hint", "quiz", "list", "reset", "handin", "lab"),
+    "Demos": ("leakmap", "costs", "train", "gpt2"),
+    "Instructor": ("grade", "course", "export", "release"),
+    "Contributor": ("build", "proof", "dev"),
+}
 
 
 @click.group(
@@ -70,7 +88,7 @@ LATER = {
 @click.version_option(package_name="nopeek", prog_name="nopeek")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Learn masked self-attention by building it. Without a command: check the exercises."""
+    """Learn masked self-attention by building it. Without a command, check the exercises."""
     if context.invoked_subcommand is None:
         context.invoke(check)
 
@@ -79,13 +97,13 @@ _submission = click.option(
     "--submission",
     type=click.Path(path_type=Path),
     default=EXERCISES,
-    help="A folder of step files, a zip of one, or a notebook; the exercises if not given.",
+    help="A folder of step files, a zip of one, or a notebook; by default, the exercises.",
 )
 _isolation = click.option(
     "--isolation",
     type=click.Choice(["auto", "process", "process+", "bubblewrap"]),
     default="auto",
-    help="What the submission's code runs in; auto is process, for one's own code.",
+    help="What the submission's code runs in; auto is process, for your own code.",
 )
 
 
@@ -93,10 +111,14 @@ _isolation = click.option(
 @click.argument("step", nargs=-1)
 @_submission
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs; random by default."
+)
 @_isolation
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
-@click.option("--html", "html_file", type=click.Path(path_type=Path), help="And here as a page.")
+@click.option(
+    "--html", "html_file", type=click.Path(path_type=Path), help="Write the report here as a page."
+)
 def check(
     step: tuple[str, ...],
     submission: Path,
@@ -106,7 +128,7 @@ def check(
     json_file: Path | None,
     html_file: Path | None,
 ) -> None:
-    """Judges the steps named, or all, and shows the first that needs work."""
+    """Run the checks of some steps, or all, and show the first that needs work."""
     registry = registry_module.load()
     steps = find_steps(registry, step)
     overview = _overview(registry, steps)
@@ -205,14 +227,14 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
     todo = terminal.first_to_do(report)
     if todo is None:
         after = NEXT_AFTER_ALL[suite].format(_exam()) if HIDDEN.is_dir() else ""
-        printer.line(f"\nAll of it holds. {after}".rstrip(" "))
+        printer.line(f"\nEverything passes. {after}".rstrip(" "))
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
     if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
         printer.line(f"\nNext: `{command('reset', number)}` makes the file anew.")
         return
@@ -237,7 +259,7 @@ def _file(submission: Path, step: StepVerdict) -> str:
 @_submission
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 def watch(submission: Path, suite: str) -> None:
-    """The same on every save, at once: the step that was saved, then the rest if it passes."""
+    """Check on every save: first the saved step, then the rest if it passes."""
     registry = registry_module.load()
     if not submission.is_dir():
         raise Problem(f"there is no folder {submission}: name one with step files to watch")
@@ -292,7 +314,7 @@ def _show_first_undone(printer: Printer, report: Report, folder: Path) -> None:
 @cli.command("list")
 @_submission
 def list_steps(submission: Path) -> None:
-    """The steps, their files, and how far each is."""
+    """List the steps and how far each is."""
     from grader.report.text import terminal
 
     registry = registry_module.load()
@@ -307,7 +329,7 @@ def list_steps(submission: Path) -> None:
 @click.argument("step", required=False)
 @_submission
 def hint(step: str | None, submission: Path) -> None:
-    """The next hint for a step, one level at a time; for the first unfinished one by itself."""
+    """Give the next hint for a step; by default, for the first unfinished one."""
     from grader.engine import hints
     from grader.report.text import terminal
 
@@ -316,7 +338,7 @@ def hint(step: str | None, submission: Path) -> None:
     report, printer = _judge(registry, steps, submission)
     todo = terminal.first_to_do(report)
     if todo is None:
-        printer.line("There is nothing to mend: everything passes.")
+        printer.line("There is nothing to fix: everything passes.")
         return
     found = registry.find(todo.step)
     known = hints.ladder(found, todo)
@@ -335,7 +357,7 @@ def hint(step: str | None, submission: Path) -> None:
 @cli.command()
 @click.argument("step")
 def reset(step: str) -> None:
-    """Puts a step's stub back; what was there is kept beside it."""
+    """Put a step's stub back, and keep your file beside it."""
     from grader.steps import stubs
 
     for found in find_steps(registry_module.load(), (step,)):

@@ -75,15 +75,17 @@ def _layer(unmasked: str, layers: int) -> int | None:
 @click.command()
 @_whose
 @click.option("--layers", type=click.IntRange(1, MOST_LAYERS), default=3, show_default=True)
-@click.option("--unmasked", metavar="K|none", help="Which layer has no mask; the second.")
+@click.option(
+    "--unmasked", metavar="K|none", help="The layer without a mask; by default, the second."
+)
 @click.option("--tokens", default=SENTENCE, show_default=True, help="The text, word by word.")
 @_page
 def leakmap(
     submission: Path | None, layers: int, unmasked: str | None, tokens: str, html_file: Path | None
 ) -> None:
-    """Draws what one layer without a mask lets through.
+    """Draw what one layer without a mask lets through.
 
-    A token is replaced, and it is seen which positions move in the output of every layer.
+    Replace one token after another, and see which positions move in every layer's output.
     """
     words = tokens.split()
     if not 2 <= len(words) <= MOST_TOKENS:
@@ -115,13 +117,13 @@ def leakmap(
     type=click.IntRange(64, 2048),
     default=512,
     show_default=True,
-    help="Up to how many tokens; powers of two are measured.",
+    help="Measure powers of two up to this many tokens.",
 )
 @_page
 def costs(submission: Path | None, longest: int, html_file: Path | None) -> None:
-    """Counts what the next token costs, without a cache and with it.
+    """Count what the next token costs, with a cache and without.
 
-    Multiplications are counted and time is measured, in texts of growing length.
+    Count multiplications and measure time, in sequences of growing length.
     """
     registry = registry_module.load()
     found = _choose_code(submission, registry)

@@ -28,7 +28,9 @@ KEPT = 20  # losses that a printed one is the mean of
 
 
 @click.command()
-@click.option("--text", type=click.Path(path_type=Path), help="A file to learn; else stories.")
+@click.option(
+    "--text", type=click.Path(path_type=Path), help="A file to learn; by default, short stories."
+)
 @click.option("--steps", type=click.IntRange(1), default=400, show_default=True)
 @click.option("--layers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--heads", type=click.IntRange(1), default=4, show_default=True)
@@ -56,7 +58,7 @@ def train(
     submission: Path,
     cheat: bool,
 ) -> None:
-    """Trains your decoder on a small text, and lets it write.
+    """Train your decoder on a small text, and let it write.
 
     Ctrl-C keeps the weights. The same command goes on from them, with a new optimiser.
     """

@@ -96,7 +96,7 @@ def describe_growth(growth: Growth) -> list[str]:
         sentences.insert(
             0,
             f"The two ways do not give the same logits (first at {wrong[0]} tokens), so they do "
-            "not do the same work: mend that before you believe these figures.",
+            "not do the same work: fix that before you believe these figures.",
         )
     return sentences
 

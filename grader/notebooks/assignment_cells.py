@@ -34,7 +34,7 @@ from grader.report.text.terminal import Printer, number_of
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
 
-UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: mend that, and run it again."
+UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: fix that, and run it again."
 
 
 class ChecksFailed(AssertionError):

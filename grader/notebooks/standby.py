@@ -33,7 +33,7 @@ from grader.steps import stubs
 from grader.steps.registry import Registry, Step
 
 UNCLOSED = (
-    "In cell In[{number}] a bracket or a quote is never closed: mend that, run the cell, and check "
+    "In cell In[{number}] a bracket or a quote is never closed: fix that, run the cell, and check "
     "again."
 )
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
@@ -163,13 +163,13 @@ class Judge:
             return [] if has_one_reason(verdict) else ["hint() gives a hint."]
         if function or verdict.status is not Status.PASSED:
             return []
-        return [f"All of it holds. save() writes it to exercises/{asked.one.filename}."]
+        return [f"Everything passes. save() writes it to exercises/{asked.one.filename}."]
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """The next hint for the step."""
         verdict, _ = self._judge(asked)
         if verdict.status is Status.PASSED:
-            return words_card("There is nothing to mend: everything in this step passes."), {}
+            return words_card("There is nothing to fix: everything in this step passes."), {}
         ladder = hints.ladder(asked.one, verdict)
         number, text = hints.next_hint(asked.one, ladder, self.folder / HINTS_FILE)
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."

@@ -64,7 +64,7 @@ def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
 def test_everything_right_ends_with_0(nopeek):
     done = nopeek("check", "--submission", ROOT / "solutions")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "All of it holds." in done.stdout
+    assert "Everything passes." in done.stdout
     assert done.stderr == ""
 
 
@@ -85,7 +85,7 @@ def test_step_named_is_the_only_one_judged(nopeek, mine):
     assert done.returncode == 1
     assert "Scaled scores" not in done.stdout
     assert "bottom" not in done.stdout
-    assert "Next: mend mine/step03_mask.py" in done.stdout
+    assert "Next: fix mine/step03_mask.py" in done.stdout
 
 
 def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
@@ -231,7 +231,7 @@ def test_zip_is_checked_like_a_folder(nopeek, tmp_path):
         file.write(ROOT / "solutions" / "step02_scores.py", "step02_scores.py")
     done = nopeek("check", "2", "--submission", path)
     assert done.returncode == 0
-    assert "All of it holds." in done.stdout
+    assert "Everything passes." in done.stdout
 
 
 def test_zip_that_holds_no_step_is_told(nopeek, tmp_path):

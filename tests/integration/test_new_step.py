@@ -9,7 +9,16 @@ import pytest
 
 from tests.conftest import ROOT, STEPS
 
-FOLDERS = ("exercises", "grader", "notebooks", "solutions", "tests", "README.md", "pyproject.toml")
+FOLDERS = (
+    "exercises",
+    "grader",
+    "notebooks",
+    "solutions",
+    "tests",
+    "docs",
+    "README.md",
+    "pyproject.toml",
+)
 NUMBER = STEPS[-1].number + 1
 STEP = f"step{NUMBER:02d}_doubled"
 

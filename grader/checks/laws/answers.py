@@ -15,7 +15,7 @@ from grader.report.records import Evidence
 
 TOTAL = Tolerance(0.0, 1e-7)
 EITHER = (
-    "Either the loss is not the mean of -log p (mend the values first), or a prediction has seen "
+    "Either the loss is not the mean of -log p (fix the values first), or a prediction has seen "
     "its answer."
 )
 

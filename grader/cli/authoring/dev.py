@@ -14,7 +14,7 @@ from grader.steps.registry import KitError
 
 @click.group()
 def dev() -> None:
-    """Add steps and mistakes: `new` writes a step's files, `check` says what they lack."""
+    """Add a step: `new` writes its files, and `check` lists what they lack."""
 
 
 @dev.command()

@@ -28,7 +28,7 @@ ZIP = "Write a Gradescope autograder instead: the zip."
 @click.option("--gradescope", type=click.Path(path_type=Path), help=ZIP)
 @click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
 def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Path | None) -> None:
-    """Write the students' bundle of the steps named, or all: no solutions, no hidden checks."""
+    """Write the students' bundle, without solutions and hidden checks."""
     course = course_in(file, step)
     steps = find_steps(registry_module.load(), step or course.steps)
     try:

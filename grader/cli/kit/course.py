@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("course")
 @click.argument("file", type=click.Path(path_type=Path), default=Path("course.toml"))
 def course(file: Path) -> None:
-    """Check the assignment file FILE, and its class list, and say what they mean."""
+    """Check the assignment file FILE and its class list, and print what they mean."""
     from grader.classroom.course import CourseError, read_course
     from grader.classroom.tables import read_overrides, read_roster
 

@@ -160,7 +160,7 @@ def _check_own(format_: str, own: Path | None) -> None:
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
 @click.option("--assignment", default="nopeek", help="nbgrader: the assignment's name.")
-@click.option("--overwrite", is_flag=True, help="Canvas, Moodle: replace grades given there.")
+@click.option("--overwrite", is_flag=True, help="Canvas, Moodle: replace the grades in the file.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
 def export(
     graded: Path,

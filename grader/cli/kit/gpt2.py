@@ -38,17 +38,19 @@ PATIENCE = 5.0  # seconds for the text without a cache
 
 @click.command()
 @click.option("--weights", metavar="WHICH", help="A folder, a file, or a model's name on the hub.")
-@click.option("--tiny", is_flag=True, help="The tiny random model that the kit makes itself.")
+@click.option("--tiny", is_flag=True, help="Use the tiny random model that nopeek makes.")
 @click.option("--prompt", default=PROMPT, help="How the text begins.")
-@click.option("--tokens", type=click.IntRange(1), default=60, help="How many to write.")
-@click.option("--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the likeliest.")
-@click.option("--top-k", type=click.IntRange(1), default=40, help="How many are drawn from.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the draws.")
+@click.option("--tokens", type=click.IntRange(1), default=60, help="Number of tokens to write.")
+@click.option(
+    "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the most likely."
+)
+@click.option("--top-k", type=click.IntRange(1), default=40, help="Draw from this many tokens.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed for the draws.")
 @click.option(
     "--submission",
     type=click.Path(path_type=Path),
     default=EXERCISES,
-    help="Whose steps run; the exercises if not given.",
+    help="Whose steps run; by default, the exercises.",
 )
 @click.option("--float64", "double", is_flag=True, help="Compute in float64 instead of float32.")
 @click.option("--no-cache", is_flag=True, help="Read the whole text again for every token.")
@@ -64,7 +66,7 @@ def gpt2(
     double: bool,
     no_cache: bool,
 ) -> None:
-    """Runs GPT-2 on your own decoder: compares it with transformers, then writes a text.
+    """Run GPT-2 on your own decoder, and compare it with transformers.
 
     Without --weights it is the model gpt2 from the hub, and where that cannot be had a tiny one
     with random weights, made here.
@@ -251,7 +253,7 @@ class Run:
             return next(found, None)
 
     def _blame(self) -> None:
-        """Says what to mend, as far as that can be found out."""
+        """Says what to fix, as far as that can be found out."""
         from grader.demos.gpt2 import tiny, weights
         from grader.demos.gpt2.against import Gpt2
         from grader.demos.gpt2.blame import find_blamed

@@ -35,19 +35,25 @@ NOTHING = "nothing was handed in"
 
 @click.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write; `graded` by default.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the results; by default, `graded`."
+)
 @click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
 @click.option("--roster", type=click.Path(path_type=Path), help="The class list, a CSV file.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="How many at a time; all cores.")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Of the hidden checks' inputs.")
-@click.option("--step", "names", multiple=True, help="Only this step; may be given again.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 1024), help="Submissions at a time; by default, all cores."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs; random by default."
+)
+@click.option("--step", "names", multiple=True, help="Grade only this step; repeat it for more.")
 @click.option("--other-steps", is_flag=True, help="Grade other steps into the same folder.")
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "bubblewrap", "process+", "process"]),
     default="auto",
-    help="What submissions run in; auto is bubblewrap, and nothing where that does not hold.",
+    help="What submissions run in; auto is bubblewrap.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on this Dask cluster.")
 def grade(
@@ -63,7 +69,7 @@ def grade(
     isolation: str,
     scheduler: str | None,
 ) -> None:
-    """Grade a class: a folder, or a zip, with one folder, zip or notebook for every student.
+    """Grade a class: a folder or zip with one entry for each student.
 
     Stopped at any moment and started again, it goes on where it was.
     """

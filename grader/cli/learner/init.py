@@ -59,7 +59,7 @@ def _summary(names: list[str]) -> str:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def init(folder: Path) -> None:
-    """Write the exercises, the notebooks and a README into FOLDER, by default the current one."""
+    """Write the exercises and notebooks into FOLDER, by default the current one."""
     registry = registry_module.load()
     try:
         written, kept = write_missing(folder, registry)
