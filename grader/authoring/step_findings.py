@@ -192,7 +192,7 @@ def _edges(path: Path) -> set[str]:
 
 
 def _in_sizes(registry: Registry, step: Step) -> Iterator[str]:
-    """A size that other steps declare has a name here only if this step declares it, too."""
+    """Yield names of sizes that this step does not declare, although other steps do."""
     text = (VISIBLE / f"test_{step.id}.py").read_text(encoding="utf-8")
     for size, name in registry.size_names.items():
         if re.search(rf'^ *\{{.*"{size}":.*\}},?$', text, re.MULTILINE) and size not in step.sizes:

@@ -32,7 +32,7 @@ class Cluster:
 
 
 def _answers(address: str) -> None:
-    """ClusterError unless something listens there: Dask's own client takes long to say so."""
+    """Raise ClusterError unless something listens there, faster than Dask's own client."""
     found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
     if found is None:
         raise ClusterError(f"{address} is no scheduler's address, such as tcp://10.0.0.5:8786")
@@ -44,7 +44,7 @@ def _answers(address: str) -> None:
 
 @contextlib.contextmanager
 def connect(address: str) -> Iterator[Cluster]:
-    """The cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
+    """Yield the cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
     try:
         from distributed import Client
     except ImportError:

@@ -42,7 +42,7 @@ def publish(
     say: Callable[[str], None],
     rules: Rules | None = None,
 ) -> list[Change]:
-    """Writes everything about a run, and returns who has other points than before.
+    """Write everything about a run, and return whose points changed.
 
     say: is told what takes long, and what is left out.
     """
@@ -67,7 +67,7 @@ def publish(
 
 
 def about(book: Gradebook, run: int, rules: Rules) -> About:
-    """What the page of the class says of the assignment and the run."""
+    """Return the class page's facts about the assignment and the run."""
     exam = book.exam(run)
     when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
     title = rules.course.title or "the class"
@@ -127,7 +127,7 @@ def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) ->
 
 
 def _sweep(out: Path, names: set[str]) -> None:
-    """Removes the pages of students who are no longer in the class."""
+    """Remove the pages of students who are no longer in the class."""
     for path in itertools.chain(
         (out / "reports").glob("*.json"), (out / "feedback").glob("*.html")
     ):
@@ -138,7 +138,7 @@ def _sweep(out: Path, names: set[str]) -> None:
 def _near(
     book: Gradebook, run: int, registry: Registry, students: int, say: Callable[[str], None]
 ) -> Iterator[Alike]:
-    """Whose sources a human should look at side by side, where copydetect is and not too many."""
+    """Yield similar sources for a human to look at, if copydetect is installed."""
     if students > MAX_COMPARED:
         say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
     elif students > 1:

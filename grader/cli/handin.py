@@ -57,7 +57,7 @@ def handin(submission: Path, out: Path) -> None:
 
 
 def _receipt(path: Path, of_zip: str, of_work: str) -> str:
-    """What a student keeps: the time is that of this computer."""
+    """Return the receipt for the student, with this computer's time."""
     when = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     return (
         f"{path.name}, made {when}\nsha256 of the zip:  {of_zip}\nsha256 of the work: {of_work}\n"
@@ -65,7 +65,7 @@ def _receipt(path: Path, of_zip: str, of_work: str) -> str:
 
 
 def _how() -> str:
-    """Where and when to hand in, if the bundle says so."""
+    """Return where and when to hand in, if the bundle says so."""
     try:
         data = json.loads(TEXTS.read_text(encoding="utf-8"))
         return one_line(str(data["handin"]), 2000)

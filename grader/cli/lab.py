@@ -37,7 +37,7 @@ NEWS = (
 
 
 def own_folder() -> Path:
-    """Where JupyterLab keeps what it is told here: in the virtual environment, if there is one."""
+    """Return JupyterLab's own folder: in the virtual environment, if there is one."""
     if HOME != ROOT:
         return HOME / ".jupyter"
     if sys.prefix != sys.base_prefix:
@@ -46,7 +46,7 @@ def own_folder() -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables by which nothing of the user's own settings is read or written."""
+    """Return variables that keep the user's own settings untouched."""
     names = {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
@@ -59,7 +59,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def prepare(folder: Path) -> None:
-    """Settings that JupyterLab starts with; what has been changed since stays as it is."""
+    """Write the settings that JupyterLab starts with, but keep those that were changed since."""
     for name, settings in SETTINGS.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

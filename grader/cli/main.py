@@ -150,7 +150,7 @@ def _row(printer: Printer) -> Callable[[StepVerdict], None]:
 def _overview(
     registry: Registry, steps: tuple[Step, ...]
 ) -> Callable[[Printer], Callable[[StepVerdict], None]]:
-    """A row for each step, and one for a whole part that is not at issue."""
+    """Return a row for each step, and one for each whole part without work to do."""
     parts = registry.group_by_part(steps)
 
     def overview(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -174,7 +174,7 @@ def _judge(
     isolation: str = "auto",
     on_step: Callable[[Printer], Callable[[StepVerdict], None]] | None = None,
 ) -> tuple[Report, Printer]:
-    """The report on a folder. on_step: makes what is called with every verdict."""
+    """Return the report on a folder. on_step: makes the function to call with each verdict."""
     if suite == "hidden":
         need_hidden()
     elif seed is not None:
@@ -195,7 +195,10 @@ def _judge(
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
-    """Whether to judge in two processes. Not with torch: it must not be forked once it has run."""
+    """Return whether to judge in two processes.
+
+    Not with torch: it must not be forked once it has run.
+    """
     from grader.isolation import CAN_FORK
 
     return suite == "visible" and len(steps) > 2 and CAN_FORK and (os.cpu_count() or 1) > 1
@@ -219,7 +222,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
-    """Everything below the overview: the score, the first step to work on, what to do next."""
+    """Print the score, the first step to work on, and what to do next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
@@ -249,7 +252,7 @@ def _exam() -> str:
 
 
 def _file(submission: Path, step: StepVerdict) -> str:
-    """Where the step is written: its file in a folder, or else the zip or the notebook."""
+    """Return where the step is written: its file in a folder, or else the zip or the notebook."""
     return (
         f"{show_path(submission)}{step.step}.py" if submission.is_dir() else show_path(submission)
     )
@@ -279,7 +282,7 @@ def watch(submission: Path, suite: str) -> None:
 
 
 def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
-    """Never returns by itself."""
+    """Check on every save, without end."""
     from grader.cli.watch import saves
     from grader.report.records import Status
 
@@ -298,7 +301,7 @@ def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer
 
 
 def _show_first_undone(printer: Printer, report: Report, folder: Path) -> None:
-    """What is wrong with the first step that is not done, or which comes next."""
+    """Print what is wrong with the first unfinished step, or which step comes next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
@@ -372,7 +375,7 @@ def reset(step: str) -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command line."""
     try:
         cli(prog_name="nopeek" if Path(sys.argv[0]).stem == "nopeek" else "python -m grader")
     except registry_module.KitError as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show_path(path: Path) -> str:
-    """A path as short as it can be said from here; a folder's ends like one."""
+    """Return a path as short as it can be said from here; a folder's ends like one."""
     with contextlib.suppress(ValueError):
         path = path.resolve().relative_to(Path.cwd().resolve())
     return f"{path}{os.sep if path.is_dir() else ''}"
@@ -52,5 +52,5 @@ def read_submission(path: Path, registry: Registry) -> Submission:
 
 
 def _has_steps(path: Path, registry: Registry) -> bool:
-    """Whether a folder holds step files, be they readable or not."""
+    """Return whether a folder holds step files, readable or not."""
     return any(os.path.lexists(path / step.filename) for step in registry.steps)

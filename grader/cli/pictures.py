@@ -35,7 +35,7 @@ _page = click.option("--html", "html_file", type=click.Path(path_type=Path), hel
 
 
 def _choose_code(path: Path | None, registry: Registry) -> Submission:
-    """What was asked for, or the right code."""
+    """Return what was asked for, or the right code."""
     path = path or (SOLUTIONS if SOLUTIONS.is_dir() else EXERCISES)
     found = read_submission(path, registry)
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
@@ -43,7 +43,7 @@ def _choose_code(path: Path | None, registry: Registry) -> Submission:
 
 @contextlib.contextmanager
 def _host(registry: Registry) -> Iterator[Host]:
-    """A host for one's own code; what cannot be run or drawn is a Problem."""
+    """Yield a host for the user's own code. Turn failures into Problem."""
     from grader.demos.loaded import NotReady
 
     with hosts(registry, "auto", 1) as (host,):
@@ -64,7 +64,7 @@ def _write_page(printer: Printer, path: Path, text: str) -> None:
 
 
 def _layer(unmasked: str, layers: int) -> int | None:
-    """The number of the layer without a mask; None for `none`."""
+    """Return the number of the layer without a mask, or None for `none`."""
     if unmasked == "none":
         return None
     if not unmasked.isdecimal() or not 1 <= int(unmasked) <= layers:

@@ -138,7 +138,7 @@ def _run_training(
 
 
 def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, Any]:
-    """The parameters to begin with: new ones, or those that are in the folder already."""
+    """Return the parameters to begin with: new ones, or those that are in the folder already."""
     from grader.demos.training import run, weights
 
     params = run.first_params(sizes, len(words.characters), seed)

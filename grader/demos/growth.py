@@ -42,19 +42,19 @@ class Growth:
     rows: tuple[Row, ...]
 
     def exponent(self, price: Callable[[Row], float]) -> float:
-        """The k of T^k that fits the longest texts best."""
+        """Return the k of T^k that fits the longest texts best."""
         rows = self.rows[-FITTED:]
         return slope([row.length for row in rows], [price(row) for row in rows])
 
     def products(self) -> tuple[float, float]:
-        """The exponents of the multiplications, without a cache and with one."""
+        """Return the exponents of the multiplications, without a cache and with one."""
         return (
             self.exponent(lambda row: row.whole.products),
             self.exponent(lambda row: row.cached.products),
         )
 
     def seconds(self) -> tuple[float, float]:
-        """The exponents of the time, without a cache and with one."""
+        """Return the exponents of the time, without a cache and with one."""
         return (
             self.exponent(lambda row: row.whole.seconds),
             self.exponent(lambda row: row.cached.seconds),
@@ -62,7 +62,7 @@ class Growth:
 
 
 def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
-    """Of the straight line that is nearest to the logarithms; 0 where something costs nothing."""
+    """Return the slope of the line nearest to the logarithms, or 0 without any cost."""
     if len(lengths) < 2 or min(prices) <= 0:
         return 0.0
     x, y = [list(map(math.log, values)) for values in (lengths, prices)]
@@ -72,7 +72,7 @@ def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
 
 
 def describe_growth(growth: Growth) -> list[str]:
-    """What the figures show, in words."""
+    """Return what the figures show, in words."""
     first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
     whole, cached = growth.products()
     slow, quick = growth.seconds()
@@ -102,7 +102,7 @@ def describe_growth(growth: Growth) -> list[str]:
 
 
 def curves_of(growth: Growth) -> tuple[Curves, Curves]:
-    """The multiplications and the milliseconds, without a cache and with one; none of them 0."""
+    """Return multiplications and milliseconds, without a cache and with one; none is 0."""
     lengths = tuple(row.length for row in growth.rows)
     products = (
         tuple(max(1.0, row.whole.products) for row in growth.rows),

@@ -37,7 +37,7 @@ def measure_stack(
     layers: int,
     unmasked: int | None,
 ) -> Stack:
-    """The stack of that many layers on those tokens; NotReady if the blocks cannot be run."""
+    """Return the stack of that many layers on those tokens. Raise NotReady if it cannot run."""
     step = step_of(registry, BLOCK)
     program = Program(step.id, sources(registry, submission, [step]))
     with worker_with(host, program, BLOCK) as worker:
@@ -49,7 +49,7 @@ def measure_stack(
 def _maps(
     block: StudentFunction, length: int, layers: int, unmasked: int | None
 ) -> Iterable[Influence]:
-    """A map for every layer: which of its outputs moved with which token."""
+    """Yield a map for every layer: which of its outputs moved with which token."""
     draw = Draw("leakmap", length)
     text, others = draw.normal(length, D_MODEL), draw.normal(length, D_MODEL)
     blocks = [
@@ -80,7 +80,7 @@ def _mask(length: int, everyone: bool) -> Bools:
 def _outputs(
     block: StudentFunction, x: Floats, blocks: Sequence[Arguments], masks: Sequence[Bools]
 ) -> Iterable[Floats]:
-    """The output of every layer, each of which reads the one below."""
+    """Yield the output of every layer, each of which reads the one below."""
     for params, mask in zip(blocks, masks, strict=True):
         value = block(x=x, params=params, n_heads=N_HEADS, mask=mask)
         array = as_array(value)

@@ -39,13 +39,13 @@ class Known:
     earlier: Mapping[str, str] = field(default_factory=dict)
 
     def may_say(self, *lengths: int) -> bool:
-        """Whether these lengths may be repeated."""
+        """Return whether these lengths may be repeated."""
         if self.allowed is None:
             return True
         return len(lengths) <= MAX_TOLD and set(lengths) <= self.allowed
 
     def label(self, length: int, axis: int | None = None) -> str:
-        """The length, and the size of the case that is as large: `5 (T_k is 5)`.
+        """Return the length, and the size of the case that is as large: `5 (T_k is 5)`.
 
         The number alone where several sizes are, or where that size cannot stand: numbers of
         features and tokens stand on the last axis, batches never. axis: from the end, if known.
@@ -60,7 +60,7 @@ class Known:
         return f"{length} ({name} {'are' if ' ' in name else 'is'} {length})"
 
     def holders(self, length: int, axis: int) -> int:
-        """How many arguments are so long along that axis, counted from the front."""
+        """Return how many arguments are so long along that axis, counted from the front."""
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
 
 
@@ -73,7 +73,7 @@ def know_sizes(
     keys: Sequence[str] = (),
     earlier: Mapping[str, str] | None = None,
 ) -> Known:
-    """Names from a case's sizes. In the hidden suite only the lengths of arguments are told.
+    """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
     fed: for a call with a cache what goes in, and what that makes in all. Then nothing else has a
     name: a length may be any number of tokens before, or of layers that share what is kept.
@@ -88,7 +88,7 @@ def know_sizes(
 
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Every length that a case's sizes may give to an array, with its name; "" where it has none.
+    """Yield every length that a case's sizes may give to an array, with its name or "".
 
     What has no name takes it from other sizes that are as large: then either may be meant.
     """
@@ -111,7 +111,7 @@ def _is_length(size: object) -> bool:
 
 
 def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
-    """The shapes of all arrays in a nest of arguments, by name."""
+    """Return the shapes of all arrays in a nest of arguments, by name."""
     if isinstance(value, Mapping):
         found: dict[str, Shape] = {}
         for key, item in value.items():
@@ -122,7 +122,7 @@ def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
 
 
 def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """All lengths that a size has in several cases."""
+    """Yield all lengths that a size has in several cases."""
     for each in sizes:
         size = each.get(name)
         yield from filter(_is_length, size if isinstance(size, tuple) else (size,))
@@ -131,7 +131,7 @@ def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
 def sizes_of(
     made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
 ) -> dict[str, Any]:
-    """The sizes of the case with these shapes; of several, what they agree on.
+    """Return the sizes of the case with these shapes; of several, what they agree on.
 
     Lengths of which it is not sure that this case has them go without a name, as `any ...`.
     """
@@ -154,7 +154,7 @@ def _shape(text: str) -> Shape:
 
 
 def _clash(one: Shape, other: Shape) -> int | None:
-    """The axis, counted from the end, along which two shapes do not fit; the last such."""
+    """Return the axis, counted from the end, along which two shapes do not fit; the last such."""
     for axis in range(1, min(len(one), len(other)) + 1):
         lengths = {one[-axis], other[-axis]} - {1}
         if len(lengths) > 1:
@@ -192,7 +192,7 @@ def _einsum(match: re.Match[str], known: Known) -> str:
 
 
 def _stacks(match: re.Match[str], known: Known) -> str:
-    """For a product of stacks of matrices, of which NumPy tells what is in front of them."""
+    """Return the explanation of a failed product of stacks of matrices."""
     one, other = (_shape(text) for text in re.findall(r"\(([\d, ]*)\)->", match[0]))
     axis = _clash(one[:-2], other[:-2])
     if axis is None or not known.may_say(*one, *other):
@@ -408,7 +408,7 @@ LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
 
 
 def explain(failure: Raised, known: Known) -> str:
-    """A sentence on what the exception says; empty if nothing is sure."""
+    """Return a sentence on what the exception says; empty if nothing is sure."""
     for kind, text, words in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
             return words(match, known)
@@ -416,6 +416,6 @@ def explain(failure: Raised, known: Known) -> str:
 
 
 def lengths_met(explanation: str) -> str:
-    """Of such a sentence only which lengths met: `2 met 7`; empty if none did."""
+    """Return only which lengths met in such a sentence: `2 met 7`, or "" if none did."""
     match = re.search(f"{LENGTH} met {LENGTH}", explanation)
     return match[0] if match else ""

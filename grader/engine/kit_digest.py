@@ -34,7 +34,7 @@ def _name(path: Path) -> str:
 
 @cache
 def kit_digest() -> str:
-    """The same for two kits exactly if they give every submission the same verdicts."""
+    """Return a digest that is the same for kits that give the same verdicts."""
     state = hashlib.sha256()
     for name in LIBRARIES:
         state.update(f"{name} {version(name)}\0".encode())

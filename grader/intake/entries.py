@@ -53,14 +53,14 @@ class Listing:
 
 
 def _explain_ignored(name: str, registry: Registry) -> str:
-    """Why a file of the class folder is nobody's."""
+    """Return why a file of the class folder is nobody's."""
     if handins.is_known(name, registry):
         return "a step file must lie in a folder that has the student's name"
     return "it is neither a folder nor a zip nor a notebook"
 
 
 def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
-    """Whose the entries of the class folder are, and why some are nobody's."""
+    """Return the student of each entry in the class folder, and why some belong to nobody."""
     kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
     canvas = layouts.is_canvas(kinds)
     found: list[Found] = []
@@ -82,7 +82,7 @@ def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict
 
 
 def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
-    """The attempts in a student's folder, or the folder itself where it is one."""
+    """Return the attempts in a student's folder, or the folder itself where it is one."""
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
         return whole
@@ -103,7 +103,7 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
 
 
 def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, ...]:
-    """When the newest file of an attempt was changed; () if that cannot be found out."""
+    """Return when the newest file of an attempt was changed; () if that cannot be found out."""
     times: list[tuple[int, ...]] = [()]
     try:
         with ExitStack() as until:
@@ -167,7 +167,7 @@ def _numbers(names: Sequence[str]) -> list[int]:
 
 
 def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
-    """What a class folder holds; SubmissionError if it cannot be listed at all.
+    """Return what a class folder holds. Raise SubmissionError if it cannot be listed at all.
 
     out: where the results go: if that lies in the class folder, it is nobody's. So is whatever
     else holds a gradebook.
@@ -188,7 +188,7 @@ def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
 
 
 def _is_results(path: Path, found: Found, out: Path | None) -> bool:
-    """Whether an entry is a folder that grading has written."""
+    """Return whether an entry is a folder that grading has written."""
     if found.how != "folder":
         return False
     try:
@@ -265,7 +265,7 @@ def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
 
 
 def _timestamp(folder: Folder, attempt: Attempt) -> str:
-    """What nbgrader has noted beside the notebooks."""
+    """Return what nbgrader has noted beside the notebooks."""
     if attempt.files or not attempt.path:
         return ""
     place = folder
@@ -284,12 +284,12 @@ def _timestamp(folder: Folder, attempt: Attempt) -> str:
 
 
 def entries(path: Path, registry: Registry) -> list[Entry]:
-    """The students of a class folder, by id."""
+    """Return the students of a class folder, by id."""
     return list(survey(path, registry).entries)
 
 
 def alone(path: Path) -> Entry:
-    """One submission that is given by its own path: a folder, a zip or a notebook."""
+    """Return one submission that is given by its own path: a folder, a zip or a notebook."""
     path = path.resolve()
     is_folder = path.is_dir()
     student = path.name if is_folder else layouts.stem(path.name)
@@ -297,7 +297,7 @@ def alone(path: Path) -> Entry:
 
 
 def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
-    """Where an attempt's files lie."""
+    """Return where an attempt's files lie."""
     if attempt.files:
         return Some(folder, attempt.files)
     for name in attempt.path[:-1]:
@@ -315,7 +315,10 @@ def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
 
 
 def read(entry: Entry, registry: Registry) -> Submission:
-    """The attempt that counts; SubmissionError with the reason if it cannot be graded."""
+    """Return the attempt that counts.
+
+    Raise SubmissionError with the reason if it cannot be graded.
+    """
     attempt = entry.attempts[-1]
     with ExitStack() as until:
         folder = until.enter_context(Folder.open(entry.folder))
@@ -335,7 +338,7 @@ def read(entry: Entry, registry: Registry) -> Submission:
 
 
 def _tell_attempt(entry: Entry, reason: str) -> str:
-    """The reason, and which of several attempts it is about."""
+    """Return the reason, and which of several attempts it is about."""
     if len(entry.attempts) == 1:
         return reason
     return (

@@ -64,7 +64,7 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """Return what to call it in a sentence."""
         return show_name("/".join(self.path) or ", ".join(sorted(self.files.values())))
 
 
@@ -79,19 +79,19 @@ class Found:
 
 
 def stem(name: str) -> str:
-    """The name without the ending that makes it an archive or a notebook."""
+    """Return the name without the ending that makes it an archive or a notebook."""
     if is_notebook(name) or is_packed(name):
         return _ENDING.sub("", name) or name
     return name
 
 
 def is_canvas(names: Collection[str]) -> bool:
-    """Whether most of these are named as in a bulk download from Canvas."""
+    """Return whether most of these are named as in a bulk download from Canvas."""
     return 2 * sum(_CANVAS.fullmatch(name) is not None for name in names) > len(names)
 
 
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
-    """Whose an entry of a platform's bulk download is; None if it is named otherwise."""
+    """Return the student of an entry in a platform's bulk download, or None."""
     if match := _MOODLE.fullmatch(name):
         own, number, team, kind, rest = match.groups()
         how = "Moodle" if kind == "file" else f"Moodle, {TEXT_ONLY}"
@@ -111,7 +111,7 @@ def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
 
 
 def plain(name: str, names: Collection[str], how: str) -> Found:
-    """Whose any other folder, archive or notebook is, among all names of the class folder."""
+    """Return the student of any other folder, archive or notebook in the class folder."""
     base = name if how == "folder" else stem(name)
     if match := _ATTEMPT.fullmatch(base):
         return Found(match[1], Attempt((name,), (int(match[2]),)), how)
@@ -122,7 +122,7 @@ def plain(name: str, names: Collection[str], how: str) -> Found:
 
 
 def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
-    """What the name of an attempt in a student's folder has in common with others; its order."""
+    """Return an attempt's common part of the name, and its order."""
     if match := _NUMBER.fullmatch(base):
         return "a number", (int(match[1]),)
     if _DATE.fullmatch(base) or _STAMP.fullmatch(base):
@@ -132,7 +132,7 @@ def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
 
 
 def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """The order of the attempts in a student's folder; empty if they are named otherwise.
+    """Return the order of the attempts in a student's folder; empty if they are named otherwise.
 
     names: of its folders and archives.
     """

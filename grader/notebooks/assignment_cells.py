@@ -45,17 +45,17 @@ class ChecksFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """Return the line that IPython shows instead of a traceback."""
         return [line for line in (str(self), "", *self.report.strip("\n").split("\n")) if line]
 
 
 def _beside(step: Step) -> Path:
-    """Where the notebook of another step lies, if all lie as nbgrader hands them out."""
+    """Return where the notebook of another step lies, if all lie as nbgrader hands them out."""
     return Path.cwd().parent / step.id / f"{step.id}.ipynb"
 
 
 def _other(step: Step, registry: Registry) -> str:
-    """The source of another step, from its notebook or the exercises; "" if it is nowhere."""
+    """Return another step's source, from its notebook or the exercises, or "" without one."""
     try:
         with _beside(step).open("rb") as file:
             found = notebooks.read(file.read(MAX_NOTEBOOK + 1), f"{step.id}.ipynb", registry)
@@ -66,7 +66,7 @@ def _other(step: Step, registry: Registry) -> str:
 
 
 def _list_executed() -> list[Run]:
-    """All that this kernel has run, in order."""
+    """Return all that this kernel has run, in order."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -84,7 +84,7 @@ def _step_with(function: str, registry: Registry) -> Step:
 
 
 def _judge(step: Step, sources: Mapping[str, str]) -> Report:
-    """The report of the visible checks on one step; ChecksFailed if there is none."""
+    """Return the report of the visible checks on one step. Raise ChecksFailed if there is none."""
     with tempfile.TemporaryDirectory() as name:
         folder, report = Path(name), Path(name) / "report.json"
         for id, text in sources.items():
@@ -107,7 +107,7 @@ def _judge(step: Step, sources: Mapping[str, str]) -> Report:
 
 
 def _only(step: StepVerdict, function: str) -> StepVerdict:
-    """The verdict with no checks but those of one function."""
+    """Return the verdict with no checks but those of one function."""
     checks = tuple(check for check in step.checks if check.function == function)
     statuses = {check.status for check in checks}
     status = statuses.pop() if len(statuses) == 1 else Status.FAILED
@@ -116,7 +116,7 @@ def _only(step: StepVerdict, function: str) -> StepVerdict:
 
 
 def _show(step: StepVerdict) -> str:
-    """What `make check` shows of a step."""
+    """Return what `make check` shows of a step."""
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     Printer(text).step(number_of(step), step)
     text.seek(0)
@@ -124,7 +124,10 @@ def _show(step: StepVerdict) -> str:
 
 
 def check(function: str) -> None:
-    """Judges a function as this notebook has it; ChecksFailed unless all visible checks hold."""
+    """Judge a function as this notebook has it.
+
+    Raise ChecksFailed unless all visible checks hold.
+    """
     if os.environ.get("NBGRADER_EXECUTION") == "autograde":
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()

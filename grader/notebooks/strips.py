@@ -27,17 +27,20 @@ class Word:
 
     @property
     def told(self) -> str:
-        """The same in words."""
+        """Return the finding in words."""
         return f"{self.now}: {self.kind}, to be found: {self.target}" if self.kind else self.now
 
     @property
     def width(self) -> float:
-        """How wide its box is."""
+        """Return how wide its box is."""
         return max(len(self.now), len(self.target), len(self.kind) * 0.8) * LETTER + 14
 
 
 def strip(title: str, lines: Sequence[Sequence[Word]]) -> str:
-    """Lines of words. What is asked about has a frame of its own, its kind and its target below."""
+    """Draw lines of words.
+
+    What is asked about has a frame of its own, its kind and its target below.
+    """
     parts, widest = [], 0.0
     for number, line in enumerate(lines):
         x = 2.0

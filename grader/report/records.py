@@ -82,7 +82,7 @@ class Diagnosis:
 
     @property
     def known(self) -> bool:
-        """Whether it is a known mistake, not only a property of what came."""
+        """Return whether it is a known mistake, not only a property of what came."""
         return not self.misconception.startswith(PROPERTY)
 
 
@@ -130,7 +130,7 @@ def _array(data: dict[str, Any]) -> Array:
 
 
 def _influence(data: dict[str, Any]) -> Influence:
-    """The map; one from before there was `allowed` says no more than its numbers."""
+    """Return the map; an old one without `allowed` holds only its numbers."""
     rows = {name: tuple(map(tuple, data.get(name, ()))) for name in ("moved", "allowed")}
     return Influence(**{**data, **rows})
 
@@ -154,21 +154,21 @@ def _check(data: dict[str, Any]) -> CheckVerdict:
 
 
 def step_from_dict(data: dict[str, Any]) -> StepVerdict:
-    """The verdict that `dataclasses.asdict` made this of."""
+    """Return the verdict that `dataclasses.asdict` made this of."""
     checks = tuple(map(_check, data["checks"]))
     return StepVerdict(**{**data, "status": Status(data["status"]), "checks": checks})
 
 
 @cache
 def _fields(kind: type) -> tuple[str, ...] | None:
-    """The names of a record's fields; None for any other type."""
+    """Return the names of a record's fields, or None for any other type."""
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _plain(data: Any) -> Any:
-    """Records, tuples and dicts as JSON data, with strings for numbers that JSON does not have."""
+    """Return records, tuples and dicts as JSON data, with strings for numbers that JSON lacks."""
     if data is None or isinstance(data, (str, int)):
         return data
     if isinstance(data, float):
@@ -196,21 +196,21 @@ class Report:
 
     @property
     def score(self) -> float:
-        """Points earned."""
+        """Return points earned."""
         return sum(step.points for step in self.steps)
 
     @property
     def max_score(self) -> float:
-        """Points to be had."""
+        """Return points to be had."""
         return sum(step.max_points for step in self.steps)
 
     @property
     def passed(self) -> bool:
-        """Whether every step passed."""
+        """Return whether every step passed."""
         return all(step.status is Status.PASSED for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON data, schema `nopeek/report/1`.
+        """Return the report as JSON data, schema `nopeek/report/1`.
 
         JSON has no infinity and no NaN: such numbers, in evidence, are the strings "inf", "-inf"
         and "nan".
@@ -229,7 +229,7 @@ class Report:
 
 
 def report_from_dict(data: dict[str, Any]) -> Report:
-    """The report that `Report.to_dict` made this of."""
+    """Return the report that `Report.to_dict` made this of."""
     submission = data["submission"]
     return Report(
         submission["id"],
@@ -281,21 +281,21 @@ class Graded:
 
     @property
     def score(self) -> float | None:
-        """The points that count; None where there are none, which is not 0."""
+        """Return the points that count, or None where there are none, which is not 0."""
         if self.grade is not None:
             return self.grade.score
         return self.report.score if self.report is not None else None
 
     @property
     def max_score(self) -> float | None:
-        """What these points are out of."""
+        """Return what these points are out of."""
         if self.grade is not None:
             return self.grade.max_score
         return self.report.max_score if self.report is not None else None
 
     @property
     def excused(self) -> bool:
-        """Whether the student need not have handed it in."""
+        """Return whether the student is excused."""
         return self.grade is not None and self.grade.excused
 
 

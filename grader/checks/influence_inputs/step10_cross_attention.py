@@ -25,7 +25,7 @@ _BEFORE = np.eye(len(_TOKENS), k=-1, dtype=bool)
 
 
 def _memory(how: str, seen: Bools) -> Moves:
-    """What moves with a place of the memory, which is padding where it may not be seen."""
+    """Return what moves with a position of the memory, which may be padding."""
     arguments = _TEXTS if seen.all() else _TEXTS | _PADDED
     change = Change(arguments, _OTHERS, {"memory": -2})
     return Moves(change, seen, input="memory position", how=how)

@@ -42,7 +42,7 @@ _MODEL: Arguments = {
 
 
 def _silent(block: Arguments) -> Arguments:
-    """The block with an attention that adds nothing."""
+    """Return the block with an attention that adds nothing."""
     attention = block["attention"]
     nothing = {name: np.zeros_like(attention[name]) for name in ("w_o", "b_o")}
     return block | {"attention": attention | nothing}
@@ -54,7 +54,7 @@ def _alone(number: int) -> Arguments:
 
 
 def _read(number: int, real: Bools | None) -> Moves:
-    """A text in a decoder in which one block attends; its keys are real where that is True.
+    """Return a text in a decoder in which one block attends; its keys are real where that is True.
 
     One block at a time, for the map then says which block it is that lets the future in.
     """

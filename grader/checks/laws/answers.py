@@ -23,7 +23,7 @@ EITHER = (
 def probabilities_add_up(
     function: Function, cases: Sequence[Case], *, only_last: bool = False
 ) -> None:
-    """The tokens that may come next have probabilities that add up to 1, as a mean loss has it.
+    """Demand that the probabilities of all possible next tokens add up to 1.
 
     n predictions of mean loss L give a text the probability exp(-n·L). Over all possible last
     tokens this adds up to the probability of the text before, unless a prediction has seen its
@@ -44,7 +44,7 @@ def probabilities_add_up(
 
 
 def _log_probability(function: Function, case: Case, text: NDArray[Any]) -> float:
-    """The text's log probability given its first token, from the mean loss of the others."""
+    """Return the text's log probability given its first token, from the mean loss of the others."""
     if len(text) < 2:
         return 0.0
     value = function(**{**case.arguments, "tokens": text})

@@ -31,7 +31,7 @@ class Piece:
 
 
 def _time(array: NDArray[Any]) -> int:
-    """The time axis of a text: tokens have it last, vectors have their features behind it."""
+    """Return the time axis of a sequence: last for tokens, before the features for vectors."""
     return -1 if array.dtype.kind in "iu" else -2
 
 
@@ -41,7 +41,7 @@ def _length(text: Any) -> int:
 
 
 def _section(text: Any, start: int, stop: int) -> Any:
-    """These positions of a text, laid out in memory as the text is."""
+    """Return these positions of a text, laid out in memory as the text is."""
     if isinstance(text, Laid):
         return replace(text, array=_section(text.array, start, stop))
     return text[..., start:stop] if _time(text) == -1 else text[..., start:stop, :]
@@ -68,29 +68,29 @@ class InChunks:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.step.name
 
     @property
     def function(self) -> Registered:
-        """The registry's entry, as a `StudentFunction` has it."""
+        """Return the registry's entry, as a `StudentFunction` has it."""
         return self.step.function
 
     @property
     def text(self) -> str:
-        """The argument that is cut into chunks: `x` where the function takes `x_new`."""
+        """Return the argument that is cut into chunks: `x` where the function takes `x_new`."""
         return self.function.takes[0].removesuffix("_new")
 
     def __call__(self, **whole: Any) -> NDArray[Any]:
         return self._join(whole, self.step)
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
-        """The answer to the whole, if every call leaves its own arguments alone."""
+        """Return the answer to the whole, if every call leaves its own arguments alone."""
         value = self._join(whole, lambda **given: call_unchanged(self.step, given).value)
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
-        """Makes a cache at once; feeds it a chunk whenever the next piece is asked for."""
+        """Make a cache at once, and feed it a chunk for each requested piece."""
         return self._pieces(whole, ask or self.step, self.fresh())
 
     def _pieces(self, whole: Arguments, ask: Function, cache: Any) -> Iterator[Piece]:
@@ -105,7 +105,7 @@ class InChunks:
             yield Piece(number, start, start + _length(part), result)
 
     def returned(self, value: NDArray[Any], whole: Arguments) -> str:
-        """What the last call returned, and after what; value: that of the whole."""
+        """Return what the last call returned, and after what; value: that of the whole."""
         start, part = list(self._parts(whole[self.text]))[-1]
         new, params = _length(part), whole.get("params", {})
         what = "token" if self.text == "tokens" else "position"
@@ -153,7 +153,7 @@ class InChunks:
 
 
 def agrees_in_chunks(function: InChunks, case: Case, *, like: str) -> None:
-    """For each chunk, returns the rows that the reference returns for the whole text."""
+    """Demand that each chunk returns the rows that the reference returns for the whole sequence."""
     for piece in function.pieces(case.arguments):
         _piece_right(function, case, piece, like)
 
@@ -189,7 +189,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
 
 
 def _apart(arguments: Arguments) -> Arguments:
-    """Every argument by itself, those with one value for each chunk by the chunk's number."""
+    """Return every argument on its own, those with a value for each chunk by the chunk's number."""
     found: Arguments = {}
     for name, value in arguments.items():
         if isinstance(value, tuple):
@@ -202,7 +202,7 @@ def _apart(arguments: Arguments) -> Arguments:
 def caches_are_separate(
     student: Student, function: InChunks, cases: Sequence[Case], *, like: str
 ) -> None:
-    """Texts in turns, each with its own cache, come out right; earlier results do not change."""
+    """Demand that sequences in turns, each with its own cache, come out right."""
     kept: list[Answer] = []
 
     def keeping(**given: Any) -> Any:

@@ -23,11 +23,11 @@ class Continuing:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.generate.name
 
     def __call__(self, *, prompt: NDArray[Any], u: NDArray[Any], **others: Any) -> Any:
-        """The new tokens; whatever came, if that is not the prompt and as many more."""
+        """Return the new tokens, or the whole result if it does not begin with the prompt."""
         t, n_new = prompt.shape[-1], u.shape[-1]
         value = self.generate(**{**others, "prompt": prompt, "n_new": n_new, "u": u % 1})
         tokens = as_array(value)

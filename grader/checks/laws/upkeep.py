@@ -22,7 +22,7 @@ MIB = 2**20
 
 
 def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) -> None:
-    """After each call no more is kept than `keys` and the new positions, wherever it is kept.
+    """Demand that each call keeps at most `keys` and the new positions, anywhere.
 
     numbers: how many numbers one key and one value are together, in all sequences of the batch.
     """
@@ -45,7 +45,7 @@ def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) ->
 
 
 def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:
-    """Right, and never needs more memory than that while it is at work."""
+    """Demand a correct result that never needs more memory than that on the way."""
     for case in cases:
         answer = function.answer(**case.arguments, traced=True)
         is_right(function, case, answer.value)
@@ -62,7 +62,7 @@ def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, 
 
 
 def _trace(answer: Answer) -> tuple[int, int, int]:
-    """The memory in use before the call, at most during it, and after it."""
+    """Return the memory in use before the call, at most during it, and after it."""
     if answer.traced is None:
         raise Broken("The memory that the call needs could not be measured.")
     return answer.traced

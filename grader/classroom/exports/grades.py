@@ -10,7 +10,7 @@ from grader.report.records import Graded
 
 
 def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
-    """A student who could not be graded has a note and empty scores, which are no zeros."""
+    """Return a student's row; one who is not gradable has a note and empty scores."""
     report, grade, who = graded.report, graded.grade, graded.who
     points = {step.step: step.points for step in report.steps} if report else {}
     points |= dict(grade.steps) if grade else {}
@@ -24,7 +24,7 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
 
 
 def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """The file, a line at a time."""
+    """Yield the file, a line at a time."""
     yield row(
         [
             "student_id",
@@ -43,6 +43,6 @@ def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
 
 
 def excel(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """The same with a byte order mark, by which Excel knows that it is UTF-8."""
+    """Yield the same with a byte order mark, by which Excel knows that it is UTF-8."""
     yield "\ufeff"
     yield from grades(class_, options)

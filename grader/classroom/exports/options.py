@@ -50,5 +50,5 @@ class Merged:
 
     @property
     def lost(self) -> int:
-        """How many students with a score found no row."""
+        """Return how many students with a score found no row."""
         return len(self.unmatched) + len(self.ambiguous)

@@ -83,7 +83,7 @@ def proof(
 
 
 def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) -> bool:
-    """Prints the figures of the diagnosis as they come; whether they are as promised."""
+    """Print the figures of the diagnosis, and return whether they keep the promise."""
     from grader.authoring import accuracy_table
 
     known: dict[str, list[accuracy_table.Figures]] = {}

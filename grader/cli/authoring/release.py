@@ -68,7 +68,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
 
 
 def _fill_assignment_texts(course: Course, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What the assignment's own texts make of the bundle's files."""
+    """Return the bundle's files with the assignment's own texts."""
     if not course.title:
         return {}
     about = [f"\n## {course.title}\n"]

@@ -53,7 +53,7 @@ def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
 
 
 def _describe(course: Course) -> list[str]:
-    """What the assignment asks, a line for each rule."""
+    """Return what the assignment asks, a line for each rule."""
     registry = registry_module.load()
     steps = [registry.find(id) for id in course.steps]
     weight = [course.weights.get(step.id, 1.0) for step in steps]

@@ -90,7 +90,7 @@ def gpt2(
 
 
 def _need() -> None:
-    """Says how to get the libraries, where one is not installed."""
+    """Raise Problem, with the fix, if a library is not installed."""
     from importlib.util import find_spec
 
     lacking = [name for name in NEEDS if find_spec(name) is None]
@@ -102,7 +102,7 @@ def _need() -> None:
 
 @contextlib.contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Turns what may go wrong on the way into one sentence."""
+    """Turn errors on the way into one sentence."""
     from grader.demos.gpt2.problems import CodeFailed, Gpt2Error
     from grader.isolation import SandboxError
 
@@ -140,7 +140,7 @@ class Run:
         self.open.close()
 
     def read(self, name: str, given: bool) -> None:
-        """The model of that name, the tiny one for ""; that one too where the hub's is not had."""
+        """Load the model of that name; the tiny one for "", or if the hub does not answer."""
         from grader.demos.gpt2 import tiny, weights
         from grader.demos.gpt2.problems import NotThere
         from grader.demos.gpt2.tokens import Words
@@ -168,7 +168,7 @@ class Run:
 
     @contextlib.contextmanager
     def _busy(self, doing: str) -> Iterator[None]:
-        """Says on a terminal what is going on, for as long as it does."""
+        """Show the current activity on a terminal while it lasts."""
         if not self.printer.terminal:
             yield
             return
@@ -179,7 +179,7 @@ class Run:
             click.echo("\r\x1b[K", file=self.printer.file, nl=False)
 
     def prompt(self, text: str, n_new: int) -> list[int]:
-        """The prompt's tokens, if there is room for them and the new ones."""
+        """Return the prompt's tokens, if there is room for them and the new ones."""
         from grader.demos.gpt2.writing import check_length
 
         ids = self.words.ids(text)
@@ -187,7 +187,7 @@ class Run:
         return ids
 
     def start(self, submission: Submission) -> None:
-        """Loads the student's steps, says whose runs, and hands them the model's params."""
+        """Load the student's steps, print whose run, and pass them the model's params."""
         from grader.demos.gpt2 import names, own, running
         from grader.engine import grading
         from grader.isolation import Process, start_host
@@ -205,7 +205,7 @@ class Run:
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
-        """A line for every step that runs."""
+        """Print a line for every step that runs."""
         own = sum(part.own for part in self.code.parts)
         said = {
             0: "none of it yours yet",
@@ -222,7 +222,7 @@ class Run:
                 self.printer.row(f" - {row}the solution's ({part.why})", "dim")
 
     def compare(self) -> bool:
-        """Says whether the decoder does what transformers' GPT-2 does; whether that is so."""
+        """Print and return whether the decoder agrees with transformers' GPT-2."""
         from grader.demos.gpt2.agreement import findings
         from grader.demos.gpt2.tiny import TEXT
 
@@ -253,7 +253,7 @@ class Run:
             return next(found, None)
 
     def _blame(self) -> None:
-        """Says what to fix, as far as that can be found out."""
+        """Print what to fix, if that can be found out."""
         from grader.demos.gpt2 import tiny, weights
         from grader.demos.gpt2.against import Gpt2
         from grader.demos.gpt2.blame import find_blamed
@@ -273,7 +273,7 @@ class Run:
     def write(
         self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
     ) -> None:
-        """Writes the text as it comes, and says how fast that was, with the cache and without."""
+        """Print the text as it comes, and how fast it was, with the cache and without."""
         from grader.demos.gpt2.writing import Timed, write_tokens
 
         first, again = Timed(), Timed()
@@ -301,7 +301,7 @@ class Run:
             self.printer.line(f"Without it: {_speed(again)}; {word}.")
 
     def _put(self, text: str, bold: bool = False) -> None:
-        """Text as it is, but for what would move the cursor."""
+        """Print text without characters that would move the cursor."""
         file = self.printer.file
         shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
         encoding = getattr(file, "encoding", None) or "utf-8"

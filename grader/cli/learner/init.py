@@ -46,7 +46,7 @@ def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str
 
 
 def _summary(names: list[str]) -> str:
-    """`14 exercises, 14 notebooks and README.md`."""
+    """Format a text such as `14 exercises, 14 notebooks and README.md`."""
     counts = [
         f"{count} {name if count > 1 else name[:-1]}"
         for name in ("exercises", "notebooks")

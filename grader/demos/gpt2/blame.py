@@ -46,7 +46,7 @@ def find_blamed(
     tiny: Model,
     other: Callable[[Model, type[np.floating[Any]]], Other],
 ) -> Iterator[Step]:
-    """The student's steps that do not agree with `other` on top of right ones."""
+    """Yield the student's steps that do not agree with `other` on top of right ones."""
     ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
     against = _Once(other(tiny, np.float64), ids)
     params = to_params(tiny.tensors, tiny.config, np.float64)

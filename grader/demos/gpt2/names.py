@@ -45,7 +45,10 @@ class Config:
 
 
 def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
-    """What `config.json` says, and all of it as it stands; Gpt2Error if it is no GPT-2's."""
+    """Return the parsed `config.json`, and its whole text.
+
+    Raise Gpt2Error if it is no GPT-2's.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -84,7 +87,7 @@ def _config(data: Mapping[str, Any], path: Path) -> Config:
 
 
 def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """The shape of every tensor that the steps need, by GPT-2's name for it."""
+    """Return the shape of every tensor that the steps need, by GPT-2's name for it."""
     d, d_ff = config.d_model, config.d_ff
     shapes: dict[str, tuple[int, ...]] = {
         "wte.weight": (config.vocabulary, d),
@@ -105,12 +108,12 @@ def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 
 def bare(name: str) -> str:
-    """GPT-2's name of a tensor without the prefix that some files have."""
+    """Return GPT-2's name of a tensor without the prefix that some files have."""
     return name.removeprefix("transformer.")
 
 
 def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
-    """The tensors that the steps need, by bare name; Gpt2Error unless all fit the configuration.
+    """Return the tensors that the steps need, by bare name. Raise Gpt2Error unless all fit.
 
     Others are passed over: GPT-2's files hold `attn.bias`, which is its causal mask.
     """
@@ -144,7 +147,7 @@ def _check_head(found: Tensors, where: str) -> None:
 
 
 def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -> dict[str, Any]:
-    """The `params` of step 12, of numbers of that type."""
+    """Return the `params` of step 12, of numbers of that type."""
 
     def tensor(name: str) -> Array:
         return tensors[name].astype(dtype, copy=False)

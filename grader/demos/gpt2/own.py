@@ -30,7 +30,7 @@ class Part:
 
     @property
     def own(self) -> bool:
-        """Whether it is the student's."""
+        """Return whether it is the student's."""
         return not self.why
 
 
@@ -42,20 +42,20 @@ class Code:
     sources: Mapping[str, tuple[str, str]] = field(repr=False)
 
     def program(self, registry: Registry) -> Program:
-        """A module that has all the wanted functions, each from its step."""
+        """Return a module that has all the wanted functions, each from its step."""
         homes = find_wanted(registry).items()
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
     def alone(self, step: Step, right: Mapping[str, str]) -> Code:
-        """The same with every other step a right one."""
+        """Return the submission with right code in every other step."""
         others = {part.step.id for part in self.parts} - {step.id}
         sources = {name: (right[name], f"<{name}>") for name in others}
         return replace(self, sources={**self.sources, **sources})
 
 
 def find_wanted(registry: Registry) -> dict[str, Step]:
-    """The functions that are called here, and the steps that they are in."""
+    """Return the functions that are called here, and the steps that they are in."""
     homes = {function.name: step for step in registry.steps for function in step.functions}
     return {name: homes[name] for name in WANTED}
 
@@ -63,7 +63,7 @@ def find_wanted(registry: Registry) -> dict[str, Step]:
 def gather(
     host: Host, registry: Registry, submission: Submission, right: Mapping[str, str]
 ) -> Code:
-    """The student's steps where they are written; Gpt2Error where one is not, nor has the kit it.
+    """Return the student's steps, or the kit's. Raise Gpt2Error if neither exists.
 
     Whether they are right is not asked: that is seen from the logits.
     """
@@ -95,7 +95,7 @@ def gather(
 def _find_reached(
     homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]
 ) -> list[Part]:
-    """The steps that are called, and those that they import."""
+    """Return the steps that are called, and those that they import."""
     names = {step.id for step in homes}
     for part in reversed(parts):
         if part.step.id in names:
@@ -107,7 +107,7 @@ def _find_reached(
 def _unusable(
     host: Host, submission: Submission, step: Step, earlier: Mapping[str, tuple[str, str]]
 ) -> str:
-    """What keeps a step from being run, "" for nothing: it is tried, not read.
+    """Return what keeps a step from running, or "" if a trial run works.
 
     A stub raises NotImplementedError whatever it is called with. So each function is called with
     None for every argument; what is written for arrays may do with that what it likes.

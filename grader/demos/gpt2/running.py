@@ -25,7 +25,7 @@ ALL_SECONDS = 24 * 3600.0
 
 
 def limits_for(limits: Limits, params_bytes: int) -> Limits:
-    """What a decoder of that size may take: room for its params, its logits and its caches."""
+    """Return a decoder's limits: room for its params, its logits and its caches."""
     return Limits(
         call_seconds=CALL_SECONDS,
         step_seconds=ALL_SECONDS,
@@ -60,21 +60,21 @@ class Decoder:
         self.params = self.worker.hold(_hold_params(self.worker, dict(params)))
 
     def close(self) -> None:
-        """Ends the worker."""
+        """End the worker."""
         self.worker.close()
 
     def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
-        """`decoder_logits` of a text, of its last tokens only if so asked: -> (last, V)."""
+        """Return `decoder_logits` of a text, of its last tokens only if so asked: -> (last, V)."""
         answer = self._call("decoder_logits", [_array(ids), self.params, self.n_heads], (True,))
         return self._rows("decoder_logits", answer, len(ids), last or len(ids))
 
     def new_cache(self) -> Handle:
-        """`new_decoder_cache`."""
+        """Format a text such as `new_decoder_cache`."""
         cache = self._call("new_decoder_cache", [self.n_layers], (True,))
         return self._handle("new_decoder_cache", cache)
 
     def step(self, ids: Sequence[int], cache: Handle) -> tuple[Floats, Handle]:
-        """`decoder_step` on the tokens after those in the cache: -> ((T_new, V), cache)."""
+        """Return `decoder_step` on the tokens after those in the cache: -> ((T_new, V), cache)."""
         args = [_array(ids), cache, self.params, self.n_heads]
         answer = self._call("decoder_step", args, (True, True))
         if not isinstance(answer, tuple) or len(answer) != 2:
@@ -84,12 +84,12 @@ class Decoder:
         return logits, self._handle("decoder_step", answer[1])
 
     def generate(self, ids: Sequence[int], n_new: int) -> list[int]:
-        """`decoder_generate`, greedily: the new tokens."""
+        """Return `decoder_generate`, greedily: the new tokens."""
         args = [_array(ids), n_new, self.params, self.n_heads]
         return self._ids("decoder_generate", self._call("decoder_generate", args), ids, n_new)
 
     def sample(self, logits: Floats, u: float, temperature: float, top_k: int | None) -> int:
-        """`sample_token` of one row of logits (V,)."""
+        """Return `sample_token` of one row of logits (V,)."""
         named = {"temperature": temperature, "top_k": top_k}
         value = self._call("sample_token", [logits, np.float64(u)], named=named)
         return self._ids("sample_token", np.atleast_1d(value), (), 1)[0]
@@ -113,7 +113,7 @@ class Decoder:
         return value
 
     def _rows(self, function: str, kept: Any, length: int, last: int) -> Floats:
-        """The last rows of kept logits, a part at a time; they must be all that there are."""
+        """Return the last rows of kept logits, a part at a time; all must be there."""
         first = length - last
         step = max(1, ROW_BYTES // (8 * self.vocabulary))
         parts = []
@@ -139,7 +139,7 @@ class Decoder:
         return part
 
     def _ids(self, function: str, value: Any, prompt: Sequence[int], n_new: int) -> list[int]:
-        """The new tokens of a text that must begin with the prompt."""
+        """Return the new tokens of a text that must begin with the prompt."""
         length = len(prompt) + n_new
         if not isinstance(value, np.ndarray) or value.shape != (length,):
             raise CodeFailed(f"{function} returned {_kind(value)}, not {length} tokens")
@@ -162,7 +162,7 @@ def _kind(value: Any) -> str:
 
 
 def _explain_failure(failure: CallFailed, function: str, limits: Limits) -> str:
-    """One sentence on a call that brought no value; the code is one's own, so it may be quoted."""
+    """Return a sentence on a call without a value. The code is the user's, so it may be quoted."""
     match failure:
         case Raised():
             file, line = failure.innermost or ("", 0)

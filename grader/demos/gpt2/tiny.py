@@ -56,7 +56,7 @@ SMALL = Size(n_layers=12, n_heads=12, d_model=768, t_max=1024, vocabulary=50_257
 
 
 def make_cached() -> Path:
-    """The folder of the tiny model, made on first use: in the user's cache, or for this time."""
+    """Return the tiny model's folder in the user's cache, or a temporary one; make it if needed."""
     from platformdirs import user_cache_path
 
     folder: Path = user_cache_path("nopeek") / f"gpt2-tiny-{VERSION}"
@@ -76,7 +76,7 @@ def make_cached() -> Path:
 
 
 def _passing() -> Path:
-    """One that is gone when the program ends, for where nothing can be kept."""
+    """Return a temporary folder, removed when the program ends."""
     folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     make(folder, TINY)
@@ -84,7 +84,7 @@ def _passing() -> Path:
 
 
 def make(folder: Path, size: Size, seed: int = SEED) -> None:
-    """Writes a random GPT-2 of that size into a folder; the same one every time."""
+    """Write a random GPT-2 of that size into a folder; the same one every time."""
     from safetensors.numpy import save_file
 
     end = _make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))
@@ -107,7 +107,7 @@ def make(folder: Path, size: Size, seed: int = SEED) -> None:
 
 
 def _make_tokenizer(path: Path, vocabulary: int) -> int:
-    """Trains a byte-level BPE as GPT-2's is one; the id of the token that ends a text."""
+    """Train a byte-level BPE like GPT-2's, and return the id of the token that ends a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -145,7 +145,7 @@ def _settings(config: Config) -> dict[str, object]:
 def _tensor(
     name: str, shape: tuple[int, ...], random: np.random.RandomState
 ) -> NDArray[np.float32]:
-    """Gains around 1, biases around 0, and weights that keep the size of what they are given."""
+    """Return gains around 1, biases around 0, and weights that keep the size of their input."""
     values = random.standard_normal(shape)
     if len(shape) == 1:
         values = 0.2 * values + (name.endswith("weight") and "ln_" in name)

@@ -29,12 +29,12 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """How many numbers it has learnt, or would have."""
+        """Return the number of parameters."""
         return sum(tensor.size for tensor in self.tensors.values())
 
 
 def locate(name: str) -> Path:
-    """The weights' file of that name: a file, a folder that holds it, or a model on the hub."""
+    """Return the weights' file for a file, a folder that holds it, or a model on the hub."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(path)
@@ -57,7 +57,7 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _from_hub(name: str) -> Path:
-    """What the hub's cache holds of a model; the rest is downloaded, with its own progress."""
+    """Return the hub's cached model, and download what is missing, with its own progress."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -82,7 +82,7 @@ _FILES = (WEIGHTS, CONFIG, TOKENIZER)
 
 
 def _ask_once(name: str) -> None:
-    """One question that is not repeated for half a minute where there is no network."""
+    """Ask one question, without repeating it for half a minute where there is no network."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     get_hf_file_metadata(hf_hub_url(name, CONFIG))
@@ -90,7 +90,7 @@ def _ask_once(name: str) -> None:
 
 @contextmanager
 def _hub_errors(name: str) -> Iterator[None]:
-    """Turns what the hub and the network may raise into one sentence."""
+    """Turn errors of the hub and the network into one sentence."""
     from huggingface_hub import errors
 
     try:
@@ -117,7 +117,7 @@ def _hub_errors(name: str) -> Iterator[None]:
 
 
 def read(file: Path) -> Model:
-    """The model whose weights are in that file, and whose config.json lies beside it."""
+    """Return the model whose weights are in that file, and whose config.json lies beside it."""
     path = file.with_name(CONFIG)
     if not path.is_file():
         raise Gpt2Error(
@@ -129,7 +129,7 @@ def read(file: Path) -> Model:
 
 
 def _tensors(file: Path) -> dict[str, Array]:
-    """All floating point tensors in a safetensors file."""
+    """Return all floating point tensors in a safetensors file."""
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -103,7 +103,7 @@ def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
-    """A worker that can train."""
+    """Yield a worker that can train."""
     with worker_with(host, Program(MODULE, dict(own)), "Training") as worker:
         yield worker
 

@@ -25,7 +25,7 @@ CHARACTERS = 20_000
 
 
 def stories(seed: int = 0, characters: int = CHARACTERS) -> str:
-    """Small stories, one to a line, the same for the same seed."""
+    """Return small stories, one to a line, the same for the same seed."""
     draw = random.Random(seed)
     lines: list[str] = []
     while sum(map(len, lines)) < characters:

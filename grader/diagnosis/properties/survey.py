@@ -40,7 +40,7 @@ class Survey:
         self.check = ""
 
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
-        """The answer; an empty one where the code raised, so that the check goes on."""
+        """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
         try:
@@ -50,7 +50,7 @@ class Survey:
             return Answer(None)
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
-        """Keeps one result, or each of several by itself."""
+        """Keep one result, or each of several by itself."""
         several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
         names = [name for name in self.names if not name.startswith("*")]
         if several and len(got) == len(expected) == len(names):
@@ -94,7 +94,7 @@ def survey(
     checks: Sequence[CheckFunction],
     given: Given,
 ) -> list[Tried]:
-    """What became of all cases of these checks, given with the suite's own sizes for each.
+    """Return the outcomes of all cases of these checks, with the suite's own sizes.
 
     Takes no longer than a few calls may take: what was not reached by then is not in it.
     """

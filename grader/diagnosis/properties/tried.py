@@ -34,7 +34,7 @@ class Tried:
 
     @property
     def telling(self) -> bool:
-        """Whether code that does nothing would be wrong here.
+        """Return whether code that does nothing would be wrong here.
 
         Not where the right ids are those that were given, or one id throughout: there wrong code
         is right as well, which says nothing about the case.
@@ -58,12 +58,12 @@ class Fact:
 
 
 def distinct(tried: Sequence[Tried]) -> list[Tried]:
-    """Every result of every question once."""
+    """Return every result of every question once."""
     return list({(one.part, one.key): one for one in tried}.values())
 
 
 def whole(tried: Sequence[Tried]) -> list[Tried]:
-    """Every question once: right if all of its results are."""
+    """Yield every question once: right if all of its results are."""
     found: dict[str, Tried] = {}
     for one in tried:
         if one.key not in found or not one.right:

@@ -19,7 +19,7 @@ MAP_WORDS = {
 
 
 def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
-    """The map of which output depends on which input, and in words what is wrong in it.
+    """Draw which output depends on which input, and explain what is wrong.
 
     drawn: the picture, too; how: what was tried, too.
     """
