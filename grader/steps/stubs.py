@@ -21,7 +21,7 @@ _SELF_STUDY = re.compile(
 )
 
 
-UNWRITTEN = re.compile(r"^\s+raise NotImplementedError", re.MULTILINE)  # in place of a function
+UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)  # in place of a function
 
 
 class BuildError(Exception):
