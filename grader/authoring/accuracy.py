@@ -1,4 +1,4 @@
-"""What the diagnosis makes of programs whose mistake is known: detected, named, and how rightly.
+"""Test the diagnosis on programs whose mistake is known.
 
 A cause is right if it has the mistake's own name. Two mistakes with different names are alike if
 they answer a whole suite of fresh inputs in the same way, which is tried, not assumed.
@@ -32,7 +32,7 @@ DOUBLE, SINGLE = "float64", "float32"
 
 
 class Naming(Enum):
-    """What the causes that were given for one program are worth."""
+    """How correct the causes are that nopeek gave for one program."""
 
     RIGHT = "right"
     ALIKE = "alike"
@@ -43,7 +43,7 @@ class Naming(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one program. named: the causes' ids, those that are wrong marked with `!`.
+    """The outcome for one program. named: the causes' ids, wrong ones marked with `!`.
 
     plain: in this precision its answers are those of right code, as far as the checks go.
     """

@@ -27,7 +27,7 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What became of some programs of one kind."""
+    """The outcomes for some programs of one kind."""
 
     title: str
     outcomes: tuple[Outcome, ...]

@@ -16,7 +16,7 @@ HEADER = f" {'step':<20} {'mistakes rejected':>18} {'fair variants accepted':>24
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a variant."""
+    """The outcome for a variant."""
 
     variant: Variant
     verdict: StepVerdict

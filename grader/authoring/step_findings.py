@@ -1,4 +1,4 @@
-"""What is missing or inconsistent in the files of a step, one sentence for each finding.
+"""Find what is missing or inconsistent in the files of a step, one sentence for each finding.
 
 Everything is read as text or parsed; nothing is imported and no check is run, so it takes a second.
 """

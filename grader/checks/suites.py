@@ -1,4 +1,4 @@
-"""What a suite gives its checks: inputs, and the right results for them.
+"""The suites, which give checks their inputs and the right results.
 
 The visible suite has fixed inputs and stored results, so it needs no torch. The hidden suite draws
 from a fresh seed, enlarges the sizes at random, adds edge cases of its own, and asks the live

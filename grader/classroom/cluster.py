@@ -25,7 +25,7 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True)
 class Cluster:
-    """What grades, and how many submissions it can grade at a time."""
+    """A grader, and how many submissions it can grade at a time."""
 
     executor: Executor
     slots: int

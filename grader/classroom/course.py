@@ -35,7 +35,7 @@ class CourseError(Exception):
 
 @dataclass(frozen=True)
 class Late:
-    """What lateness costs: so many percent of the points earned for each day begun after the grace.
+    """The cost of lateness, in percent of the earned points for each day begun after the grace.
 
     floor: the percent that are always left. files: take the times of the files for the times of
     handing in, where nothing better is known.

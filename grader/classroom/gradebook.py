@@ -62,7 +62,7 @@ class GradebookError(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a run has of a student: where the result is kept, or why there is none."""
+    """A student's entry in a run: the key of the result, or why it is missing."""
 
     student: str
     sha256: str | None = None

@@ -48,7 +48,7 @@ WARM = "warm up"
 
 @dataclass(frozen=True)
 class Exam:
-    """What a submission is put through; with its sources, all that its report depends on."""
+    """How a submission is judged. Its report depends on this and on its sources alone."""
 
     suite: str
     seed: int

@@ -93,7 +93,7 @@ def _same(checks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Likenesses:
-    """Who wrote alike in a step, and whose source could not be compared."""
+    """The students who wrote alike in a step, and those whose source was not compared."""
 
     alike: tuple[Alike, ...]
     passed_over: tuple[str, ...] = ()

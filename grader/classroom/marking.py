@@ -21,7 +21,7 @@ from grader.steps.registry import Registry
 
 @dataclass(frozen=True)
 class Rules:
-    """What turns reports into grades: the assignment, the class list, and the changes by hand."""
+    """The rules that turn reports into grades: assignment, class list, and changes by hand."""
 
     course: Course
     overrides: Sequence[Override] = ()

@@ -1,4 +1,4 @@
-"""What grading a class leaves beside the gradebook: tables, and a page for everyone."""
+"""Write the tables and pages of a graded class."""
 
 from __future__ import annotations
 

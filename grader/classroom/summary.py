@@ -1,4 +1,4 @@
-"""What an instructor wants to know of a class, added up one student at a time.
+"""The summary of a class for its instructor, added up one student at a time.
 
 Of a student only a small row is kept, not the report, so a class of any size fits in memory.
 """

@@ -1,4 +1,4 @@
-"""What counts and times a decoder's work, with a student's code and without a cache and with one.
+"""Count and time a decoder's work, with a cache and without.
 
 It is sent to a worker as text, beside the student's modules, and never imported by the judge.
 """

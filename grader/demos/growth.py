@@ -1,4 +1,4 @@
-"""What the next token costs as the text grows, without a cache and with one, and how fast."""
+"""Measure what the next token costs as the sequence grows, with a cache and without."""
 
 from __future__ import annotations
 

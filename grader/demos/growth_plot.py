@@ -1,4 +1,4 @@
-"""What the next token costs, in a terminal: a table that grows, a plot, and what they show."""
+"""Show what the next token costs, in a terminal: a table, a plot, and a conclusion."""
 
 from __future__ import annotations
 

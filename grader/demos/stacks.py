@@ -1,4 +1,4 @@
-"""Who depends on whom in a stack of decoder blocks, layer by layer, and what that shows."""
+"""Show who depends on whom in a stack of decoder blocks, layer by layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHY = (
 
 @dataclass(frozen=True)
 class Stack:
-    """What moved in the output of every layer when one token was replaced.
+    """The movement in every layer's output when one token was replaced.
 
     unmasked: the layer that had no mask, counted from 1, if there was one. code: whose blocks
     they were.

@@ -1,4 +1,4 @@
-"""What known mistakes answer, for a kit that must not hold any right code.
+"""Look up the results of known mistakes, for a kit that must not hold any right code.
 
 A student's bundle has neither solutions nor known mistakes, so there nothing can be replayed. But
 the visible checks ask the same questions of everybody. So what each mistake answers to each of
@@ -124,7 +124,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Came:
-    """What became of a check's calls, and how near another answer must be to be the same.
+    """The outcomes of a check's calls, and the tolerance of a comparison with them.
 
     passed: whether the check passed, which no words of an error have kept it from.
     """

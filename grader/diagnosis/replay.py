@@ -42,7 +42,7 @@ def bound(module, places, rebind):
 
 
 def same(one, other, tolerance):
-    """Whether two results are the same, types of numbers, NaN and infinities included."""
+    """Return whether two results are the same, types of numbers, NaN and infinities included."""
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
@@ -67,7 +67,7 @@ def _take(value, kept):
 
 
 def _agrees(expected, got, tolerance, kept):
-    """Whether a result is the recorded one; what was opaque in that is kept under its number."""
+    """Return whether a result is the recorded one, and keep opaque parts under their numbers."""
     if isinstance(expected, dict) and HANDLE in expected:
         kept[expected[HANDLE]] = got
         return True
@@ -82,7 +82,7 @@ def _agrees(expected, got, tolerance, kept):
 
 
 def _still(expected, got, tolerance, told):
-    """Whether a held result is what it was seen to be later; only numbers could be seen.
+    """Return whether a held result has its later numbers.
 
     told: what it was when it was returned. What was opaque in that is anybody's own.
     """
@@ -114,7 +114,7 @@ def _fresh(value):
 
 
 def _same_error(error, call):
-    """Whether a mistake's error is the recorded one.
+    """Return whether a mistake's error is the recorded one.
 
     An error of the same type may have any cause, one in the same words has this one. Where right
     code raises too (`refused`), the words are anybody's own and the type is enough, if both refuse
@@ -133,7 +133,7 @@ def _same_error(error, call):
 
 
 def _refuses(error):
-    """Whether an error comes from a `raise` in the text that was sent, not from NumPy."""
+    """Return whether an error comes from a `raise` in the sent text, not from NumPy."""
     trace = error.__traceback__
     while trace.tb_next is not None:
         trace = trace.tb_next
@@ -158,7 +158,7 @@ def refill(old, new):
 
 
 def is_untouched(expected, got):
-    """Whether arguments became what they were recorded to have become."""
+    """Return whether arguments changed as recorded."""
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and same(expected, got, 0)
     if isinstance(expected, dict) and FOREIGN not in expected:
@@ -217,7 +217,7 @@ def _keep(told, got, kept):
 
 
 def _find_known(call, kept):
-    """Whether all held results that a call is given are there."""
+    """Return whether all held results that a call needs exist."""
     values = [*call["args"], *call.get("before", [()])[0]]
     return all(v[HANDLE] in kept for v in values if isinstance(v, dict) and HANDLE in v)
 
@@ -240,12 +240,12 @@ def with_refusals(module, calls):
 
 
 def _is_refused(call):
-    """Whether a call raised what right code raises."""
+    """Return whether a call raised what right code raises."""
     return "refused" in call and call.get("raised", "").startswith(call["refused"] + ": ")
 
 
 def _wording(call):
-    """What was raised, whatever numbers are in it."""
+    """Return the exception without the numbers in it."""
     return "".join(letter for letter in call.get("raised", "") if not letter.isdigit())
 
 
@@ -263,7 +263,7 @@ def _with_right_errors(module, calls):
 
 
 def answers(space, call, kept):
-    """Whether these functions answer the call as it was answered, and leave behind the same."""
+    """Return whether these functions reproduce the call and what it left behind."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
         return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
@@ -283,7 +283,7 @@ def answers(space, call, kept):
 
 
 def _find_left_behind(call, after):
-    """Whether arguments became what they became then; what was opaque in them is anybody's own."""
+    """Return whether arguments changed as they did then, opaque parts aside."""
     given = [*call["args"], call["kwargs"]]
     expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
     return all(
@@ -293,7 +293,7 @@ def _find_left_behind(call, after):
 
 
 def explains(module, cause, calls):
-    """Whether these functions answer every call that matters as it was answered."""
+    """Return whether these functions reproduce every call that matters."""
     space, kept = bound(module, cause["places"], cause["rebind"]), {}
     wanted = {*cause["calls"], FETCH}
     return all(answers(space, call, kept) for call in calls if call["function"] in wanted)
@@ -318,12 +318,12 @@ class Mistakes:
         return module
 
     def remember(self, names):
-        """Whether any of these functions keeps something from one call to the next."""
+        """Return whether any of these functions keeps something from one call to the next."""
         return any(_lasting(self.module.get(name), self.module, set()) for name in names)
 
 
 def _lasting(value, module, seen):
-    """Whether a value is, or a function uses, something of the module that can be written into."""
+    """Return whether a value is, or a function uses, a writable object of the module."""
     if id(value) in seen:
         return False
     seen.add(id(value))
@@ -337,7 +337,7 @@ def _lasting(value, module, seen):
 
 
 def _rebinds(code):
-    """Whether a function's code has a `global` statement that it uses."""
+    """Return whether a function's code uses a `global` statement."""
     return STORE in code.co_code[::2]  # every second byte is an operation
 
 
@@ -348,7 +348,7 @@ def _names(code):
 
 
 def is_right(code, right, calls):
-    """Whether right code answers these calls as they were answered."""
+    """Return whether right code reproduces these calls."""
     with np.errstate(all="ignore"):
         module = Mistakes(code).module
         return explains(module, right, with_refusals(module, calls))

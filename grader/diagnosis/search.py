@@ -1,4 +1,4 @@
-"""Which known mistake gives exactly these numbers? Compared on every call of the attempt.
+"""Find the known mistake that gives exactly these numbers in every call of the attempt.
 
 The known mistakes of a function run in a worker of their own, on the calls that the student's
 function got, in the same order. One that answers every call as the student's code did is the cause,

@@ -1,4 +1,4 @@
-"""How many tokens a call with a cache was given, and how many had gone into that cache."""
+"""Count the tokens of a call with a cache, and those already in that cache."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def fresh_seed() -> int:
 
 @dataclass(frozen=True)
 class _Trial:
-    """What a step's checks said of it on some earlier steps. failure: why it cannot be loaded."""
+    """A step's results on some earlier steps. failure: why it cannot be loaded."""
 
     attempt: Attempt
     verdicts: Sequence[CheckVerdict] = ()

@@ -1,4 +1,4 @@
-"""What a student is told when a call brought no value. Own code may be quoted, inputs may not."""
+"""Messages for calls without a value. They may quote the student's code, but no inputs."""
 
 from __future__ import annotations
 

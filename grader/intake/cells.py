@@ -1,4 +1,4 @@
-"""What a notebook's code cell is made of: imports, definitions, assignments, and all the rest.
+"""Split a notebook's code cell into imports, definitions, assignments, and all the rest.
 
 A cell is cut at its left margin without being parsed: student source is never parsed where it is
 judged. All that is known here of Python is where strings, brackets and comments end.

@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Listing:
-    """What a class folder holds: an entry per student, by id; and what is none, with the reason."""
+    """A class folder: an entry per student, by id, and all other files, with the reason."""
 
     entries: tuple[Entry, ...]
     ignored: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What one student has handed in, wherever its files lie, as a Submission.
+"""Read one student's hand-in, wherever its files are, into a Submission.
 
 The files are looked for at the top; where there are none, in `exercises` and `notebooks`; else in
 the only folder that has any; else in the only folder, or the only zip, that there is, and so on, a

@@ -1,4 +1,4 @@
-"""How the entries of a class folder are named, and whose they are.
+"""Recognise the entries of a class folder by their names, and find their students.
 
 A student is one entry: a folder, a zip, a notebook. Its name, without `.zip` or `.ipynb`, is the
 id, as it stands; ids are compared exactly, so `Anna` and `anna` are two students. Entries are put

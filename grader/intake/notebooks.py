@@ -71,7 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """What a notebook holds: a source by step id, how many of its functions, and warnings.
+    """A notebook's contents: sources by step id, the number of functions, and warnings.
 
     left_out: the last of the warnings, if calls, plots and the like had to be passed over.
     """

@@ -60,7 +60,7 @@ class Died(CallFailed):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call brought back. arguments is only there where it was asked for."""
+    """The answer to a call. arguments is present only on request."""
 
     value: Any
     printed: str = ""

@@ -1,4 +1,4 @@
-"""Whether a sandbox holds on this machine: every promise is tried from inside a worker.
+"""Probe a sandbox on this machine: try every promise from inside a worker.
 
 Grading other people's code starts here, and is refused where a promise does not hold.
 """
@@ -48,7 +48,7 @@ EXEMPT = {"process+": {PATHS_UNKNOWN}}
 
 @dataclass(frozen=True)
 class Probe:
-    """What the attempts are made with: workers, and things of the judge's to look for."""
+    """The equipment of the attempts: workers, and secrets of the judge to look for."""
 
     host: Host
     token: str

@@ -1,4 +1,4 @@
-"""What the probe tries in a worker: a program like a submission, that wants what is forbidden.
+"""The probe's program for a worker: like a submission that tries what is forbidden.
 
 Each returns what it got hold of, as a list of strings: an empty list is what should come back.
 It is sent to a worker as text and never imported.

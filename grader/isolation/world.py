@@ -1,4 +1,4 @@
-"""What a worker must be able to read: the interpreter, its standard library, NumPy, and no more.
+"""The files that a worker must read: the interpreter, its standard library, NumPy.
 
 Found by asking: an interpreter loads NumPy and every extension module, and tells which shared
 libraries came along, by the names that the loader looked for.

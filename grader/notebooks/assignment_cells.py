@@ -1,4 +1,4 @@
-"""What the test cells of an assignment call, in the kernel of whoever works on it.
+"""Functions for the test cells of an assignment, in the student's or author's kernel.
 
 `check("softmax")` puts what the notebook's cells say through the visible checks: in processes of
 their own, as `python -m grader check` does. Nothing that happens in a kernel counts for a grade.

@@ -1,4 +1,4 @@
-"""Things to look at in the lessons on one layer: scores, masks, weights, outputs, loss, its cache.
+"""Pictures for the lessons on one layer: scores, masks, weights, outputs, loss, cache.
 
 Each takes the learner's functions as they are in the kernel.
 """

@@ -1,4 +1,4 @@
-"""What a cell of a notebook shows: a verdict in a compact form, as HTML and as text."""
+"""Show a verdict in a notebook's cell, in a compact form, as HTML and as text."""
 
 from __future__ import annotations
 

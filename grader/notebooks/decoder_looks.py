@@ -1,4 +1,4 @@
-"""Things to look at in the lessons on decoders: heads, a memory, blocks, stacks, their cache, gaps.
+"""Pictures for the lessons on decoders: heads, a memory, blocks, stacks, caches, gaps.
 
 Each takes the learner's functions as they are in the kernel.
 """

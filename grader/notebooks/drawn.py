@@ -1,4 +1,4 @@
-"""How pictures of lessons are drawn from the learner's functions, and what may take their place.
+"""Draw the pictures of the lessons from the learner's functions, or explain why not.
 
 While a function is a stub, or its results cannot be drawn, a sentence says so.
 """

@@ -1,4 +1,4 @@
-"""What stands in a notebook, as far as its kernel knows: from the cells that were executed.
+"""Read a notebook from the cells that its kernel executed.
 
 A kernel sees texts, and with each, in most front ends, the id of the cell. A cell that was executed
 again stands as it was the last time. Where there are no ids, a text is its own cell, and gives way

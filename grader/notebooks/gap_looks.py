@@ -1,4 +1,4 @@
-"""Things to look at in the lesson on hidden words: a text with gaps, and who may fill them."""
+"""Pictures for the lesson on hidden words: a text with gaps, and what may fill them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered between notebooks, in a small file beside the exercises.
+"""Progress that notebooks share, in a small file beside the exercises.
 
 For each step: how its notebook's last check ended, and what `save()` wrote last. A file that cannot
 be read or written is no reason to fail.

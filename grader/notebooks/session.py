@@ -28,7 +28,7 @@ def _package() -> dict[str, str]:
 
 
 class JudgeError(Exception):
-    """Why there is no answer, in one sentence."""
+    """The reason for a missing answer, in one sentence."""
 
 
 class JudgeProcess:
@@ -114,7 +114,7 @@ class JudgeProcess:
 
 
 class History:
-    """What a kernel has executed: the text of every cell, and its id where it is known."""
+    """The history of a kernel: the text of every executed cell, and its id if known."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell

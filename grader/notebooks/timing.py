@@ -1,4 +1,4 @@
-"""What one more token takes, with a cache and without, as the text grows."""
+"""Time one more token, with a cache and without, as the sequence grows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a map of influence says: of each of its cells, and in words."""
+"""Explain a map of influence: each of its cells, and the whole in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command says when it cannot do what it is asked: one clear sentence, exit status 2."""
+"""Report why a command failed: one clear sentence, and exit status 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the judge found, as frozen records; everything a report shows is in here."""
+"""The judge's findings as frozen records, which hold everything that a report shows."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """What one check found about one function of a submission."""
+    """The result of one check of one function of a submission."""
 
     check: str
     function: str
@@ -244,7 +244,7 @@ def report_from_dict(data: dict[str, Any]) -> Report:
 
 @dataclass(frozen=True)
 class Who:
-    """What a download, or the class list, says of a student beside the id.
+    """Data on a student from a download or the class list, beside the id.
 
     platform: `Canvas` or `Moodle`. number: what the student is called there. files: the names that
     the work had in the download, under which feedback goes back. submitted: ISO 8601, if known.
@@ -263,7 +263,7 @@ class Who:
 
 @dataclass(frozen=True)
 class Graded:
-    """What became of one student's submission: a report, or the reason why there is none.
+    """The outcome of one student's submission: a report, or the reason why it is missing.
 
     student: the id as it was handed in, any text at all. warnings: what had to be passed over.
     attempts: how many there were; the latest counts. seconds: what grading it took. grade: what
@@ -301,7 +301,7 @@ class Graded:
 
 @dataclass(frozen=True)
 class Grade:
-    """What a student's work comes to. score: None where it cannot be said.
+    """The grade of a student's work. score: None if there is no score.
 
     raw: before anything was taken off for being late. steps: the points of each step by its id,
     after changes by hand. notes: what was done to the score, each with who did it and when.

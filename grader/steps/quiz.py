@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Marked:
-    """Whether an answer is right, and why; for an open question the model answer."""
+    """The verdict on an answer, and why; for an open question, the model answer."""
 
     right: bool
     why: str
@@ -275,7 +275,7 @@ def verdict(question: Question, marked: Marked) -> str:
 
 
 class Record:
-    """Which questions were answered, in a small file; one that cannot be used is no error."""
+    """The answered questions, in a small file; ignore a file that cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -122,7 +122,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a call, a step and a submission may take."""
+    """The limits of a call, a step and a submission."""
 
     call_seconds: float
     step_seconds: float

@@ -1,4 +1,4 @@
-"""What is in the students' bundle, path by path.
+"""The contents of the students' bundle, path by path.
 
 No solution, no known mistake, no reference and no hidden check. What known mistakes answer to the
 visible checks is there, as numbers, so that a wrong answer gets its cause all the same.

@@ -1,4 +1,4 @@
-"""What laws are about: functions, cases, and being right about one."""
+"""Functions and cases, which the laws are about."""
 
 from __future__ import annotations
 

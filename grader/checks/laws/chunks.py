@@ -22,7 +22,7 @@ from grader.steps.registry import Function as Registered
 
 @dataclass(frozen=True)
 class Piece:
-    """What came out for one chunk: the positions start..stop-1 of the text."""
+    """The result for one chunk: positions start..stop-1 of the sequence."""
 
     number: int
     start: int

@@ -1,4 +1,4 @@
-"""Which output moves when one input changes: how the maps of influence are drawn.
+"""Measure which output moves when one input changes, for the maps of influence.
 
 A map is drawn only after something failed. It earns nothing and costs nothing: it shows what the
 numbers of a failing case do not, who looks at whom.

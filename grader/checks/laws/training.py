@@ -1,4 +1,4 @@
-"""What laws need of an optimiser: a function that is called step after step, with a state."""
+"""An optimiser for the laws: a function that is called step after step, with a state."""
 
 from __future__ import annotations
 

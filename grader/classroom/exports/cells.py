@@ -20,7 +20,7 @@ _END = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell says, and where its text, quotes included, starts and ends."""
+    """A cell's content, and where its text, with quotes, starts and ends."""
 
     text: str
     start: int

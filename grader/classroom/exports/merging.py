@@ -1,4 +1,4 @@
-"""Whose row a score belongs in, and what is written there."""
+"""Find the row that a score belongs in, and what to write there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export may have to be told beside the records, and what a merge gives back."""
+"""Options of an export, and the result of a merge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 
 class ExportError(Exception):
-    """What was asked for cannot be written; the text is one sentence that says what to do."""
+    """The export cannot be written; one sentence says what to do."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What some formats need to know.
+    """Options that some formats need.
 
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace

@@ -1,4 +1,4 @@
-"""What a student is told of a check, in plain text, without a hidden value."""
+"""Explain a check to a student, in plain text, without a hidden value."""
 
 from __future__ import annotations
 

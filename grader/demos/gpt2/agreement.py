@@ -1,4 +1,4 @@
-"""Whether two tables of logits are the same, in a sentence with the number."""
+"""Compare two tables of logits, and explain the result in a sentence with the number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLOW = (
 
 
 class Other(Protocol):
-    """What the decoder is compared with."""
+    """The model that the decoder is compared with."""
 
     def logits(self, ids: Sequence[int], /) -> Floats:
         """Return all of a text at once: (T,) -> (T, V)."""
@@ -41,7 +41,7 @@ class Other(Protocol):
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one comparison. note: what else there is to be seen."""
+    """The result of one comparison. note: a further observation."""
 
     what: str
     ok: bool

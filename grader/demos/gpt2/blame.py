@@ -1,4 +1,4 @@
-"""Which steps make the logits differ: each is tried alone among right ones, on a tiny model."""
+"""Find the steps that make the logits differ, by trying each alone among right ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose code runs GPT-2: the student's steps, and the solutions' where a step is not there yet."""
+"""Choose the code that runs GPT-2: the student's steps, and solutions for missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where GPT-2's weights come from: the hub, a folder, a file, or the kit's own tiny model."""
+"""Find GPT-2's weights: on the hub, in a folder or file, or the kit's own tiny model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a function is right and where it is wrong: which condition divides the two."""
+"""Find the condition that divides a function's right cases from its wrong ones."""
 
 from __future__ import annotations
 

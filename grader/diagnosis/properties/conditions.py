@@ -1,4 +1,4 @@
-"""What a case may have or not have: a batch axis, a mask, very large numbers, a later chunk."""
+"""Conditions that a case may meet: a batch axis, a mask, very large numbers, a later chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of wrong results that fit no known mistake.
+"""Facts about wrong results that fit no known mistake.
 
 A fact is said only where it holds for every wrong result, and means something for two of them at
 least, or for three if they are single numbers. It is what was seen, and names no cause.
@@ -24,7 +24,7 @@ from grader.report.records import PROPERTY, Diagnosis
 
 @dataclass(frozen=True)
 class Property:
-    """What a pair may have. holds: None where it has it, but would have had it anyway."""
+    """A property of a pair. holds: None where the pair would have it anyway."""
 
     id: str
     says: str

@@ -1,4 +1,4 @@
-"""What became of one case: the unit that statements about wrong results rest on."""
+"""The outcome of one case: the unit that statements about wrong results rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker gives up, for good, before it loads code that nobody trusts."""
+"""Rights that a worker gives up, for good, before it loads code that nobody trusts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def set_process_option(option: int, value: int) -> None:
 
 
 class Walls:
-    """What a worker can no longer do, whatever code it runs; none of it can be undone.
+    """Things that a worker can no longer do, whatever code it runs, for good.
 
     landlock: the version of its interface, 0 for none. readable: the paths that can be read.
     calls: the seccomp filter. user: whom root turns into. alone: nobody else is in this world.

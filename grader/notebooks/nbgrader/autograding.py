@@ -47,7 +47,7 @@ class NotGradable(Exception):
 
 
 class _OneSentence(logging.Filter):
-    """Where nbgrader logs a traceback of ours: its last line, which says it all.
+    """A log filter that keeps the last line of nopeek's tracebacks in nbgrader.
 
     So nbgrader's last words must not send anyone to look for a traceback.
     """

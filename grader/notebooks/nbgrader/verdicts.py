@@ -1,4 +1,4 @@
-"""What the judge found about one function, as the output of its test cell.
+"""Show the judge's findings on one function as the output of its test cell.
 
 nbgrader reads the score from it as plain text; people read the rest as HTML. Of hidden checks it
 holds what a student may be told, and no number.

@@ -1,4 +1,4 @@
-"""What is wrong in one step, on one screen: first what and why, then the case, then the rest.
+"""Show what is wrong in one step on one screen: first what and why, then the case, then the rest.
 
 The screen is composed whole before anything is printed: of the layouts, which show less and less,
 the first that fits is taken.
