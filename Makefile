@@ -124,6 +124,7 @@ lint: $(VENV)/.lint   ## run ruff, mypy, the import contract and the check of th
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(RUN) dev english
 
 bench: $(VENV)/.test   ## measure how long things take; BENCH=bench runs one measurement
 	@for name in $(BENCH); do echo; echo "== $$name"; $(BIN)/python tests/bench/$$name.py || exit 1; done

@@ -1,6 +1,6 @@
 """For the cells of a notebook: `from grader.notebook import check, hint, quiz, status, save, load`.
 
-What stands in the notebook is judged as `make check` judges a file, in a process of its own:
+A separate process judges the notebook as `make check` judges a file:
 whatever a cell does to its kernel, it is the text of the cells that counts.
 """
 

@@ -53,7 +53,7 @@ Mask = NDArray[np.bool_]
 Params = Mapping[str, Array]
 Cache = tuple[tuple[torch.Tensor, torch.Tensor], ...]
 
-# F.cross_entropy always ignores some id, -100 unless told; this one is no token's.
+# F.cross_entropy always ignores some id, -100 unless told; this one is not a token's.
 NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 

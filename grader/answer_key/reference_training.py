@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Params = Mapping[str, Array]
 Tree = Any
 
-# F.cross_entropy always ignores some id, -100 unless told; this one is no token's.
+# F.cross_entropy always ignores some id, -100 unless told; this one is not a token's.
 NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 

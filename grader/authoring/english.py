@@ -20,7 +20,6 @@ FORBIDDEN = {
     r"\b(is|are|was|were|be|been) (told|said)\b": "name who says it: nopeek reports",
     r"(?<!here )\b(is|are|was|were) (no|none)\b(?! longer| more| other| different)": "write is not",
     r"\b[Ww]hat stands\b": "name the thing",
-    r"\bof a student's\b": "write a student's text",
     r"\bgoes? on where\b": "write continues",
     r"\blikeliest\b": "write most likely",
     r"\bcommonest\b": "write most common",

@@ -86,5 +86,5 @@ def row(step: Step, findings: Sequence[Finding]) -> str:
 
 
 def format_line(step: Step, mistakes: str, fair: str) -> str:
-    """Return a step's line from what is said of either kind: `53 of 53`."""
+    """Return a step's line from the counts of both kinds: `53 of 53`."""
     return f" {step.id:<22}{mistakes:>17} {fair:>24}"

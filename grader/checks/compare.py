@@ -17,8 +17,8 @@ from grader.steps.registry import load
 from grader.steps.tree import named_leaves
 
 MAX_CELLS = 256
-MAX_LENGTH = 9  # of a container, as it is told
-MAX_AXES = 4  # of a shape, where it is no secret
+MAX_LENGTH = 9  # of a container, in a message
+MAX_AXES = 4  # of a shape that may be shown
 _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
@@ -51,7 +51,7 @@ class Broken(AssertionError):
 
 
 class WrongValue(Broken):
-    """A law holds, but for wrong values: it earns nothing, and nothing is said of it."""
+    """A law that wrong values keep: it earns nothing and gets no message."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def only_known(told: str, lengths: Set[int]) -> str:
 def _of_type(description: str) -> str:
     """Return the name of an object that cannot cross to the judge.
 
-    Only names that are not the student's to choose are told: a class may be called anything, the
+    Repeat only names that a student cannot choose: a class may be called anything, the
     hidden inputs included.
     """
     if description in _TYPES or isinstance(getattr(builtins, description, None), type):
@@ -263,7 +263,7 @@ def matches(
 ) -> None:
     """Raise Broken, with the whole case, unless `got` is what was expected.
 
-    name: what is compared; part: put in front of what is said of one of several results.
+    name: what is compared; part: a prefix for the message on one of several results.
     """
     if isinstance(expected, tuple):
         names = names or [f"result {i}" for i in range(1, len(expected) + 1)]

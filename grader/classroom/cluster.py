@@ -35,7 +35,7 @@ def _answers(address: str) -> None:
     """Raise ClusterError unless something listens there, faster than Dask's own client."""
     found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
     if found is None:
-        raise ClusterError(f"{address} is no scheduler's address, such as tcp://10.0.0.5:8786")
+        raise ClusterError(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")
     try:
         socket.create_connection((found[1].strip("[]"), int(found[2])), SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:

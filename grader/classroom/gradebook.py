@@ -1,9 +1,9 @@
 """The gradebook of a class: one SQLite file that survives being killed at any moment.
 
 A result is kept under everything that it depends on: the sources, the kit, the suite, the seed and
-the isolation. So nothing is graded twice, whoever handed it in and however often grading is
+the isolation. So nothing is graded twice, for any student and however often grading is
 started, and a changed kit grades anew. A run marks which result each student has; the marks of
-earlier runs stay, so that it can be told who changed, and why.
+earlier runs stay, so that `changes.csv` can name who changed, and why.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ CONFIG = "autograder.json"
 ISOLATIONS = ("bubblewrap", "process+")
 SECONDS_PER_STEP = 90
 NOT_GRADED = (
-    "This could not be graded here, which is no fault of yours. Tell your instructor: the "
+    "This could not be graded here, which is not your fault. Tell your instructor: the "
     "autograder's log says why."
 )
 WRONG_UPLOAD = "What was uploaded could not be graded: {}. Fix that and upload it again."

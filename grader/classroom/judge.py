@@ -169,7 +169,7 @@ def _serve(
 class _Sandboxes:
     """Where submissions run, one at a time, and where the kit's own code does.
 
-    What a worker leaves for the next one is nothing, whoever's that is: it is among what was
+    What a worker leaves for the next one is nothing, for any student: it is among what was
     probed. So a sandbox serves one submission after the other; but not after a worker has ended or
     hung in it, nor for ever. One that promises nothing serves a single submission.
     """

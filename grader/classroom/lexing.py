@@ -1,7 +1,7 @@
 """Students' sources as token strings, made by copydetect in a process of its own with a deadline.
 
 A lexer is a pile of regular expressions, and a source may be made to keep one busy for ever. So it
-runs where it can be ended: whoever hangs it is not compared, and everybody else is.
+runs where it can be ended: a source that hangs it is not compared, and all others are.
 """
 
 from __future__ import annotations

@@ -225,7 +225,7 @@ def rules_of(kept: Mapping[str, Any], registry: Registry) -> Rules:
 
 
 def absent(roster: Sequence[Person], students: Sequence[tuple[str, Who]]) -> list[Person]:
-    """Return who of the class list is none of these students."""
+    """Return everyone on the class list who is not among these students."""
     return [
         person
         for person in roster

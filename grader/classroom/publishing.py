@@ -44,7 +44,7 @@ def publish(
 ) -> list[Change]:
     """Write everything about a run, and return whose points changed.
 
-    say: is told what takes long, and what is left out.
+    say: called with what takes long, and what is skipped.
     """
     rules = (rules or Rules(Course())).unambiguous(book.graded(run))
     steps = tuple(step.id for step in registry.steps)
@@ -104,7 +104,7 @@ def _one_student(graded: Graded, out: Path) -> None:
 
 
 def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) -> None:
-    """Write a page for whoever grades for every student: the source beside the verdicts."""
+    """Write a page on every student for the grader: the source beside the verdicts."""
     folder = out / WORK
     shutil.rmtree(folder, ignore_errors=True)
     if students > MAX_COMPARED:

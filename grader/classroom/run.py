@@ -2,7 +2,7 @@
 
 The gradebook is written by one thread of one process. The judging is done elsewhere, by any
 executor: threads that own judge processes here, or the workers of a cluster. It can be stopped at
-any moment; started again, it goes on where it was.
+any moment; started again, it continues where it stopped.
 """
 
 from __future__ import annotations

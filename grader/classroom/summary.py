@@ -197,7 +197,7 @@ class Summary:
 
     @property
     def mistakes(self) -> list[MistakeCount]:
-        """Return the known mistakes that were made, the commonest first."""
+        """Return the known mistakes that were made, the most common first."""
         return sorted(self._mistakes.values(), key=lambda mistake: -len(mistake.who))
 
     @property

@@ -79,4 +79,4 @@ def _price(worker: Worker, way: str, tokens: Any, params: dict[str, Any]) -> tup
     match worker.call("cost", [way, tokens, params, N_HEADS, REPEATS], {}).value:
         case [int(products), float(seconds), np.ndarray() as logits]:
             return Price(products, seconds), logits
-    raise NotReady("The decoder's logits are no array of numbers.")
+    raise NotReady("The decoder's logits are not an array of numbers.")

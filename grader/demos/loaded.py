@@ -43,7 +43,7 @@ def sources(
 def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
     """Yield a worker that has loaded the program. what: the functions needed, in words.
 
-    What goes wrong in it, at any time, is told by a NotReady.
+    Raise NotReady, at any time, if something goes wrong in it.
     """
     worker = Worker(host, time.monotonic() + host.limits.step_seconds)
     try:

@@ -1,6 +1,6 @@
 """Explain an exception of Python or NumPy in words: which axes met, which value is None, ...
 
-Only what is certain from the exception's own words is said. Of those words no more is repeated
+Explain only what is certain from the exception's own words. Of those words no more is repeated
 than lengths, and in the hidden suite only lengths that the arguments have.
 """
 
@@ -305,10 +305,10 @@ NOTHING = _say_always(
 CALLED = _say_always("A function was called with more, fewer or other arguments than it takes.")
 NUMBER = _say_always("There is a single number where the code expects an array with axes.")
 OPERANDS = _say_always("A matrix product needs arrays with axes, and got a single number or None.")
-INDEX = _say_always("What is used as an index is no integer.")
-COUNT = _say_always("What is used as a length, or as an index, is no integer.")
+INDEX = _say_always("The value used as an index is not an integer.")
+COUNT = _say_always("The value used as a length or an index is not an integer.")
 DIVIDED = _say_always(
-    "A length or a count must be an integer, and a float is none, not even 2.0: / gives floats, "
+    "A length or a count must be an integer. A float is not one, not even 2.0: / gives floats, "
     "// integers."
 )
 POWER = _say_always("A power is written **; ^ compares the bits of integers.")

@@ -3,7 +3,7 @@
 The known mistakes of a function run in a worker of their own, on the calls that the student's
 function got, in the same order. One that answers every call as the student's code did is the cause,
 or does the same as it. When none does, mistakes in what the function calls are tried, then two at
-once. When none of that fits either, nothing is said: silence beats a guess.
+once. When none of that fits either, the report names no cause: silence beats a guess.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WRITES = Diagnosis(
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a student's function, and what became of it: a value, or what was raised.
+    """A call of a student's function, and its outcome: a value or an exception.
 
     more: where the check asked for it, the first of two calls with the same arrays (`before`), the
     arguments afterwards (`after`), the `products` that were counted, and the number under which

@@ -268,7 +268,7 @@ class Bench:
         return show_call(self.attempt.step, self.asked, *self.asking)
 
     def _again(self, failure: Raised) -> bool:
-        """Return whether the step has been told of this exception in this line before."""
+        """Return whether the step has reported this exception in this line before."""
         line = failure.lines[-1] if failure.lines else 0
         seen = (self.asked, failure.type, line)
         again = line > 0 and seen in self.raised

@@ -264,7 +264,7 @@ class Grader:
             try:
                 return diagnose(self.library, step, verdict.function, log, failing, named)
             except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
-                return None  # results can be anything; no verdict depends on what is said of them
+                return None  # results can be anything; no verdict depends on their description
         if self.bench.suite == "visible":
             return self.answers.diagnosis(step, verdict.function, log, failing)
         return None

@@ -32,8 +32,8 @@ def _name(hint: str) -> str:
 def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
     """Return the first new hint and its number, or the last hint if all were given.
 
-    memory: the file that remembers which were given. One that cannot be read or written is no
-    reason to give no hint.
+    memory: the file that remembers which were given. A hint is given even if the file
+    cannot be read or written.
     """
     given: dict[str, list[str]] = {}
     with contextlib.suppress(OSError, ValueError):

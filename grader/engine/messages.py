@@ -54,7 +54,7 @@ def missing(name: str, step: Step, source: str) -> str:
     wanted = {function.name for function in step.functions}
     others = [other for other in _list_defined(source) if other not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
-    guess = f" Is {close[0]!r} meant to be it?" if close else ""
+    guess = f" Did you mean {close[0]!r}?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
 
 
@@ -259,9 +259,9 @@ def explain_not_loaded(
     """Return the message for a file or notebook that could not be imported.
 
     What was raised may quote the right earlier steps that it was loaded with: its text is shown
-    only where that is no secret.
+    only where it may be.
     """
-    file = "what stands in the notebook" if from_notebook(source) else step.filename
+    file = "the code in the notebook" if from_notebook(source) else step.filename
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
     match failure:
         case Raised():

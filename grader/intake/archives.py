@@ -2,7 +2,7 @@
 
 Names are compared, never used as paths. What is read is streamed up to a limit, whatever sizes the
 archive claims. The archive as a whole is refused if it is too large, names more members than a
-submission has, names a place outside of itself, lets members overlap, or is no sound zip.
+submission has, names a place outside of itself, lets members overlap, or is damaged.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Archive:
         except NotImplementedError as error:
             raise SubmissionError("it needs a newer program to be unpacked") from error
         except BROKEN as error:
-            raise SubmissionError("it is no zip archive, or a damaged one") from error
+            raise SubmissionError("it is not a zip archive, or it is damaged") from error
         infos = zipped.infolist()
         if len(infos) > most:
             raise SubmissionError(f"it holds more than {most:,} files")

@@ -1,7 +1,7 @@
 """A class's submissions: who has handed in what, which attempt counts, and what it holds.
 
-How entries are named, and when several are one student's, is told in `grader/intake/layouts.py`.
-Where in an entry the step files may lie is told in `grader/intake/handins.py`.
+`grader/intake/layouts.py` has the rules for names, and for several entries of one student.
+`grader/intake/handins.py` has the rules for where step files may be in an entry.
 
 The latest attempt counts, and no other, even if it cannot be read. The latest is the one with the
 highest number, or date, in its name, one without before one with; among equals the one whose

@@ -24,7 +24,7 @@ def litter(name: str) -> bool:
 
 
 def moment(seconds: float) -> tuple[int, ...]:
-    """Return year to second, in UTC; empty, and so before all others, if it is no time."""
+    """Return year to second, in UTC; empty, and so before all others, if it is not a time."""
     try:
         return tuple(time.gmtime(seconds)[:6])
     except (OverflowError, OSError, ValueError):
@@ -211,4 +211,4 @@ class Some:
 
 
 def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or "that is no file name"
+    return (error.strerror if isinstance(error, OSError) else None) or "that is not a file name"

@@ -65,7 +65,7 @@ def has_known(place: Place, registry: Registry) -> bool:
 def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
     """Return the zip of that name in a location, open as long as the stack is.
 
-    SubmissionError if it cannot be read, or is no zip.
+    SubmissionError if it cannot be read, or is not a zip.
     """
     try:
         if not isinstance(place, HasFiles):
@@ -246,7 +246,7 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, s
     """Return a sort key that is least for the notebook to take a step from.
 
     The one that is named after the step; then the one with most of its functions written; then
-    one that is no copy.
+    one that is not a copy.
     """
     return (
         name != f"{step.id}.ipynb",

@@ -22,7 +22,7 @@ _NOT_STRUCTURE = bytes(set(range(256)) - set(_STRUCTURE))
 class RawCell:
     """A cell: its number, counted from 1, its nbgrader `grade_id`, and its text.
 
-    test: whether it is one that checks. text: None if it is no text.
+    test: whether it is one that checks. text: None if it is not text.
     """
 
     number: int
@@ -110,7 +110,7 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
 def raw_cells(data: bytes) -> Iterator[RawCell]:
     """Yield the cells in the file that these bytes are.
 
-    Raise SubmissionError if it is no notebook.
+    Raise SubmissionError if it is not a notebook.
     """
     for number, cell in enumerate(_list_cells(_parse(data)), 1):
         if isinstance(cell, dict):

@@ -12,7 +12,7 @@ together under one student only where they say so themselves:
 - In `alice/`, where no step files lie, folders and zips that are all named by a number of up to
   three digits, with or without a word (`1`, `attempt_2`, `v3.zip`), or all by a date
   (`2026-03-01`, `20260301-101500`), or all alike but for a browser's ` (1)`, are her attempts.
-- Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, be it a
+- Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, in a
   folder, with or without a last `_`, or loose files; so is `…_assignsubmission_onlinetext…`. In
   blind marking the name is `Participant`. A team's folder, `Team 1_assignsubmission_file`, has no
   number: `Team 1`.

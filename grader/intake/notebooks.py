@@ -120,7 +120,7 @@ class _Reading:
             if raw.test or not (raw.code or self._names(raw.grade_id)):
                 continue
             if raw.text is None:
-                self.warn(raw.number, "it holds what is no text, and is left out.")
+                self.warn(raw.number, "it holds something other than text, and is skipped.")
                 continue
             total += len(raw.text)
             if total > MAX_SOURCE:

@@ -37,7 +37,7 @@ GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
 _CODING = re.compile(
     rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})"
 )
-# Encodings of plain text; Python knows others, some slow to decode and some that are no encodings.
+# Encodings of plain text. Python has others: some are slow, and some do not encode text.
 _ENCODINGS = re.compile(
     r"utf-8(-sig)?|ascii|cp\d{3,4}|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5"
     r"(hkscs)?|shift_jis|euc_(jp|kr)|tis-620"

@@ -49,7 +49,7 @@ class Isolation(Protocol):
         """Return where things are for the program."""
 
     def walls(self) -> str:
-        """Return what the program is told to take from a worker, as JSON; empty for nothing."""
+        """Return the rights that the program takes from a worker, as JSON, or "" for none."""
 
     def command(self, program: list[str]) -> list[str]:
         """Return the command line that runs `program` under this isolation."""

@@ -114,7 +114,7 @@ def _allow_some(number: int, argument: int, values: tuple[int, ...]) -> bytes:
 def program(machine: str = "") -> bytes:
     """Return the filter for that machine, this one by default.
 
-    Raise KeyError if it is none of ours.
+    Raise KeyError for an unknown name.
     """
     chosen = MACHINES[machine or platform.machine()]
     parts = [_code(LOAD, AUDIT), _code(EQUAL, chosen.audit, 1, 0), _code(RETURN, KILL)]

@@ -204,7 +204,7 @@ class _Reader:
         try:
             number = int(digits)
         except ValueError as error:
-            raise ProtocolError("an integer that is none") from error
+            raise ProtocolError("a malformed integer") from error
         if not -(2**63) <= number < 2**63:  # NumPy would make an array of objects of it
             raise ProtocolError("an integer too long to be one")
         return number

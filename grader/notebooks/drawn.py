@@ -121,7 +121,7 @@ def heats(
 def influence(
     title: str, found: Influence, may: NDArray[np.bool_], labels: Sequence[str] = TOKENS
 ) -> Map:
-    """Return which row moved when which column changed; may: where it is no leak."""
+    """Return which row moved when which column changed; may: where this is allowed."""
     moved = [[bool(value) for value in row] for row in found.moved]
     allowed = may.tolist()
     return title, influence_map(title, labels, moved, allowed), _signs(labels, moved, allowed)

@@ -150,7 +150,7 @@ def _answers(mask_tokens: Function, decoder_block: Function, mask: Bools) -> Fun
         select = np.where(gap, 0.0, 0.5)
         read, _ = _draw_hidden(mask_tokens, texts, select, zeros, zeros.astype(int))
         if not ((read >= 0) & (read < len(table))).all():
-            raise Broken("mask_tokens returned an id that is no token.")
+            raise Broken("mask_tokens returned an id outside the vocabulary.")
         x = np.stack([table[row] + places for row in read])
         filled = array(decoder_block(x, params, 2, mask), x.shape, "decoder_block")
         return np.asarray(filled[gap])

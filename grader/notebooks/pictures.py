@@ -1,7 +1,7 @@
 """Pictures as inline SVG: heat maps, maps of influence, curves. Pure functions of numbers.
 
-They take their text colour from the page that they stand in, so they work on light and on dark, and
-nothing is told by colour alone.
+They take their text colour from their page, so they work on light and on dark. Nothing depends on
+colour alone.
 """
 
 from __future__ import annotations

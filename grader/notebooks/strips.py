@@ -1,4 +1,4 @@
-"""A text as boxes, one for each word: what stands there now and, below, what is to be found out."""
+"""A text as boxes, one for each word: the present word and, below it, the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRAMES = {
 
 @dataclass(frozen=True)
 class Word:
-    """now: what stands there; kind: a key of FRAMES, "" for a word that nothing is asked about."""
+    """now: the present word; kind: a key of FRAMES, "" for a word that nothing is asked about."""
 
     now: str
     kind: str = ""

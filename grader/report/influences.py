@@ -8,7 +8,7 @@ VERDICTS = {
     "leak": ": it must not",
     "may": ": it may",
     "missing": ": it should",
-    "unknown": ": one of the two is no number",
+    "unknown": ": one of the two is not a number",
     "none": "",
 }
 

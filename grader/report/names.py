@@ -13,7 +13,7 @@ RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])(\..*)?
 def show_name(name: str) -> str:
     """Return the name as one short line of text that a sentence may hold.
 
-    What cannot be printed (line ends, marks that turn the direction of writing, bytes that are no
+    What cannot be printed (line ends, marks that turn the direction of writing, bytes that are not
     text) is shown as �. It is not escaped for any format.
     """
     text = "".join(letter if letter.isprintable() else "�" for letter in name[: MAX_SHOWN + 1])

@@ -71,7 +71,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The known mistake that produces exactly these numbers, or else what can be said of them.
+    """The known mistake that produces exactly these numbers, or else a pattern in them.
 
     misconception: the mistake's name; where none fits, `property:` and what was seen.
     """
@@ -122,7 +122,7 @@ class StepVerdict:
     on_own_steps: bool | None = None
     message: str = ""
     gradable: bool = True
-    """Whether its file could be read: if not, its points are none, not 0."""
+    """Whether its file could be read: if not, it has no points, rather than 0."""
 
 
 def _array(data: dict[str, Any]) -> Array:

@@ -1,4 +1,4 @@
-"""Stubs: the student's files, made from the solutions, and how a file is told from its stub."""
+"""Make the stubs from the solutions, and recognise a file that is still its stub."""
 
 from __future__ import annotations
 

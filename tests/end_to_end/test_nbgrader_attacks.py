@@ -346,7 +346,7 @@ def test_what_cannot_be_graded_fails_with_one_sentence(course, name, reason):
 def test_failures_are_told_and_without_a_traceback(course):
     assert course.status == 1
     assert "traceback" not in course.said.lower()
-    assert "What is wrong with each of them is said above." in course.said
+    assert "The messages above say what is wrong with each of them." in course.said
     assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 2
 
 

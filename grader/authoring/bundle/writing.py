@@ -42,7 +42,7 @@ def answers(
 ) -> dict[str, bytes]:
     """Return the books by step. `cache` holds those that were made for this kit before.
 
-    tell: is told which step's book is there.
+    tell: called with each finished step.
     """
     kept = cache / kit_digest()
     kept.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
     """
     folder, archive = out / NAME, out / f"{NAME}.zip"
     if folder.exists() and not (folder / MARK).is_file():
-        raise ReleaseError(f"{folder} is no bundle: name another place with --out")
+        raise ReleaseError(f"{folder} is not a bundle: name another folder with --out")
     new = out / f".{NAME}.new"
     shutil.rmtree(new, ignore_errors=True)
     for name, data in files.items():

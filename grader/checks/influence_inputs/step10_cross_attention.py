@@ -19,7 +19,7 @@ _OTHERS = {"x": _draw.normal(T, FEATURES), "memory": _draw.normal(S, FEATURES)}
 _REAL = np.arange(S) != PADDED
 _PADDED = {"memory_mask": _REAL[None, :]}
 
-_TOKENS = np.asarray([2, 5, 0, 4, 1])  # no two alike: each can be told from the others
+_TOKENS = np.asarray([2, 5, 0, 4, 1])  # all different, so that each can be recognised
 _OTHER_TOKENS = np.asarray([6, 3, 6, 3, 6])
 _BEFORE = np.eye(len(_TOKENS), k=-1, dtype=bool)
 

@@ -10,7 +10,7 @@ from grader.steps.inputs import Arguments, Draw
 T, V, N_HEADS, D_MODEL, D_FF, N_BLOCKS = 5, 7, 2, 4, 6, 2
 PADDED = 2
 _draw = Draw("maps", "decoder", decimals=2)
-_TOKENS = np.asarray([2, 5, 0, 4, 1])  # no two alike: each can be told from the others
+_TOKENS = np.asarray([2, 5, 0, 4, 1])  # all different, so that each can be recognised
 _OTHER_TOKENS = np.asarray([6, 3, 6, 3, 6])
 
 

@@ -41,7 +41,7 @@ class Case:
 
     chance: what the code that is judged cannot know, for choosing by lot. precision: what can be
     asked of numbers made from these arguments, where it is less than usual.
-    witness: in a survey, is told the right result and what came, and nothing is raised.
+    witness: in a survey, gets the right result and the actual one; then nothing is raised.
     """
 
     arguments: Arguments

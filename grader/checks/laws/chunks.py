@@ -58,7 +58,7 @@ class InChunks:
     step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
     an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
     An argument that is a tuple holds one value for each chunk. known: the arguments that only the
-    empty cache is told, so that step does not take them.
+    empty cache takes, and step does not.
     """
 
     step: StudentFunction

@@ -33,7 +33,7 @@ def no_block_sees_the_future(
 
 
 def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
-    """Return a sentence on where the future comes in, if that can be told."""
+    """Return a sentence on where the future comes in, if that is known."""
     params = case.arguments["params"]
 
     def leaks(*numbers: int) -> bool:

@@ -1,7 +1,7 @@
 """Scores and feedback merged into an offline grading worksheet that was downloaded from Moodle.
 
-The worksheet's header is in the language of whoever downloaded it, so columns are found by what
-stands in them wherever that is enough.
+The worksheet's header is in the language of the person who downloaded it. So nopeek finds columns by
+their contents, wherever that is enough.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Options:
 class Merged:
     """The instructor's file with the scores in it, and everyone who is not in it, by reason.
 
-    kept: who has another grade there, which was left alone. cells: what stands in the column now,
+    kept: who has another grade there, which was left alone. cells: the column's cells now,
     by row, where it is ours.
     """
 

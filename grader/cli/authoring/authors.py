@@ -1,4 +1,4 @@
-"""The commands of whoever changes the kit: `build` and `proof`."""
+"""The commands for contributors: `build` and `proof`."""
 
 from __future__ import annotations
 

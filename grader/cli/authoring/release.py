@@ -63,7 +63,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     except ReleaseError as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:
-        raise Problem("stopped; the same command goes on where it was") from None
+        raise Problem("stopped; the same command continues where it stopped") from None
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")
 
 

@@ -285,7 +285,7 @@ class Run:
                 if token == self.model.config.end:
                     break
                 self._put(stream.text(token))
-        finally:  # what is said next, be it that something went wrong, begins a line
+        finally:  # the next output begins a line, even a message
             self._put("\n\n")
         self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
         if cache:

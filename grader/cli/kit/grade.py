@@ -71,7 +71,7 @@ def grade(
 ) -> None:
     """Grade a class: a folder or zip with one entry for each student.
 
-    Stopped at any moment and started again, it goes on where it was.
+    You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
     from grader.classroom.run import Run, gone

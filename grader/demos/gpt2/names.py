@@ -47,7 +47,7 @@ class Config:
 def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
     """Return the parsed `config.json`, and its whole text.
 
-    Raise Gpt2Error if it is no GPT-2's.
+    Raise Gpt2Error if it is not GPT-2's.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

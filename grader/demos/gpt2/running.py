@@ -133,7 +133,7 @@ class Decoder:
         try:
             part = self.worker.fetch(self._handle(function, kept), (start, stop))
         except CallFailed:
-            raise CodeFailed(f"{function} returned what is no array of logits") from None
+            raise CodeFailed(f"{function} did not return an array of logits") from None
         if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
             raise CodeFailed(f"{function} returned {_kind(part)}, not logits")
         return part

@@ -19,7 +19,7 @@ class Words:
         try:
             self.tokenizer = Tokenizer.from_file(str(file))
         except Exception as error:  # the library has no type of its own for it
-            raise Gpt2Error(f"{file} is no tokenizer: get it again") from error
+            raise Gpt2Error(f"{file} is not a tokenizer: get it again") from error
         self.vocabulary = vocabulary
 
     def ids(self, text: str) -> list[int]:

@@ -97,7 +97,7 @@ def _hub_errors(name: str) -> Iterator[None]:
         yield
     except errors.HFValidationError as error:
         raise Gpt2Error(
-            f"{name!r} is no folder, no file, and cannot be a model's name on the hub"
+            f"{name!r} is not a folder or a file, and cannot be a model's name on the hub"
         ) from error
     except errors.GatedRepoError as error:
         raise Gpt2Error(f"{name} is not open to everybody: name another model") from error

@@ -111,7 +111,7 @@ def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
 def train(
     worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
 ) -> Iterator[Taken]:
-    """Take training steps, and tell each; NotReady where the loss is no number any more."""
+    """Take training steps, and report each. Raise NotReady if the loss is not finite."""
     draw = np.random.RandomState(seed)
     state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     warmup = min(steps // 10, 100)

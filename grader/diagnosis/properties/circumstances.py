@@ -65,7 +65,7 @@ class Division:
     def chance(self, wrong: int, others: int) -> float:
         """Return the chance that so many wrong cases all meet the condition by accident.
 
-        0 where every case that has it is wrong: that can be said as it is.
+        0 where every case that has it is wrong.
         """
         having = len(self.having)
         drawn = math.comb(having, wrong) / math.comb(having + others, wrong)

@@ -1,6 +1,6 @@
 """By how much wrong numbers are off, where it is the same for all of them.
 
-A number is said only if it is a plain one: any other could have been put there to be read.
+Only a plain number is named, because any other could carry a message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Facts about wrong results that fit no known mistake.
 
-A fact is said only where it holds for every wrong result, and means something for two of them at
-least, or for three if they are single numbers. It is what was seen, and names no cause.
+A fact must hold for every wrong result. It must mean something for at least two of them, or for
+three if they are single numbers. It states an observation and names no cause.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ PLACES = [
     ),
 ]
 
-# Those that are said only where nothing else can be.
+# Facts for results that no other fact describes.
 WEAK = [
     Property(
         "not_normalised",

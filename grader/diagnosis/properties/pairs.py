@@ -51,7 +51,7 @@ class Pair:
 
     @property
     def only_kind(self) -> bool:
-        """Return whether every value is right, so that nothing may be said of wrong ones."""
+        """Return whether every value is right."""
         return self.same_shape and not self.wrong.any()
 
     @property

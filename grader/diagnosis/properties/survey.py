@@ -1,7 +1,7 @@
 """Puts wrong code through all cases of its checks: a check stops at the first wrong result.
 
 The check functions are called once more, on a worker of their own, with cases that note a result
-instead of judging it. So what is said of the wrong results rests on every case there is.
+instead of judging it. So a statement about wrong results rests on every case.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that can be said of all wrong results, and an idea of where to look."""
+    """A fact about all wrong results, and an idea of where to look."""
 
     id: str
     says: str

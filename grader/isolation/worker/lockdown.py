@@ -29,7 +29,7 @@ def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         wanted["AS"] = pages * resource.getpagesize() + memory_mib * 2**20
-    with contextlib.suppress(OSError, ValueError):  # the judge's own cap is none of a worker's
+    with contextlib.suppress(OSError, ValueError):  # the judge's own cap does not concern a worker
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
     if processes is not None:
@@ -76,7 +76,7 @@ class Walls:
         self.ruleset: int | None = None
 
     def _do(self, name: str, *args: int | bytes) -> int:
-        """Call the C library; raise OSError if that fails, because a wall with a gap is none."""
+        """Call the C library, and raise OSError if that fails: a wall must have no gap."""
         words = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
         result: int = getattr(self.library, name)(*words)
         if result < 0:

@@ -116,7 +116,7 @@ class Ahead:
                 continue
             try:
                 future.set_result(work())
-            except BaseException as error:  # whoever asked is told, and this thread goes on
+            except BaseException as error:  # the caller gets the error, and this thread continues
                 future.set_exception(error)
 
 

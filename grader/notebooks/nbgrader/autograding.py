@@ -60,7 +60,7 @@ class _OneSentence(logging.Filter):
         if self.MARK in text:
             record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
         elif text.startswith(self.LAST):
-            record.msg, record.args = "What is wrong with each of them is said above.", ()
+            record.msg, record.args = "The messages above say what is wrong with each of them.", ()
         return True
 
 
@@ -282,7 +282,7 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
             find_verdicts(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
         )
         if found is None:
-            self.log.warning("%s is no test cell of the kit: it earns nothing", name)
+            self.log.warning("%s is not a test cell of the kit: it earns nothing", name)
             return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
         return output(found, float(cell["points"]), warnings)
 

@@ -1,7 +1,7 @@
 """Show the judge's findings on one function as the output of its test cell.
 
 nbgrader reads the score from it as plain text; people read the rest as HTML. Of hidden checks it
-holds what a student may be told, and no number.
+holds only what a student may know, and no number.
 """
 
 from __future__ import annotations

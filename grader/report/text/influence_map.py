@@ -14,7 +14,7 @@ MAP_WORDS = {
     "none": "did not",
     "leak": "moved, and must not",
     "missing": "did not, and should",
-    "unknown": "is no number",
+    "unknown": "is not a number",
 }
 
 

@@ -162,7 +162,7 @@ def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
     """Show the known mistake or a pattern in the results, and where to look."""
     if check.diagnosis is not None:
         sheet.gap()
-        label = "looks like" if check.diagnosis.known else "what can be said"
+        label = "looks like" if check.diagnosis.known else "pattern"
         sheet.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
         sheet.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
 

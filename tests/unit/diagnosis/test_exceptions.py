@@ -53,9 +53,9 @@ CRASHES = {
     "ones(3)[:, 0]": "An array of 1 axis was indexed as if it had 2.",
     "ones(3).shape[1]": "of a shape, the array has fewer axes.",
     "np.float64(1)[0]": "There is a single number",
-    "ones(3)[1.5]": "What is used as an index is no integer.",
+    "ones(3)[1.5]": "The value used as an index is not an integer.",
     "ones(3, 4).reshape(ones(2) > 0, 2)": "is used as a length, or as an index, is no integer.",
-    "[1, 2][ones(2)]": "What is used as a length, or as an index, is no integer.",
+    "[1, 2][ones(2)]": "The value used as a length or an index is not an integer.",
     "ones(3) ^ 3": "A power is written **; ^ compares the bits of integers.",
     "import math\nmath.tanh(ones(3))": "int(), float() and the functions of math take one number, "
     "and got a whole array; NumPy's own functions take arrays.",

@@ -247,7 +247,7 @@ UNGRADABLE = {
     "only litter": (lambda top: fill(top, "alice/.DS_Store", "alice/__MACOSX/x.py"), NOTHING),
     "empty zip": (lambda top: packed(top / "alice.zip", {}), NOTHING),
     "too deep": (lambda top: write(top / "alice" / "a/b/c/d/e"), NOTHING),
-    "no zip": (lambda top: fill(top, "alice.zip"), "it is no zip archive, or a damaged one"),
+    "no zip": (lambda top: fill(top, "alice.zip"), "it is not a zip archive, or it is damaged"),
     "empty file": (lambda top: (top / "alice.zip").touch(), "no zip archive"),
     "another archive": (lambda top: fill(top, "alice.tar.gz"), "only zip archives are read"),
     "another archive inside": (

@@ -372,7 +372,7 @@ def test_whole_number_of_a_million_digits_is_passed_over(steps):
 def test_cell_that_is_no_text_is_left_out(read, source):
     notebook = read(code(source), RIGHT)
     assert answer(notebook) == "right"
-    warning = "work.ipynb, cell 1: it holds what is no text, and is left out."
+    warning = "work.ipynb, cell 1: it holds something other than text, and is skipped."
     assert notebook.warnings == (warning,)
 
 
