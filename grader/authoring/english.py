@@ -78,7 +78,7 @@ def find_forbidden(text: str) -> list[str]:
 def find_long_sentences(paragraph: str) -> list[str]:
     """Return the sentences of a paragraph that are too long; a cell of a table is one."""
     plain = re.sub(r"`[^`]*`|\]\([^)]*\)", "code", paragraph)
-    sentences = re.split(r"(?<=[.!?:;])\s+|\s*\|\s*", " ".join(plain.split()))
+    sentences = re.split(r"(?<=[.!?:;*])\s+|\s*\|\s*", " ".join(plain.split()))
     long = [sentence for sentence in sentences if len(sentence.split()) > LONGEST]
     return [f"more than {LONGEST} words: {sentence[:60]!r}" for sentence in long]
 

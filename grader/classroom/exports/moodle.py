@@ -1,6 +1,6 @@
 """Scores and feedback merged into an offline grading worksheet that was downloaded from Moodle.
 
-The worksheet's header is in the language of the person who downloaded it. So nopeek finds columns by
+The worksheet's header is in the language of the person who downloaded it. So columns are found by
 their contents, wherever that is enough.
 """
 
