@@ -31,8 +31,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch, or the default index's if that index does not answer.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
-.PHONY: nbgrader release gradescope proof causes build test coverage lint bench setup clean help
+.PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course export
+.PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 ##@ Student
@@ -78,10 +78,11 @@ train: $(VENV)/.light   ## train your decoder: TEXT=file, STEPS=400, OUT=trained
 gpt2: $(VENV)/.gpt2   ## run GPT-2 on your exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
-##@ Instructor
+llama: $(VENV)/.gpt2   ## the same with a model of the Llama family, on step 25
+	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
-# Status 1 means that nopeek could not grade somebody, whom it lists. For make this is a success.
-grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: grade a class into OUT=graded; COURSE=course.toml
+# Status 1 says that somebody could not be graded, who is listed: that is no failure of make.
+grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" $(if $(OUT),--out "$(OUT)") $(if $(COURSE),--course "$(COURSE)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number)) $(ARGS) || test $$? -eq 1
 
@@ -111,7 +112,10 @@ causes: $(VENV)/.exam   ## count how many mistakes are named, and how many right
 build: $(VENV)/.build   ## generate stubs, notebooks, stored values and the screens in the guides
 	@$(RUN) build
 
-test: $(VENV)/.test   ## run the tests of the kit; FAST=1 runs only tests/unit
+book: $(VENV)/.book   ## the lessons and guides as a site, into OUT=site
+	@$(RUN) book $(if $(OUT),--out "$(OUT)")
+
+test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
 
 coverage: $(VENV)/.test   ## list which lines the unit tests run; ARGS=tests runs all tests
@@ -156,7 +160,7 @@ $(VENV)/.exam: $(VENV)/.light
 	@touch $@
 
 $(VENV)/.gpt2: $(VENV)/.exam pyproject.toml
-	@echo "Installing transformers, to read GPT-2 with, once ..."
+	@echo "Installing transformers, to compare with, once ..."
 	@$(PIP) --editable '.[gpt2]'
 	@touch $@
 
@@ -167,6 +171,10 @@ $(VENV)/.lab: $(VENV)/.light
 
 $(VENV)/.build: $(VENV)/.exam
 	@$(PIP) --editable '.[build]'
+	@touch $@
+
+$(VENV)/.book: $(VENV)/.light pyproject.toml
+	@$(PIP) --editable '.[book]'
 	@touch $@
 
 $(VENV)/.grade: $(VENV)/.exam pyproject.toml

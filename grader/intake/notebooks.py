@@ -31,7 +31,7 @@ from grader.intake.ipynb import RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import UNWRITTEN
+from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
@@ -58,7 +58,7 @@ class Cell:
     def written(self, name: str) -> bool:
         """Return whether that function exists and is not a stub."""
         texts = self._texts(name)
-        return bool(texts) and not stub(texts[-1])
+        return bool(texts) and not is_unfinished(texts[-1])
 
     def _texts(self, name: str) -> list[str]:
         """Return the statements that define that name, in order, without imports."""
@@ -80,11 +80,6 @@ class Notebook:
     written: Mapping[str, int]
     warnings: tuple[str, ...]
     left_out: str = ""
-
-
-def stub(text: str) -> bool:
-    """Return whether a function's text is what a student was given."""
-    return bool(UNWRITTEN.search(text))
 
 
 class _Reading:

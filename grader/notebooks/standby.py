@@ -117,8 +117,8 @@ class Judge:
             "check": self.check,
             "hint": self.hint,
             "status": self.status,
-            "save": self.save,
-            "load": self.load,
+            "save_work": self.save,
+            "load_work": self.load,
         }
         try:
             card, more = known[request["do"]](Asked(request, self.grader.registry, self.folder))
@@ -166,7 +166,7 @@ class Judge:
             return [] if has_one_reason(verdict) else ["hint() gives a hint."]
         if function or verdict.status is not Status.PASSED:
             return []
-        return [f"Everything passes. save() writes it to exercises/{asked.one.filename}."]
+        return [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the next hint for the step."""
