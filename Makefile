@@ -32,7 +32,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course export
-.PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
+.PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean help
 .DEFAULT_GOAL := check
 
 ##@ Student
@@ -78,10 +78,12 @@ train: $(VENV)/.light   ## train your decoder: TEXT=file, STEPS=400, OUT=trained
 gpt2: $(VENV)/.gpt2   ## run GPT-2 on your exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
-llama: $(VENV)/.gpt2   ## the same with a model of the Llama family, on step 25
+llama: $(VENV)/.gpt2   ## run a model of the Llama family on step 25, likewise
 	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
-# Status 1 says that somebody could not be graded, who is listed: that is no failure of make.
+##@ Instructor
+
+# Status 1 means that nopeek could not grade somebody, whom it lists. For make this is a success.
 grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" $(if $(OUT),--out "$(OUT)") $(if $(COURSE),--course "$(COURSE)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number)) $(ARGS) || test $$? -eq 1
@@ -112,7 +114,7 @@ causes: $(VENV)/.exam   ## count how many mistakes are named, and how many right
 build: $(VENV)/.build   ## generate stubs, notebooks, stored values and the screens in the guides
 	@$(RUN) build
 
-book: $(VENV)/.book   ## the lessons and guides as a site, into OUT=site
+book: $(VENV)/.book   ## build the lessons and guides as a site into OUT=site
 	@$(RUN) book $(if $(OUT),--out "$(OUT)")
 
 test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules

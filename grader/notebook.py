@@ -134,12 +134,12 @@ def status() -> Shown:
 
 
 def save_work(step: object = None) -> Shown:
-    """Writes the functions of the notebook to `exercises/`; a file of yours is kept beside it."""
+    """Write the notebook's functions to `exercises/`, and keep an old file beside it."""
     return _ask_judge("save_work", step)
 
 
 def load_work(step: object = None) -> Shown:
-    """Fetches the functions in `exercises/` into a new cell below."""
+    """Fetch the functions in `exercises/` into a new cell below."""
     shown = _ask_judge("load_work", step)
     _kernel("load_work").shell.set_next_input(shown.data["cell"])
     return shown

@@ -22,6 +22,7 @@ from grader.steps.stubs import solution_of, stub
 
 SCREEN = "nopeek: visible checks on exercises/"
 FORGOTTEN = " / d_k**0.5"  # the second screen's student leaves this out of step 2
+COUNTED = re.compile(r"known wrong versions|right ones in|hostile submissions|all three|" + HEADER)
 CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 
 
@@ -111,6 +112,9 @@ def _run(folder: Path, arguments: Sequence[str]) -> str:
 
 
 def _with_counts(text: str, registry: Registry) -> str:
+    """Return the text with the numbers of mistakes, fair variants and attacks."""
+    if not COUNTED.search(text):
+        return text
     counts = [(s, len(read(MISTAKES, s)), len(read(FAIR, s))) for s in registry.steps]
     mistakes, fair = sum(row[1] for row in counts), sum(row[2] for row in counts)
     text = re.sub(r"\d+(?= known wrong versions)", str(mistakes), text)

@@ -204,7 +204,7 @@ class Gradebook:
             self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
-        """Keeps a result, whole or not at all."""
+        """Keep a result, whole or not at all."""
         assert outcome.json is not None
         report = zlib.compress(outcome.json)
         self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)

@@ -68,7 +68,7 @@ class Outcome:
 
     @property
     def report(self) -> Report | None:
-        """The report, read anew each time."""
+        """Return the report, read anew each time."""
         return None if self.json is None else report_from_json(self.json)
 
 
@@ -92,7 +92,7 @@ def _send(stream: IO[bytes], data: Any) -> None:
 
 
 def _receive(stream: IO[bytes]) -> Any:
-    """The next message; None at the end."""
+    """Return the next message; None at the end."""
     header = stream.read(HEADER.size)
     if len(header) < HEADER.size:
         return None

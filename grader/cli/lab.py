@@ -75,7 +75,7 @@ def prepare(folder: Path) -> None:
 )
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
-    """JupyterLab on the self-study notebooks. What stands after -- goes to JupyterLab."""
+    """Open the notebooks in JupyterLab, which gets the options after `--`."""
     how = spell_install("lab", "'nopeek[lab]'")
     need("jupyterlab", f"JupyterLab is not installed: {how}")
     if not NOTEBOOKS.is_dir():

@@ -77,9 +77,9 @@ LATER = {
 # The commands in the order of `--help`, by the person who types them.
 READERS = {
     "Student": ("init", "check", "watch", "hint", "quiz", "list", "reset", "handin", "lab"),
-    "Demos": ("leakmap", "costs", "train", "gpt2"),
+    "Demos": ("leakmap", "costs", "train", "gpt2", "llama"),
     "Instructor": ("grade", "course", "export", "release"),
-    "Contributor": ("build", "proof", "dev"),
+    "Contributor": ("build", "book", "proof", "dev"),
 }
 
 

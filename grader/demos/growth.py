@@ -94,7 +94,7 @@ def describe_growth(growth: Growth) -> list[str]:
 
 
 def _say_power(power: float) -> str:
-    """Say like which power something grows; a power that rounds to 0 is no growth."""
+    """Describe growth by its power; a power that rounds to 0 is not growth."""
     return f"grow like T^{power:.1f}" if power >= 0.05 else "do not grow"
 
 

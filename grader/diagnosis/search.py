@@ -122,7 +122,7 @@ class Cause:
 
 
 def _without_numbers(outcome: Any) -> Any:
-    """The outcome with all handles alike: their numbers count what was kept before."""
+    """Return the outcome with all handles alike: their numbers count what was kept before."""
     match outcome:
         case Handle():
             return Handle

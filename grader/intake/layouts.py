@@ -91,11 +91,11 @@ def is_canvas(names: Collection[str]) -> bool:
 
 
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
-    """Return whose an entry of Moodle's is, and what its file is called; None if it is none.
+    """Return the student and file name of an entry from Moodle, or None for any other entry.
 
     A student chooses what follows Moodle's mark in a loose file's name, so the first mark is
-    Moodle's; in a folder's name it is the last one. A loose file with several is nobody's to read:
-    whoever is called like a file could hand in for another.
+    Moodle's; in a folder's name it is the last one. A loose file with several belongs to
+    nobody: a student with such a name could hand in for another.
     """
     marks = [*_MOODLE.finditer(name)]
     mark = marks[-1 if is_folder else 0] if marks else None
@@ -110,7 +110,7 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
 
 
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
-    """Whose an entry of a platform's bulk download is; None if it is named otherwise."""
+    """Return the student of an entry in a platform's bulk download, or None."""
     if (found_by_moodle := _moodle(name, is_folder)) is not None:
         found, rest = found_by_moodle
     elif canvas and (match := _CANVAS.fullmatch(name)):

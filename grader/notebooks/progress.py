@@ -1,7 +1,7 @@
 """Progress that notebooks share, in a small file beside the exercises.
 
 For each step: how its notebook's last check ended, and what `save_work()` wrote last. A file that
-cannot be read or written is no reason to fail.
+cannot be read or written is ignored.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def need(module: str, otherwise: str) -> None:
 
 
 def need_torch() -> None:
-    """Says how to get the reference of the hidden checks, where it is not installed."""
+    """Raise Problem, with the fix, if torch is not installed."""
     how = spell_install("exam", "torch==2.13.0")
     need("torch", f"the hidden checks need torch: {how}")
 

@@ -123,7 +123,7 @@ class StepVerdict:
     on_own_steps: bool | None = None
     message: str = ""
     gradable: bool = True
-    """Whether its file could be read: if not, its points are none, not 0."""
+    """Whether its file could be read: if not, it has no points, rather than 0."""
     blamed: tuple[str, ...] = ()
     """The student's earlier steps, each of which alone breaks it among right ones."""
 

@@ -1,4 +1,4 @@
-"""The solutions; the stubs, which are made from them; and how a file is told from its stub."""
+"""Read the solutions, make the stubs from them, and recognise a file that is still its stub."""
 
 from __future__ import annotations
 

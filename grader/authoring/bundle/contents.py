@@ -98,7 +98,7 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 
 def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """The questions without their answers: hashes, and explanations locked with the answers."""
+    """Yield the questions without their answers: hashes, and locked explanations."""
     for step in (PREFACE, *steps):
         path = FOLDER / f"{step.id}.toml"
         if path.is_file():

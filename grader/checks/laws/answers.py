@@ -47,7 +47,7 @@ def probabilities_add_up(
 def _log_probability(
     function: Function, case: Case, text: NDArray[Any], asked: list[Answered]
 ) -> float:
-    """The text's log probability given its first token, from the mean loss of the others."""
+    """Return the text's log probability given its first token, from the mean loss of the others."""
     if len(text) < 2:
         return 0.0
     arguments = {**case.arguments, "tokens": text}

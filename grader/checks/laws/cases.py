@@ -200,7 +200,7 @@ class Adapted:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.step.name
 
     def __call__(self, **arguments: Any) -> Any:

@@ -58,8 +58,8 @@ class InChunks:
     step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
     an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
     An argument that is a tuple holds one value for each chunk. like: the reference's function of
-    the whole text. known: the arguments that only the empty cache is told, so that step does not
-    take them.
+    the whole text. known: the arguments that only the empty cache takes, and step does
+    not.
     """
 
     step: StudentFunction
@@ -87,7 +87,7 @@ class InChunks:
         return self.join(whole, self.step)
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
-        """The answer to the whole, if every call leaves its own arguments alone."""
+        """Return the answer to the whole, if every call leaves its own arguments alone."""
         value = self.join(whole, lambda **given: call_unchanged(self.step, given).value)
         return Answer(value, arguments=[[], whole] if arguments else None)
 
@@ -141,7 +141,7 @@ class InChunks:
         return expect(self.like, arguments)
 
     def join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
-        """Return what `ask` answers for all chunks, as one array; Broken if it is none."""
+        """Return the results of `ask` for all chunks as one array. Raise Broken if that fails."""
         outputs: list[NDArray[Any]] = []
         for piece in self.pieces(whole, ask):
             array, long = as_array(piece.value), piece.stop - piece.start

@@ -32,7 +32,7 @@ class _Latest:
     rows: int
 
     def __call__(self, **arguments: Any) -> Any:
-        """Nobody asks it."""
+        """Raise an error, because nobody calls it."""
         raise NotImplementedError
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:

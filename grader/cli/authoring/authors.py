@@ -28,12 +28,13 @@ def build() -> None:
     need("jupytext", "the notebooks are built with jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
     from grader.authoring.figures import build_figures
+    from grader.authoring.guides import build_guides
     from grader.authoring.lessons import build_notebooks
 
     registry = registry_module.load()
     try:
         written = build.build(registry) + build_notebooks(registry)
-        written += build_assignments(registry) + build_readme(registry) + build_figures(registry)
+        written += build_assignments(registry) + build_guides(registry) + build_figures(registry)
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

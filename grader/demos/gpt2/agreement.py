@@ -30,7 +30,7 @@ class Other(Protocol):
     """The model that the decoder is compared with."""
 
     def tolerance(self, logits: Floats, n_layers: int, /) -> float:
-        """How far right logits may be from these."""
+        """Return how far right logits may be from these."""
 
     def logits(self, ids: Sequence[int], /) -> Floats:
         """Return all of a text at once: (T,) -> (T, V)."""
@@ -137,7 +137,7 @@ def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
 
 
 def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
-    """The likeliest continuation by the logits of the whole text for every token."""
+    """Return the most likely continuation by the logits of the whole text for every token."""
     text = list(ids)
     for _ in range(n_new):
         text.append(int(decoder.logits(text, last=1)[-1].argmax()))

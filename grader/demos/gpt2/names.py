@@ -45,7 +45,7 @@ class Config:
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """What the steps' functions take after `params`."""
+        """Return what the steps' functions take after `params`."""
         return (self.n_heads,)
 
 

@@ -42,7 +42,7 @@ class Code:
     wanted: tuple[str, ...] = WANTED
 
     def program(self, registry: Registry) -> Program:
-        """A module that has all the wanted functions, each from its step."""
+        """Return a module that has all the wanted functions, each from its step."""
         homes = find_wanted(registry, self.wanted).items()
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
@@ -55,7 +55,7 @@ class Code:
 
 
 def find_wanted(registry: Registry, wanted: Sequence[str] = WANTED) -> dict[str, Step]:
-    """The functions that are called here, and the steps that they are in."""
+    """Return the functions that are called here, and the steps that they are in."""
     homes = {function.name: step for step in registry.steps for function in step.functions}
     return {name: homes[name] for name in wanted}
 

@@ -27,7 +27,7 @@ ALL_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Functions:
-    """What a family's functions are called. generate: "" where its steps have none."""
+    """The names of a family's functions. generate: "" where its steps have none."""
 
     logits: str = "decoder_logits"
     new_cache: str = "new_decoder_cache"
@@ -37,7 +37,7 @@ class Functions:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """All of them."""
+        """Return all of them."""
         names = (self.logits, self.new_cache, self.step, self.generate, self.sample)
         return tuple(name for name in names if name)
 

@@ -111,7 +111,7 @@ def make(folder: Path, size: Size, seed: int = SEED) -> None:
 
 
 def make_tokenizer(path: Path, vocabulary: int) -> int:
-    """Trains a byte-level BPE as GPT-2's is one; the id of the token that ends a text."""
+    """Train a byte-level BPE like GPT-2's, and return the id of the token that ends a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
