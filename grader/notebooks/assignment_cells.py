@@ -151,7 +151,7 @@ def check(function: str) -> None:
 
 
 class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the steps that a notebook imports."""
+    """A visitor that finds the steps a notebook imports."""
 
     PACKAGE = "exercises"
 

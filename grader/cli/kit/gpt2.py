@@ -21,7 +21,7 @@ def _load() -> Family:
 @click.command()
 @add_options
 def gpt2(**given: Any) -> None:
-    """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
+    """Run GPT-2 on your own decoder, and compare it with transformers.
 
     Without --weights it is the model gpt2 from the hub, and where that cannot be had a tiny one
     with random weights, made here.

@@ -72,4 +72,4 @@ def init(folder: Path) -> None:
         click.echo(f"Kept what was there: {_summary(kept)}.")
     first = f"exercises/{registry.steps[0].filename}"
     enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {show_path(folder)}`, "
-    click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check')}`.")
+    click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check', home=folder)}`.")
