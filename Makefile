@@ -34,7 +34,7 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean look solution explore
+.PHONY: clean look solution explore help
 .DEFAULT_GOAL := check
 
 ##@ Student
@@ -54,13 +54,13 @@ hint: $(VENV)/.light   ## STEP=3: give the next hint for that step
 quiz: $(VENV)/.light   ## STEP=3: ask about that lesson; STEP=3b ANSWER=12 answers one question
 	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)")
 
-look: $(VENV)/.light   ## STEP=5: what my functions do, drawn in the terminal
+look: $(VENV)/.light   ## STEP=5: draw what your functions do, in the terminal
 	@$(RUN) look $(STEP)
 
-solution: $(VENV)/.light   ## STEP=3: the kit's solution, once mine passes or after the last hint
+solution: $(VENV)/.light   ## STEP=3: show the solution, once yours passes or after the last hint
 	@$(RUN) solution $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
+reset: $(VENV)/.light   ## STEP=3: put the stub back and keep the old file
 	@$(RUN) reset $(STEP)
 
 handin: $(VENV)/.light   ## write a zip to hand in, and a receipt
@@ -69,22 +69,24 @@ handin: $(VENV)/.light   ## write a zip to hand in, and a receipt
 lab: $(VENV)/.lab   ## open the notebooks in JupyterLab
 	@$(RUN) lab $(ARGS)
 
-leakmap: $(VENV)/.light   ## what one layer without a mask lets through
-	@$(RUN) leakmap $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
-
-explore: $(VENV)/.light   ## a page on what my own decoder does with my own words: PROMPT="the fox has a key"
-	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
-
-costs: $(VENV)/.light   ## what the next token costs, with a cache and without
-	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
-
-train: $(VENV)/.light   ## my decoder learns a text: TEXT=file, STEPS=400, OUT=trained, CHEAT=1, HTML=page.html
-	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(HTML),--html "$(HTML)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
-
-exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
+exam: $(VENV)/.exam   ## run the hidden checks on your exercises, with a fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
+##@ Demos
+
+leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained
+	@$(RUN) leakmap $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
+explore: $(VENV)/.light   ## write a page on what your decoder does with your words: PROMPT="the fox has a key"
+	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+
+costs: $(VENV)/.light   ## count what the next token costs, with a cache and without
+	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
+train: $(VENV)/.light   ## train your decoder: TEXT=file, STEPS=400, OUT=trained, CHEAT=1, HTML=page.html
+	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(HTML),--html "$(HTML)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+
+gpt2: $(VENV)/.gpt2   ## run GPT-2 on your exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 llama: $(VENV)/.gpt2   ## run a model of the Llama family on step 25, likewise
@@ -93,7 +95,7 @@ llama: $(VENV)/.gpt2   ## run a model of the Llama family on step 25, likewise
 ##@ Instructor
 
 # Status 1 means that nopeek could not grade somebody, whom it lists. For make this is a success.
-grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded; COURSE=course.toml
+grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: grade a class into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
 	@$(RUN) grade "$(SUBMISSIONS)" $(if $(OUT),--out "$(OUT)") $(if $(COURSE),--course "$(COURSE)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number)) $(ARGS) || test $$? -eq 1
 
@@ -103,16 +105,16 @@ course: $(VENV)/.light   ## COURSE=course.toml: check an assignment file
 export: $(VENV)/.grade   ## FORMAT=canvas INTO=file COLUMN="Title (1)" OUT=file: export the grades in GRADED=graded
 	@$(RUN) export "$(GRADED)" $(if $(FORMAT),--format $(FORMAT)) $(if $(INTO),--into "$(INTO)") $(if $(COLUMN),--column "$(COLUMN)") $(if $(OUT),--out "$(OUT)") $(ARGS)
 
-serve: $(VENV)/.grade   ## the class in GRADED=graded in a browser, to change grades by hand
+serve: $(VENV)/.grade   ## open the class in GRADED=graded in a browser, to change grades by hand
 	@$(RUN) serve "$(GRADED)" $(ARGS)
 
-release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps, or COURSE=course.toml
+release: $(VENV)/.exam   ## write the students' bundle into RELEASE=release; STEP=part1 or COURSE=course.toml
 	@$(RUN) release $(STEP) --out "$(RELEASE)" $(if $(COURSE),--course "$(COURSE)")
 
 gradescope: $(VENV)/.exam   ## write an autograder for Gradescope into OUT=autograder.zip; STEP, COURSE as for release
 	@$(RUN) release $(STEP) --gradescope "$(if $(OUT),$(OUT),autograder.zip)" $(if $(COURSE),--course "$(COURSE)")
 
-nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader; COURSE=course.toml OUT=folder for an assignment
+nbgrader: $(VENV)/.nbgrader   ## install what notebooks/nbgrader needs; COURSE=course.toml OUT=folder writes an assignment
 	@$(if $(COURSE),$(RUN) nbgrader "$(COURSE)" $(if $(OUT),--out "$(OUT)"),echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores")
 
 ##@ Contributor

@@ -50,7 +50,10 @@ def _setup() -> Any:
 
 
 def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[Any]:
-    """The cells that one code cell of a solution becomes; BuildError if it is hard to grade."""
+    """Yield the cells that one code cell of a solution becomes.
+
+    Raise BuildError if it is hard to grade.
+    """
     found = find_defined(source, step)
     if "from exercises." in source:
         yield _setup()
@@ -68,7 +71,7 @@ def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[
 
 
 def notebook(step: Step, text: str) -> str:
-    """The source notebook of a step as a file's text. text: its solution, in percent cells."""
+    """Return a step's source notebook as text. text: its solution, in percent cells."""
     return _write(_cells(step, text))
 
 

@@ -72,7 +72,7 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
 
 
 def _read_alike(path: Path) -> dict[Alike, str]:
-    """Whose work is alike, and on which page it stands side by side; "" without a page."""
+    """Return whose work is alike, and the page that compares it, or "" without one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {Alike(tuple(who), *more): place or "" for who, *more, place in data}

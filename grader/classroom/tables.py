@@ -177,7 +177,7 @@ def moodle_time(text: str, timezone: str) -> str:
 
 
 def _find_submission_times(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """Where the worksheet has the times of handing in: in the first of its two columns of times."""
+    """Return the column of hand-in times: the first of the two columns of times."""
     times = [
         place
         for place in range(1, len(header))

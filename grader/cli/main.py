@@ -80,9 +80,21 @@ LATER = {
 }
 # The commands in the order of `--help`, by the person who types them.
 READERS = {
-    "Student": ("init", "check", "watch", "hint", "quiz", "list", "reset", "handin", "lab"),
-    "Demos": ("leakmap", "costs", "train", "gpt2", "llama"),
-    "Instructor": ("grade", "course", "export", "release"),
+    "Student": (
+        "init",
+        "check",
+        "watch",
+        "hint",
+        "quiz",
+        "list",
+        "look",
+        "reset",
+        "solution",
+        "handin",
+        "lab",
+    ),
+    "Demos": ("leakmap", "costs", "train", "explore", "gpt2", "llama"),
+    "Instructor": ("grade", "course", "serve", "export", "release", "nbgrader"),
     "Contributor": ("build", "book", "proof", "dev"),
 }
 
@@ -254,7 +266,7 @@ def _write(path: Path, text: str) -> None:
 def _rest(
     printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool = True
 ) -> None:
-    """Everything below the overview: the score, the first step to work on, what to do next."""
+    """Print the score, the first step to work on, and what to do next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 

@@ -117,7 +117,7 @@ class Model:
 
 @dataclass
 class Plan:
-    """What is to be trained, and how; the models begin alike and see the same batches."""
+    """The models to train, and how; they begin alike and see the same batches."""
 
     printer: Printer
     text: Text
@@ -245,7 +245,7 @@ class Plan:
 
 
 def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, About]:
-    """The parameters to begin with: new ones, or those that are in the folder already."""
+    """Return the parameters to begin with: new ones, or those that are in the folder already."""
     from grader.demos.training import run, weights
 
     params = run.first_params(sizes, len(words.characters), seed)

@@ -77,7 +77,7 @@ def remove_solutions(solution: str) -> str:
 
 
 def keep_aside(path: Path) -> Path | None:
-    """Rename a file to the first free `name.py.1.bak`, so that no work is lost."""
+    """Return rename a file to the first free `name.py.1.bak`, so that no work is lost."""
     if not path.exists():
         return None
     numbers = (path.with_name(f"{path.name}.{i}.bak") for i in itertools.count(1))

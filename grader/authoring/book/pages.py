@@ -27,9 +27,9 @@ NO_SCRIPT = "<noscript>The questions need JavaScript. `make quiz` asks them too.
 UNTIMED = "`make look STEP={number}` draws this with your functions, on your machine."
 
 
-def lesson_page(step: Step, figures: Path, mend: Mend) -> str:
-    """Return the page of a step. figures: where its SVG files are; mend: links its citations."""
-    parts = [*_cells(step, figures, mend)]
+def lesson_page(step: Step, figures: Path, link: Link) -> str:
+    """Return the page of a step. figures: where its SVG files are; link: links its citations."""
+    parts = [*_cells(step, figures, link)]
     asked = questions(step)
     if asked:
         parts += ["## Questions", "They earn no points.", NO_SCRIPT]

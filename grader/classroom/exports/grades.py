@@ -15,7 +15,7 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     verdicts = report.steps if report else ()
     points: dict[str, float | None] = {step.step: step.points for step in verdicts}
     points |= dict(grade.steps) if grade else {}
-    if graded.score is None:  # what could not be read is no zero
+    if graded.score is None:  # a file that could not be read does not earn 0
         points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
     notes = [graded.reason, *(grade.notes if grade else ())]
     most = graded.max_score if graded.score is not None else None

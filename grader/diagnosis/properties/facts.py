@@ -361,7 +361,7 @@ def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
 def said(
     tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
 ) -> Diagnosis | None:
-    """One sentence or two about all wrong results of a function, if there is anything to say.
+    """Return a sentence or two about all wrong results of a function, or nothing.
 
     takes: the function's required arguments. What is right has nothing said about it. more: facts
     that further calls have shown; they come first.

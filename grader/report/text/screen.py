@@ -297,7 +297,7 @@ def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVe
 
 
 def _also(sheet: Sheet, checks: Sequence[CheckVerdict], named: str) -> None:
-    """The titles of a few more checks of the function `named`; of all others, how many."""
+    """Show the titles of more checks of the function `named`, and count the others."""
     groups = _group_by_function(checks)
     mine = groups.get(named, [])[:MOST_TITLES]
     for check in mine:
