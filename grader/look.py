@@ -1,4 +1,4 @@
-"""Things to look at in a lesson: pictures of what the learner's own functions do.
+"""Pictures for the lessons of what the learner's own functions do.
 
 Each takes the functions as they are in the kernel. While one is a stub, or cannot be drawn, a
 sentence says so in place of the picture.

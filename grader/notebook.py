@@ -1,6 +1,6 @@
 """For the cells of a notebook: `from grader.notebook import check, hint, quiz, status, save_work`.
 
-What stands in the notebook is judged as `make check` judges a file, in a process of its own:
+A separate process judges the notebook as `make check` judges a file:
 whatever a cell does to its kernel, it is the text of the cells that counts.
 
 No name here is one of IPython's magics. Where nothing has been imported yet, as after a restart,
@@ -30,7 +30,7 @@ class Problem(Exception):
     """One clear sentence instead of a result."""
 
     def _render_traceback_(self) -> list[str]:
-        """What Jupyter shows in place of a traceback."""
+        """Return the line that Jupyter shows instead of a traceback."""
         return [f"nopeek: {self}"]
 
 
@@ -46,7 +46,7 @@ class _Kernel:
         self.judge.start()  # now, so that it is warm when it is asked
 
     def ask(self, do: str, about: object) -> dict[str, Any]:
-        """The judge's answer; Problem if there is none, or it is not waited for."""
+        """Return the judge's answer. Raise Problem if there is none, or it is not waited for."""
         history = self.history
         request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": self.lesson}
         request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
@@ -73,7 +73,7 @@ def _kernel(call: str) -> _Kernel:
 
 
 def _name_of(about: object, call: str) -> str:
-    """The name of a function or step, however it was given."""
+    """Return the name of a function or step, however it was given."""
     if about is None:
         return ""
     name = about if isinstance(about, (str, int)) else getattr(about, "__name__", None)
@@ -90,12 +90,12 @@ def _ask_judge(do: str, about: object) -> Shown:
 
 
 def lesson(step: str | int) -> None:
-    """Says which step this notebook is about; its first cell does."""
+    """Tell nopeek which step this notebook is about."""
     _kernel("lesson").lesson = _name_of(step, "lesson")
 
 
 def check(about: object = None) -> Shown:
-    """Judges what stands in the notebook.
+    """Judge the functions in the notebook.
 
     about: a function or its name, for that alone; a step, `3` or `"step03"`; by default the
     notebook's own step.
@@ -104,12 +104,12 @@ def check(about: object = None) -> Shown:
 
 
 def hint(step: object = None) -> Shown:
-    """The next hint for the step, one level at a time."""
+    """Return the next hint for the step, one level at a time."""
     return _ask_judge("hint", step)
 
 
 def quiz(about: str | int | None = None, answer: object = None) -> Shown:
-    """Asks about a lesson, and takes answers: `quiz()`, then `quiz("3b", 12)`.
+    """Ask about a lesson, or answer a question: `quiz()`, then `quiz("3b", 12)`.
 
     about: a question, or a step for all of its questions; by default the notebook's own step.
     """
@@ -129,17 +129,17 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
 
 
 def status() -> Shown:
-    """All steps, and how far each is."""
+    """Return all steps, and how far each is."""
     return _ask_judge("status", None)
 
 
 def save_work(step: object = None) -> Shown:
-    """Writes the functions of the notebook to `exercises/`; a file of yours is kept beside it."""
+    """Write the notebook's functions to `exercises/`, and keep an old file beside it."""
     return _ask_judge("save_work", step)
 
 
 def load_work(step: object = None) -> Shown:
-    """Fetches the functions in `exercises/` into a new cell below."""
+    """Fetch the functions in `exercises/` into a new cell below."""
     shown = _ask_judge("load_work", step)
     _kernel("load_work").shell.set_next_input(shown.data["cell"])
     return shown

@@ -1,1 +1,1 @@
-"""What no student gets: the torch reference and the known mistakes."""
+"""The torch reference and the known mistakes, which no student gets."""

@@ -53,12 +53,12 @@ Mask = NDArray[np.bool_]
 Params = Mapping[str, Array]
 Cache = tuple[tuple[torch.Tensor, torch.Tensor], ...]
 
-# F.cross_entropy always ignores some id, -100 unless told; this one is no token's.
+# F.cross_entropy always ignores some id, -100 unless told; this one is not a token's.
 NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 
 def _copy(values: ArrayLike, dtype: type[np.generic]) -> torch.Tensor:
-    """A tensor of its own: from_numpy warns of read-only arrays and refuses negative strides."""
+    """Return an independent tensor, because from_numpy refuses negative strides."""
     return torch.from_numpy(np.array(values, dtype=dtype, order="C"))
 
 
@@ -75,30 +75,30 @@ def _bools(values: ArrayLike) -> torch.Tensor:
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:
-    """NumPy's view of a tensor that nothing else holds; clone unshares expanded and sliced ones."""
+    """Return the NumPy view of a tensor that nothing else holds; clone unshares sliced ones."""
     array: NDArray[Any] = tensor.clone(memory_format=torch.contiguous_format).numpy()
     return array
 
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Floats:
-    """`F.linear`, which keeps its weight as (d_out, d_in): the contract's is the transpose."""
+    """Apply `F.linear`, whose weight is (d_out, d_in), the transpose of the contract's."""
     offset = None if bias is None else _floats(bias)
     return _array(F.linear(_floats(x), _floats(weight).T, offset))
 
 
 def project_qkv(x: Array, w_q: Array, w_k: Array, w_v: Array) -> tuple[Floats, Floats, Floats]:
-    """`F.linear` three times on the same x."""
+    """Apply `F.linear` three times on the same x."""
     return linear(x, w_q), linear(x, w_k), linear(x, w_v)
 
 
 def attention_scores(q: Array, k: Array) -> Floats:
-    """`torch.einsum` over the feature axis, scaled by 1/√d_k."""
+    """Apply `torch.einsum` over the feature axis, scaled by 1/√d_k."""
     products = torch.einsum("...qd,...kd->...qk", _floats(q), _floats(k))
     return _array(products / math.sqrt(np.shape(q)[-1]))
 
 
 def causal_mask(t_q: int, t_k: int | None = None) -> Mask:
-    """`torch.tril`, its diagonal moved so that the queries are the last positions.
+    """Apply `torch.tril`, its diagonal moved so that the queries are the last positions.
 
     torch's `is_causal=True` is upper-left instead: there the queries are the first positions.
     """
@@ -109,34 +109,34 @@ def causal_mask(t_q: int, t_k: int | None = None) -> Mask:
 
 
 def padding_mask(tokens: Array, pad_id: int) -> Mask:
-    """`torch.ne` against pad_id, with an axis of size 1 for the queries."""
+    """Apply `torch.ne` against pad_id, with an axis of size 1 for the queries."""
     return _array(torch.ne(_ids(tokens), pad_id).unsqueeze(-2))
 
 
 def additive_mask(mask: Array) -> Floats:
-    """`torch.where` between 0 and -inf; 0 times -inf would be NaN."""
+    """Apply `torch.where` between 0 and -inf; 0 times -inf would be NaN."""
     return _array(torch.where(_bools(mask), 0.0, -torch.inf).double())
 
 
 def apply_mask(scores: Array, mask: Array) -> Floats:
-    """`torch.masked_fill`, which fills where its mask is True: in the contract True stays."""
+    """Apply `torch.masked_fill`, which fills where its mask is True: in the contract True stays."""
     return _array(_floats(scores).masked_fill(~_bools(mask), -torch.inf))
 
 
 def softmax(scores: Array, axis: int = -1) -> Floats:
-    """`torch.softmax`, except that a slice of -inf throughout, NaN in torch, gives zeros."""
+    """Apply `torch.softmax`, except that a slice of -inf throughout, NaN in torch, gives zeros."""
     logits = _floats(scores)
     blocked = torch.isneginf(logits).all(dim=axis, keepdim=True)
     return _array(torch.softmax(logits, dim=axis).masked_fill(blocked, 0.0))
 
 
 def attention_output(weights: Array, v: Array) -> Floats:
-    """`torch.matmul`."""
+    """Apply `torch.matmul`."""
     return _array(torch.matmul(_floats(weights), _floats(v)))
 
 
 def attention(q: Array, k: Array, v: Array, mask: Array | None = None) -> Floats:
-    """`F.scaled_dot_product_attention`; a query that may attend to nothing gives 0."""
+    """Apply `F.scaled_dot_product_attention`; a query that may attend to nothing gives 0."""
     queries, keys, values = _floats(q), _floats(k), _floats(v)
     allowed = _bools(True if mask is None else mask)
     allowed = allowed.expand(*queries.shape[:-1], keys.shape[-2])
@@ -150,7 +150,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None = None) -> Floats
 def masked_self_attention(
     x: Array, w_q: Array, w_k: Array, w_v: Array, padding: Array | None = None
 ) -> Floats:
-    """`attention` under the lower triangle; padding hides keys as well, never queries."""
+    """Return `attention` under the lower triangle; padding hides keys as well, never queries."""
     mask = causal_mask(np.shape(x)[-2])
     if padding is not None:
         mask = _array(torch.logical_and(_bools(mask), _bools(padding)))
@@ -158,7 +158,7 @@ def masked_self_attention(
 
 
 def shift_tokens(tokens: Array) -> tuple[Ids, Ids]:
-    """`torch.narrow` twice: all but the last token, and all but the first."""
+    """Apply `torch.narrow` twice: all but the last token, and all but the first."""
     text = _ids(tokens)
     length = text.shape[-1] - 1
     if length < 1:
@@ -167,12 +167,12 @@ def shift_tokens(tokens: Array) -> tuple[Ids, Ids]:
 
 
 def log_softmax(logits: Array) -> Floats:
-    """`torch.log_softmax` over the last axis."""
+    """Apply `torch.log_softmax` over the last axis."""
     return _array(torch.log_softmax(_floats(logits), dim=-1))
 
 
 def cross_entropy(logits: Array, targets: Array, ignore_id: int | None = None) -> float:
-    """`F.cross_entropy` with `ignore_index`; ignoring everything, NaN in torch, is an error."""
+    """Apply `F.cross_entropy` with `ignore_index`; to ignore everything is an error here."""
     ignored = NOTHING_IGNORED if ignore_id is None else ignore_id
     labels = _ids(targets).reshape(-1)
     if bool((labels == ignored).all()):
@@ -182,14 +182,14 @@ def cross_entropy(logits: Array, targets: Array, ignore_id: int | None = None) -
 
 
 def sequence_log_prob(logits: Array, targets: Array) -> Floats:
-    """`torch.log_softmax`, `torch.gather` of the targets, and the sum over time."""
+    """Apply `torch.log_softmax`, gather the targets, and sum over time."""
     log_probs = torch.log_softmax(_floats(logits), dim=-1)
     chosen = torch.gather(log_probs, -1, _ids(targets).unsqueeze(-1))
     return _array(chosen.squeeze(-1).sum(dim=-1))
 
 
 def next_token_logits(tokens: Array, params: Params) -> Floats:
-    """`F.embedding` plus positions, `masked_self_attention`, and the output projection."""
+    """Apply `F.embedding` plus positions, `masked_self_attention`, and the output projection."""
     ids, position = _ids(tokens), _floats(params["position"])
     length, t_max = ids.shape[-1], len(position)
     if length > t_max:
@@ -200,20 +200,23 @@ def next_token_logits(tokens: Array, params: Params) -> Floats:
 
 
 def teacher_forced_loss(tokens: Array, params: Params) -> float:
-    """`cross_entropy` of one forward pass; the last token, a target only, needs no position."""
+    """Return `cross_entropy` of one forward pass; the last token is only a target."""
     inputs, targets = shift_tokens(tokens)
     return cross_entropy(next_token_logits(inputs, params), targets)
 
 
 def new_cache() -> Cache:
-    """The chunks of (keys, values) so far: none. A tuple, so that no two caches share state."""
+    """Return the chunks of (keys, values) so far: none.
+
+    A tuple, so that no two caches share state.
+    """
     return ()
 
 
 def attend_with_cache(
     x_new: Array, cache: Cache, w_q: Array, w_k: Array, w_v: Array
 ) -> tuple[Floats, Cache]:
-    """`torch.cat` of all chunks, the old ones as they were projected then, and `attention`."""
+    """Apply `torch.cat` to all chunks, the old ones as projected then, and `attention`."""
     q, k_new, v_new = project_qkv(x_new, w_q, w_k, w_v)
     cache = (*cache, (_floats(k_new), _floats(v_new)))
     k = _array(torch.cat([keys for keys, _ in cache], dim=-2))
@@ -224,7 +227,7 @@ def attend_with_cache(
 def attend_in_chunks(
     x: Sequence[Array], w_q: Array, w_k: Sequence[Array], w_v: Sequence[Array]
 ) -> Floats:
-    """`attend_with_cache` on one chunk after another, each with a w_k and a w_v of its own."""
+    """Return `attend_with_cache` on one chunk after another, each with its own w_k and w_v."""
     cache, outputs = new_cache(), []
     for chunk, to_keys, to_values in zip(x, w_k, w_v, strict=True):
         y, cache = attend_with_cache(chunk, cache, w_q, to_keys, to_values)
@@ -235,7 +238,7 @@ def attend_in_chunks(
 def sample_token(
     logits: Array, u: ArrayLike | None, temperature: float = 1.0, top_k: int | None = None
 ) -> Ids:
-    """`torch.searchsorted` of u in the cumulative probabilities of the kept ids."""
+    """Apply `torch.searchsorted` to u and the cumulative probabilities of the kept ids."""
     if temperature < 0:
         raise ValueError(f"temperature must not be negative, and is {temperature}")
     if top_k is not None and top_k < 1:
@@ -253,7 +256,7 @@ def sample_token(
 def _inverse_cdf(
     logits: torch.Tensor, kept: torch.Tensor, u: torch.Tensor, temperature: float
 ) -> torch.Tensor:
-    """The smallest kept id whose cumulative probability exceeds u."""
+    """Return the smallest kept id whose cumulative probability exceeds u."""
     # The maximum goes first: a small temperature would overflow, and inf - inf is NaN.
     scaled = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
     dropped = torch.ones_like(logits, dtype=torch.bool).scatter(-1, kept, value=False)
@@ -272,7 +275,7 @@ def generate(
     top_k: int | None = None,
     u: ArrayLike | None = None,
 ) -> Ids:
-    """A full forward pass for every token and no cache: a second opinion on the cached route."""
+    """Run a full forward pass for every token, without a cache: a second opinion on the cache."""
 
     def logits(tokens: Array) -> Floats:
         return next_token_logits(tokens, params)
@@ -302,7 +305,7 @@ def _continue(
 
 
 def split_heads(x: Array, n_heads: int) -> Floats:
-    """`torch.reshape` of the features, the heads then moved in front of time."""
+    """Apply `torch.reshape` to the features, and move the heads in front of time."""
     d_model = np.shape(x)[-1]
     if d_model % n_heads:
         raise ValueError(f"d_model is {d_model}, which n_heads, {n_heads}, does not divide")
@@ -311,21 +314,21 @@ def split_heads(x: Array, n_heads: int) -> Floats:
 
 
 def merge_heads(x: Array) -> Floats:
-    """`torch.flatten` of the heads' features, side by side again."""
+    """Apply `torch.flatten` to the heads' features."""
     return _array(_floats(x).transpose(-3, -2).flatten(-2))
 
 
 def multi_head_attention(
     x: Array, params: Params, n_heads: int, mask: Array | None = None
 ) -> Floats:
-    """`cross_attention` of x with itself."""
+    """Return `cross_attention` of x with itself."""
     return cross_attention(x, x, params, n_heads, mask)
 
 
 def cross_attention(
     x: Array, memory: Array, params: Params, n_heads: int, memory_mask: Array | None = None
 ) -> Floats:
-    """`F.multi_head_attention_forward`, the function inside `nn.MultiheadAttention`.
+    """Apply `F.multi_head_attention_forward`, the function inside `nn.MultiheadAttention`.
 
     There True forbids, there is one batch axis, behind time, and weights are (d_out, d_in). A query
     that may attend to nothing, NaN or 0 in torch, has an output of 0, which `b_o` is added to.
@@ -365,23 +368,23 @@ def cross_attention(
 
 
 def shift_right(tokens: Array, start_id: int) -> Ids:
-    """`F.pad` with the start token on the left, and the last token cut off."""
+    """Apply `F.pad` with the start token on the left, and the last token cut off."""
     return _array(F.pad(_ids(tokens), (1, -1), value=start_id))
 
 
 def layer_norm(x: Array, gain: Array, bias: Array, eps: float = 1e-5) -> Floats:
-    """`F.layer_norm` over the last axis."""
+    """Apply `F.layer_norm` over the last axis."""
     values = _floats(x)
     return _array(F.layer_norm(values, values.shape[-1:], _floats(gain), _floats(bias), eps))
 
 
 def gelu(x: Array) -> Floats:
-    """`F.gelu` in its tanh form; torch's default is the exact one, with erf."""
+    """Apply `F.gelu` in its tanh form; torch's default is the exact one, with erf."""
     return _array(F.gelu(_floats(x), approximate="tanh"))
 
 
 def feed_forward(x: Array, params: Params) -> Floats:
-    """`F.linear`, `F.gelu`, `F.linear`."""
+    """Apply `F.linear`, `F.gelu`, `F.linear`."""
     hidden = gelu(linear(x, params["w_in"], params["b_in"]))
     return linear(hidden, params["w_out"], params["b_out"])
 
@@ -391,7 +394,7 @@ def _normalise(x: Array, params: Params) -> Floats:
 
 
 def decoder_block(x: Array, params: Mapping[str, Params], n_heads: int, mask: Array) -> Floats:
-    """Pre-norm, as in GPT-2: each half reads the normalised stream and is added to the stream."""
+    """Add attention and network to the stream, each of which reads the normed stream (pre-norm)."""
     normed = _normalise(x, params["ln_1"])
     middle = np.add(x, multi_head_attention(normed, params["attention"], n_heads, mask))
     normed = _normalise(middle, params["ln_2"])
@@ -401,7 +404,7 @@ def decoder_block(x: Array, params: Mapping[str, Params], n_heads: int, mask: Ar
 def decoder_logits(
     tokens: Array, params: Mapping[str, Any], n_heads: int, padding: Array | None = None
 ) -> Floats:
-    """Embeddings, the blocks under one mask, the last norm, and the embedding as output head."""
+    """Apply the embeddings, the blocks under one mask, the last norm and the output head."""
     ids, position = _ids(tokens), _floats(params["position"])
     length, t_max = ids.shape[-1], len(position)
     if length > t_max:
@@ -417,14 +420,17 @@ def decoder_logits(
 
 
 def new_decoder_cache(n_layers: int) -> Ids | None:
-    """The tokens so far: none. All else is computed again, as a second opinion on a cache."""
+    """Return the tokens so far: none.
+
+    All else is computed again, as a second opinion on a cache.
+    """
     return None
 
 
 def decoder_step(
     tokens_new: Array, cache: Ids | None, params: Mapping[str, Any], n_heads: int
 ) -> tuple[Floats, Ids]:
-    """`decoder_logits` over all tokens so far, of which the last rows are kept."""
+    """Return `decoder_logits` over all tokens so far, of which the last rows are kept."""
     new = np.asarray(tokens_new)
     tokens = new if cache is None else np.concatenate([cache, new], axis=-1)
     return decoder_logits(tokens, params, n_heads)[..., -new.shape[-1] :, :], tokens
@@ -439,7 +445,7 @@ def decoder_generate(
     top_k: int | None = None,
     u: ArrayLike | None = None,
 ) -> Ids:
-    """As `generate`: a full forward pass for every token and no cache."""
+    """Run a full forward pass for every token, without a cache, as `generate` does."""
 
     def logits(tokens: Array) -> Floats:
         return decoder_logits(tokens, params, n_heads)
@@ -455,7 +461,7 @@ def mask_tokens(
     mask_id: int,
     rate: float = 0.15,
 ) -> tuple[Ids, Ids]:
-    """`torch.where` three times: who is chosen, who is hidden, who is replaced."""
+    """Apply `torch.where` three times: who is chosen, who is hidden, who is replaced."""
     ids, chance = _ids(tokens), _floats(replace)
     chosen = _floats(select) < rate
     changed = torch.where(chance < 0.8, torch.full_like(ids, mask_id), _ids(random_ids))
@@ -464,7 +470,7 @@ def mask_tokens(
 
 
 def masked_lm_loss(logits: Array, targets: Array) -> float:
-    """`F.cross_entropy`, whose `ignore_index` is -100 unless told otherwise."""
+    """Apply `F.cross_entropy`, whose `ignore_index` is -100 unless told otherwise."""
     return cross_entropy(logits, targets, -100)
 
 
@@ -472,7 +478,7 @@ LATER = ("reference_modern",)
 
 
 def __getattr__(name: str) -> Any:
-    """The functions of later parts: modules that build on this one, so it cannot import them."""
+    """Return functions of later parts, whose modules build on this one."""
     for module in LATER if not name.startswith("_") else ():
         later = vars(importlib.import_module(f"grader.answer_key.{module}"))
         if name in later:

@@ -34,7 +34,7 @@ Model = Mapping[str, Any]
 
 
 def rotary_angles(positions: Array, d_head: int, base: float = 10000.0) -> Floats:
-    """`torch.logspace` for the speeds, and `torch.einsum` with the positions."""
+    """Apply `torch.logspace` for the speeds, and `torch.einsum` with the positions."""
     if d_head % 2:
         raise ValueError(f"d_head must be even, and is {d_head}")
     pairs = d_head // 2
@@ -44,7 +44,7 @@ def rotary_angles(positions: Array, d_head: int, base: float = 10000.0) -> Float
 
 
 def rotate(x: Array, angles: Array) -> Floats:
-    """Each pair as a complex number, times `torch.polar` of length 1."""
+    """Return each pair as a complex number, times `torch.polar` of length 1."""
     values = _floats(x)
     first, second = values.chunk(2, dim=-1)
     turn = _floats(angles)
@@ -53,7 +53,7 @@ def rotate(x: Array, angles: Array) -> Floats:
 
 
 def alibi_slopes(n_heads: int) -> Floats:
-    """`torch.pow` of the first slope."""
+    """Apply `torch.pow` to the first slope."""
     if n_heads < 1 or n_heads.bit_count() != 1:
         raise ValueError(f"n_heads must be a power of two, and is {n_heads}")
     exponents = torch.arange(1, n_heads + 1, dtype=torch.float64) * (-8 / n_heads)
@@ -61,7 +61,7 @@ def alibi_slopes(n_heads: int) -> Floats:
 
 
 def alibi_bias(n_heads: int, t_q: int, t_k: int | None = None) -> Floats:
-    """`torch.cdist` of the positions: distances, whichever of the two comes first."""
+    """Apply `torch.cdist` to the positions: distances in either direction."""
     t_k = t_q if t_k is None else t_k
     if t_k < t_q:
         raise ValueError(f"t_k must be at least t_q = {t_q}, and is {t_k}")
@@ -71,7 +71,7 @@ def alibi_bias(n_heads: int, t_q: int, t_k: int | None = None) -> Floats:
 
 
 def repeat_heads(x: Array, n_repeats: int) -> Floats:
-    """`torch.repeat_interleave`, which repeats each head and not the whole list."""
+    """Apply `torch.repeat_interleave`, which repeats each head and not the whole list."""
     return _array(torch.repeat_interleave(_floats(x), n_repeats, dim=-3))
 
 
@@ -84,7 +84,7 @@ def grouped_query_attention(
     angles: Array | None = None,
     bias: Array | None = None,
 ) -> Floats:
-    """`F.scaled_dot_product_attention` with `enable_gqa`, bias and mask in one float mask.
+    """Apply `F.scaled_dot_product_attention` with `enable_gqa`, bias and mask in one float mask.
 
     A query that may attend to nothing, NaN or 0 in torch, has an output of 0.
     """
@@ -111,7 +111,7 @@ def grouped_query_attention(
 
 
 def sliding_window_mask(t_q: int, window: int, t_k: int | None = None) -> Mask:
-    """The causal triangle without the triangle that lies `window` further down."""
+    """Return the causal triangle without the triangle that lies `window` further down."""
     if window < 1:
         raise ValueError(f"window must be at least 1, and is {window}")
     causal = _bools(causal_mask(t_q, t_k))
@@ -120,19 +120,19 @@ def sliding_window_mask(t_q: int, window: int, t_k: int | None = None) -> Mask:
 
 
 def prefix_mask(t: int, n_prefix: int) -> Mask:
-    """The causal triangle, its first columns filled."""
+    """Return the causal triangle, its first columns filled."""
     if not 0 <= n_prefix <= t:
         raise ValueError(f"n_prefix must lie between 0 and {t}, and is {n_prefix}")
     return _array(_bools(causal_mask(t)).index_fill(1, torch.arange(n_prefix), True))
 
 
 def _lengths(row: torch.Tensor) -> list[int]:
-    """How long the runs of equal numbers are."""
+    """Return how long the runs of equal numbers are."""
     return [int(n) for n in torch.unique_consecutive(row, return_counts=True)[1]]
 
 
 def document_mask(documents: Array) -> Mask:
-    """`torch.block_diag` of one triangle for each run that `torch.unique_consecutive` finds."""
+    """Apply `torch.block_diag` to one triangle for each run of `torch.unique_consecutive`."""
     ids = _ids(documents)
     rows = [
         torch.block_diag(*(torch.tril(torch.ones(n, n)) for n in _lengths(row)))  # type: ignore[no-untyped-call]
@@ -142,7 +142,7 @@ def document_mask(documents: Array) -> Mask:
 
 
 def document_positions(documents: Array) -> Ids:
-    """`torch.arange` for each run, one behind the other."""
+    """Apply `torch.arange` to each run, one after another."""
     ids = _ids(documents)
     rows = [
         torch.cat([torch.arange(n) for n in _lengths(row)])
@@ -154,7 +154,7 @@ def document_positions(documents: Array) -> Ids:
 def partial_attention(
     q: Array, k: Array, v: Array, mask: Array | None = None
 ) -> tuple[Floats, Floats]:
-    """`attention`, and `torch.logsumexp` of the scores that it allows."""
+    """Return `attention`, and `torch.logsumexp` of the scores that it allows."""
     queries, keys = _floats(q), _floats(k)
     scores = torch.einsum("...qd,...kd->...qk", queries, keys) / queries.shape[-1] ** 0.5
     allowed = _bools(True if mask is None else mask)
@@ -165,7 +165,7 @@ def partial_attention(
 def merge_attention(
     out_a: Array, lse_a: Array, out_b: Array, lse_b: Array
 ) -> tuple[Floats, Floats]:
-    """`torch.logaddexp`, and the shares by `torch.softmax`, NaN where both sets are empty."""
+    """Apply `torch.logaddexp`, and `torch.softmax` for the parts; NaN where both sets are empty."""
     both = torch.stack([_floats(lse_a), _floats(lse_b)])
     shares = torch.softmax(both, dim=0).nan_to_num(0.0).unsqueeze(-1)
     out = shares[0] * _floats(out_a) + shares[1] * _floats(out_b)
@@ -173,14 +173,14 @@ def merge_attention(
 
 
 def streaming_attention(q: Array, k: Array, v: Array, block: int, causal: bool = False) -> Floats:
-    """`attention` over all keys at once: the second opinion on every way to cut them."""
+    """Return `attention` over all keys at once: the second opinion on every way to cut them."""
     if block < 1:
         raise ValueError(f"block must be at least 1, and is {block}")
     return attention(q, k, v, causal_mask(np.shape(q)[-2], np.shape(k)[-2]) if causal else None)
 
 
 def attend_in_window(x: Array, window: int, w_q: Array, w_k: Array, w_v: Array) -> Floats:
-    """`attention` under `sliding_window_mask`, for the whole sequence at once."""
+    """Return `attention` under `sliding_window_mask`, for the whole sequence at once."""
     mask = sliding_window_mask(np.shape(x)[-2], window)
     return attention(*project_qkv(x, w_q, w_k, w_v), mask)
 
@@ -188,7 +188,7 @@ def attend_in_window(x: Array, window: int, w_q: Array, w_k: Array, w_v: Array) 
 def attend_in_window_chunks(
     x: Sequence[Array], window: int, w_q: Array, w_k: Sequence[Array], w_v: Sequence[Array]
 ) -> Floats:
-    """The same for a sequence in chunks, each with a w_k and a w_v of its own."""
+    """Return the same for a sequence in chunks, each with a w_k and a w_v of its own."""
     q = linear(np.concatenate(list(x), axis=-2), w_q)
     k, v = (
         np.concatenate([linear(part, w) for part, w in zip(x, weights, strict=True)], axis=-2)
@@ -198,13 +198,13 @@ def attend_in_window_chunks(
 
 
 def rms_norm(x: Array, gain: Array, eps: float = 1e-5) -> Floats:
-    """`F.rms_norm` over the last axis."""
+    """Apply `F.rms_norm` over the last axis."""
     values = _floats(x)
     return _array(F.rms_norm(values, values.shape[-1:], _floats(gain), eps))
 
 
 def swiglu(x: Array, params: Params) -> Floats:
-    """`F.silu` of the gate, times the other map, and `F.linear` back."""
+    """Apply `F.silu` of the gate, times the other map, and `F.linear` back."""
     gate = F.silu(_floats(linear(x, params["w_gate"])))
     return linear(_array(gate * _floats(linear(x, params["w_up"]))), params["w_down"])
 
@@ -218,7 +218,7 @@ def llama_block(
     angles: Array | None,
     eps: float = 1e-5,
 ) -> Floats:
-    """Pre-norm: attention and network read the normed stream and are added to the stream."""
+    """Add attention and network to the stream, each of which reads the normed stream (pre-norm)."""
     normed = rms_norm(x, params["norm_1"], eps)
     heard = grouped_query_attention(normed, params["attention"], n_heads, n_kv_heads, mask, angles)
     middle = np.add(x, heard)
@@ -234,7 +234,7 @@ def llama_logits(
     base: float = 10000.0,
     eps: float = 1e-5,
 ) -> Floats:
-    """`F.embedding`, the blocks under one mask and one set of angles, the last norm, the head."""
+    """Apply `F.embedding`, the blocks with one mask and one set of angles, and the head."""
     ids = _ids(tokens)
     length = ids.shape[-1]
     d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
@@ -246,7 +246,10 @@ def llama_logits(
 
 
 def new_llama_cache(n_layers: int) -> Ids | None:
-    """The tokens so far: none. All else is computed again, as a second opinion on a cache."""
+    """Return the tokens so far: none.
+
+    All else is computed again, as a second opinion on a cache.
+    """
     return None
 
 
@@ -259,7 +262,7 @@ def llama_step(
     base: float = 10000.0,
     eps: float = 1e-5,
 ) -> tuple[Floats, Ids]:
-    """`llama_logits` over all tokens so far, of which the last rows are kept."""
+    """Return `llama_logits` over all tokens so far, of which the last rows are kept."""
     new = np.asarray(tokens_new)
     tokens = new if cache is None else np.concatenate([cache, new], axis=-1)
     logits = llama_logits(tokens, params, n_heads, n_kv_heads, base, eps)
@@ -267,7 +270,7 @@ def llama_step(
 
 
 def new_window_cache(window: int) -> tuple[int, tuple[Any, ...]]:
-    """The window, and the chunks of (x, w_k, w_v) so far: none."""
+    """Return the window, and the chunks of (x, w_k, w_v) so far: none."""
     if window < 1:
         raise ValueError(f"window must be at least 1, and is {window}")
     return window, ()
@@ -276,7 +279,7 @@ def new_window_cache(window: int) -> tuple[int, tuple[Any, ...]]:
 def attend_with_window_cache(
     x_new: Array, cache: tuple[int, tuple[Any, ...]], w_q: Array, w_k: Array, w_v: Array
 ) -> tuple[Floats, tuple[int, tuple[Any, ...]]]:
-    """`attend_in_window_chunks` over everything so far, of which the last rows are kept."""
+    """Return `attend_in_window_chunks` over everything so far, of which the last rows are kept."""
     window, chunks = cache
     chunks = (*chunks, (x_new, w_k, w_v))
     x, keys, values = zip(*chunks, strict=True)

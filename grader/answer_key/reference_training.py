@@ -24,12 +24,12 @@ Floats = NDArray[np.float64]
 Params = Mapping[str, Array]
 Tree = Any
 
-# F.cross_entropy always ignores some id, -100 unless told; this one is no token's.
+# F.cross_entropy always ignores some id, -100 unless told; this one is not a token's.
 NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 
 def _leaf(values: Array) -> torch.Tensor:
-    """A copy in float64 of which gradients can be had."""
+    """Return a copy in float64 of which gradients can be had."""
     return torch.from_numpy(np.array(values, dtype=np.float64, order="C")).requires_grad_()
 
 
@@ -38,7 +38,7 @@ def _ids(values: Array) -> torch.Tensor:
 
 
 def _map_leaves(function: Callable[..., Any], *trees: Tree) -> Tree:
-    """The function's results, in a tree built like the first."""
+    """Return the function's results, in a tree built like the first."""
     first = trees[0]
     if isinstance(first, Mapping):
         return {key: _map_leaves(function, *(tree[key] for tree in trees)) for key in first}
@@ -54,7 +54,7 @@ def _leaves(tree: Tree) -> list[Any]:
 
 
 def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tree:
-    """The gradient of `out`, weighted by d_out, with respect to each tensor of the tree."""
+    """Return the gradient of `out`, weighted by d_out, with respect to each tensor of the tree."""
     weights = None if d_out is None else _leaf(d_out).detach()
     tensors = _leaves(tree)
     found = torch.autograd.grad(out, tensors, weights, allow_unused=True)
@@ -64,7 +64,7 @@ def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tre
 
 
 def linear_backward(d_out: Array, x: Array, weight: Array) -> tuple[Floats, Floats, Floats]:
-    """Autograd of `F.linear`, with a bias of zeros."""
+    """Differentiate `F.linear`, with a bias of zeros."""
     leaves = [_leaf(x), _leaf(weight), _leaf(np.zeros(np.shape(weight)[-1]))]
     with torch.enable_grad():
         out = F.linear(leaves[0], leaves[1].T, leaves[2])
@@ -73,7 +73,7 @@ def linear_backward(d_out: Array, x: Array, weight: Array) -> tuple[Floats, Floa
 
 
 def softmax_backward(d_weights: Array, weights: Array) -> Floats:
-    """Autograd of `torch.softmax` at the logarithm of its result; a row of zeros gives zeros."""
+    """Differentiate `torch.softmax` at the logarithm of its result; a row of zeros gives zeros."""
     empty = ~(np.asarray(weights) > 0).any(axis=-1, keepdims=True)
     with np.errstate(divide="ignore"):
         scores = np.where(empty, 0.0, np.log(np.asarray(weights, np.float64)))
@@ -84,7 +84,7 @@ def softmax_backward(d_weights: Array, weights: Array) -> Floats:
 
 
 def cross_entropy_backward(logits: Array, targets: Array, ignore_id: int | None = None) -> Floats:
-    """Autograd of `F.cross_entropy`; ignoring everything is an error."""
+    """Differentiate `F.cross_entropy`; ignoring everything is an error."""
     _check_some(targets, ignore_id)
     leaf = _leaf(logits)
     with torch.enable_grad():
@@ -94,7 +94,7 @@ def cross_entropy_backward(logits: Array, targets: Array, ignore_id: int | None 
 
 
 def _check_some(targets: Array, ignore_id: int | None) -> None:
-    """ValueError unless a target counts."""
+    """Raise ValueError unless a target counts."""
     if ignore_id is not None and bool((np.asarray(targets) == ignore_id).all()):
         raise ValueError("targets must hold at least one position that is not ignore_id")
 
@@ -106,7 +106,7 @@ def _cross_entropy(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int |
 
 
 def embedding_backward(d_x: Array, tokens: Array, vocabulary: int) -> Floats:
-    """Autograd of `F.embedding`."""
+    """Differentiate `F.embedding`."""
     table = _leaf(np.zeros((vocabulary, np.shape(d_x)[-1])))
     with torch.enable_grad():
         out = F.embedding(_ids(tokens), table)
@@ -115,7 +115,7 @@ def embedding_backward(d_x: Array, tokens: Array, vocabulary: int) -> Floats:
 
 
 def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> torch.Tensor:
-    """Attention in operations whose gradient is 0, not NaN, where nothing may be attended to."""
+    """Return attention whose gradient is 0, not NaN, where nothing may be attended to."""
     scores = torch.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
     allowed = torch.from_numpy(np.array(True if mask is None else mask)).expand(scores.shape)
     some = allowed.any(dim=-1, keepdim=True)
@@ -126,7 +126,7 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> 
 def attention_backward(
     d_out: Array, q: Array, k: Array, v: Array, mask: Array | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Autograd of softmax(q kᵀ / √d_k) v."""
+    """Differentiate softmax(q kᵀ / √d_k) v."""
     queries, keys, values = leaves = [_leaf(q), _leaf(k), _leaf(v)]
     with torch.enable_grad():
         out = _attention(queries, keys, values, mask)
@@ -137,7 +137,7 @@ def attention_backward(
 def masked_self_attention_backward(
     d_out: Array, x: Array, w_q: Array, w_k: Array, w_v: Array, padding: Array | None = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Autograd of causal self-attention."""
+    """Differentiate causal self-attention."""
     leaves = [_leaf(x), _leaf(w_q), _leaf(w_k), _leaf(w_v)]
     length = np.shape(x)[-2]
     mask = np.tri(length, dtype=bool) & (True if padding is None else padding)
@@ -157,7 +157,7 @@ def _normalise(
 def layer_norm_backward(
     d_out: Array, x: Array, gain: Array, eps: float = 1e-5
 ) -> tuple[Floats, Floats, Floats]:
-    """Autograd of `F.layer_norm`, with a bias of zeros."""
+    """Differentiate `F.layer_norm`, with a bias of zeros."""
     leaves = [_leaf(x), _leaf(gain), _leaf(np.zeros_like(gain))]
     with torch.enable_grad():
         out = _normalise(leaves[0], {"gain": leaves[1], "bias": leaves[2]}, eps)
@@ -166,7 +166,7 @@ def layer_norm_backward(
 
 
 def gelu_backward(d_out: Array, x: Array) -> Floats:
-    """Autograd of `F.gelu` in its tanh form."""
+    """Differentiate `F.gelu` in its tanh form."""
     leaf = _leaf(x)
     with torch.enable_grad():
         out = F.gelu(leaf, approximate="tanh")
@@ -182,7 +182,7 @@ def _feed_forward(x: torch.Tensor, params: Mapping[str, torch.Tensor]) -> torch.
 def _heads(
     x: torch.Tensor, params: Mapping[str, torch.Tensor], n_heads: int, mask: Any
 ) -> torch.Tensor:
-    """Multi-head attention; the mask has no head axis."""
+    """Return multi-head attention; the mask has no head axis."""
     length, d_model = x.shape[-2:]
     allowed = np.broadcast_to(True if mask is None else mask, (*x.shape[:-1], length))
 
@@ -203,7 +203,7 @@ def _block(x: torch.Tensor, params: Mapping[str, Any], n_heads: int, mask: Any) 
 def _with_params(
     forward: Callable[[torch.Tensor, Any], torch.Tensor], d_out: Array, x: Array, params: Tree
 ) -> tuple[Floats, Tree]:
-    """The gradients with respect to x and to each parameter."""
+    """Return the gradients with respect to x and to each parameter."""
     leaf, leaves = _leaf(x), _map_leaves(_leaf, params)
     with torch.enable_grad():
         out = forward(leaf, leaves)
@@ -212,26 +212,26 @@ def _with_params(
 
 
 def feed_forward_backward(d_out: Array, x: Array, params: Params) -> tuple[Floats, Tree]:
-    """Autograd of `F.linear`, `F.gelu`, `F.linear`."""
+    """Differentiate `F.linear`, `F.gelu`, `F.linear`."""
     return _with_params(_feed_forward, d_out, x, params)
 
 
 def multi_head_attention_backward(
     d_out: Array, x: Array, params: Params, n_heads: int, mask: Array | None = None
 ) -> tuple[Floats, Tree]:
-    """Autograd of multi-head self-attention."""
+    """Differentiate multi-head self-attention."""
     return _with_params(lambda a, tree: _heads(a, tree, n_heads, mask), d_out, x, params)
 
 
 def decoder_block_backward(
     d_out: Array, x: Array, params: Mapping[str, Any], n_heads: int, mask: Array
 ) -> tuple[Floats, Tree]:
-    """Autograd of a pre-norm block."""
+    """Differentiate a pre-norm block."""
     return _with_params(lambda a, tree: _block(a, tree, n_heads, mask), d_out, x, params)
 
 
 def _loss(tokens: Array, leaves: Tree, n_heads: int, ignore_id: int | None) -> torch.Tensor:
-    """The mean cross entropy of every next token, in one pass."""
+    """Return the mean cross entropy of every next token, in one pass."""
     if np.shape(tokens)[-1] < 2:
         raise ValueError("tokens must hold at least 2 positions")
     inputs, targets = np.asarray(tokens)[..., :-1], np.asarray(tokens)[..., 1:]
@@ -250,14 +250,14 @@ def _loss(tokens: Array, leaves: Tree, n_heads: int, ignore_id: int | None) -> t
 def decoder_loss(
     tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
 ) -> float:
-    """`F.cross_entropy` of one forward pass."""
+    """Apply `F.cross_entropy` to one forward pass."""
     return float(_loss(tokens, _map_leaves(_leaf, params), n_heads, ignore_id))
 
 
 def decoder_loss_and_gradients(
     tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
 ) -> tuple[float, Tree]:
-    """The same with autograd behind it, which adds up both uses of the embedding."""
+    """Return the gradients by autograd, which adds up both uses of the embedding."""
     leaves = _map_leaves(_leaf, params)
     with torch.enable_grad():
         loss = _loss(tokens, leaves, n_heads, ignore_id)
@@ -265,7 +265,7 @@ def decoder_loss_and_gradients(
 
 
 def clip_gradients(grads: Tree, max_norm: float) -> tuple[Tree, float]:
-    """`torch.linalg.vector_norm` of all gradients; torch's own clipping adds 1e-6 to the norm."""
+    """Apply `torch.linalg.vector_norm` to all gradients; torch's own clipping adds 1e-6."""
     if max_norm <= 0:
         raise ValueError(f"max_norm must be above 0, and is {max_norm}")
     numbers = np.concatenate([np.zeros(1), *(np.ravel(leaf) for leaf in _leaves(grads))])
@@ -278,7 +278,7 @@ State = tuple[Tree, Tree, Tree]
 
 
 def new_adamw(params: Tree) -> State:
-    """The means of gradients and squares, and the number of steps: one of each for every array."""
+    """Return for every array the means of gradients and squares, and the number of steps."""
 
     def zeros(p: Array) -> Floats:
         return np.zeros(np.shape(p))
@@ -299,7 +299,7 @@ def adamw_step(
     eps: float = 1e-8,
     weight_decay: float = 0.01,
 ) -> tuple[Tree, State]:
-    """`torch.optim.adamw.adamw`, the function inside `torch.optim.AdamW`, on copies."""
+    """Apply `torch.optim.adamw.adamw`, the function inside `torch.optim.AdamW`, on copies."""
     trees = [_map_leaves(lambda leaf: _leaf(leaf).detach(), tree) for tree in (params, *state)]
     # The contract compares dicts by key: the gradients in the order of the parameters.
     gradients = _map_leaves(lambda _, g: _leaf(g).detach(), params, grads)
@@ -331,7 +331,7 @@ def adamw_run(
     nudge: Sequence[float] | None = None,
     **constants: Any,
 ) -> tuple[Tree, ...]:
-    """The parameters after each of some steps of AdamW, each with gradients of its own.
+    """Return the parameters after each of some steps of AdamW, each with gradients of its own.
 
     nudge: what is added to every parameter before each step, by somebody else than AdamW.
     """
@@ -347,7 +347,7 @@ def adamw_run(
 
 
 def learning_rate(step: int, peak: float, warmup: int, total: int, floor: float = 0.0) -> float:
-    """`torch.optim.lr_scheduler`'s closed form of a cosine, behind a linear ramp."""
+    """Apply the closed form of `torch.optim.lr_scheduler`'s cosine, after a linear ramp."""
     if warmup > total:
         raise ValueError(f"warmup is {warmup}, more than total, which is {total}")
     if step < warmup:
@@ -359,7 +359,7 @@ def learning_rate(step: int, peak: float, warmup: int, total: int, floor: float 
 
 
 def sample_batch(stream: Array, length: int, starts: Array) -> NDArray[np.int64]:
-    """`torch.Tensor.unfold`: all windows, of which the starts choose."""
+    """Apply `torch.Tensor.unfold` to get all windows, and choose those of the starts."""
     tokens, first = _ids(stream), _ids(starts)
     fits = (first >= 0) & (first + length + 1 <= len(tokens))
     if not bool(fits.all()):
@@ -377,7 +377,7 @@ def train_step(
     lr: float,
     max_norm: float = 1.0,
 ) -> tuple[float, Tree, State]:
-    """The loss; autograd, clipping, and one step of AdamW."""
+    """Return the loss after autograd, clipping and one step of AdamW."""
     loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
     params, state = adamw_step(params, clip_gradients(grads, max_norm)[0], state, lr)
     return loss, params, state
@@ -390,7 +390,7 @@ def train_run(
     lr: Sequence[float],
     max_norm: float = 1.0,
 ) -> tuple[tuple[float, Tree], ...]:
-    """The loss and the parameters after each of some training steps, each on a batch of its own."""
+    """Return the loss and the parameters after each training step, each on its own batch."""
     state, found = new_adamw(params), []
     for batch, rate in zip(tokens, lr, strict=True):
         loss, params, state = train_step(batch, params, state, n_heads, rate, max_norm)

@@ -32,12 +32,12 @@ def mistake(
     hint: str,
     also: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
-    """Marks a known wrong version of a function, and the check that must fail on it."""
+    """Mark a known wrong version of a function, and the check that must fail on it."""
     return lambda function: function
 
 
 def fair(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Callable[[F], F]:
-    """Marks an unusual but right version of a function."""
+    """Mark an unusual but right version of a function."""
     return lambda function: function
 
 
@@ -61,24 +61,24 @@ class Variant:
 
     @property
     def replaces(self) -> str:
-        """The function that it is a version of."""
+        """Return the function that it is a version of."""
         return next(iter(self.places))
 
     @property
     def source(self) -> str:
-        """The step's file with the variant in it."""
+        """Return the step's file with the variant in it."""
         solution = (SOLUTIONS / f"{self.step}.py").read_text(encoding="utf-8")
         puts = "\n".join(f"{function} = {name}" for function, name in self.places.items())
         return "\n\n".join([solution, self.prelude, self.body, puts]) + "\n"
 
     @property
     def submission(self) -> Submission:
-        """The variant as something to grade."""
+        """Return the variant as something to grade."""
         return Submission(self.name, {self.step: self.source})
 
 
 def _mark(node: ast.stmt) -> ast.Call | None:
-    """The decorator that makes a function a variant."""
+    """Return the decorator that makes a function a variant."""
     for decorator in getattr(node, "decorator_list", ()):
         named = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
         if named and decorator.func.id in ("mistake", "fair"):
@@ -87,7 +87,7 @@ def _mark(node: ast.stmt) -> ast.Call | None:
 
 
 def _lines(text: str, node: ast.stmt) -> str:
-    """The source of a top-level statement, its decorators included."""
+    """Return the source of a top-level statement, its decorators included."""
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
     return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
 
@@ -124,7 +124,7 @@ def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, prelu
 
 @cache
 def read(folder: Path, step: Step) -> tuple[Variant, ...]:
-    """The variants of a step in that folder, in the order in which they stand in its file."""
+    """Return the variants of a step in that folder, in the order of its file."""
     path = folder / step.filename
     if not path.exists():
         return ()

@@ -1,1 +1,1 @@
-"""What only maintainers run: building, proving, and making bundles."""
+"""Commands for maintainers only: building, proving, and making bundles."""

@@ -1,4 +1,4 @@
-"""What the diagnosis makes of programs whose mistake is known: detected, named, and how rightly.
+"""Test the diagnosis on programs whose mistake is known.
 
 A cause is right if it has the mistake's own name. Two mistakes with different names are alike if
 they answer a whole suite of fresh inputs in the same way, which is tried, not assumed.
@@ -32,7 +32,7 @@ DOUBLE, SINGLE = "float64", "float32"
 
 
 class Naming(Enum):
-    """What the causes that were given for one program are worth."""
+    """How correct the causes are that nopeek gave for one program."""
 
     RIGHT = "right"
     ALIKE = "alike"
@@ -43,7 +43,7 @@ class Naming(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one program. named: the causes' ids, those that are wrong marked with `!`.
+    """The outcome for one program. named: the causes' ids, wrong ones marked with `!`.
 
     plain: in this precision its answers are those of right code, as far as the checks go.
     """
@@ -74,7 +74,7 @@ class Task:
 
 
 def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
-    """What became of a task's programs."""
+    """Return the outcomes of a task's programs."""
     step = registry.find(task.step)
     folder = FAIR if task.kind == "fair" else MISTAKES
     variants = read(folder, step)[task.first : task.last]
@@ -91,7 +91,7 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
 
 
 def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
-    """What became of a step's programs by people who had not seen the mistakes; [] without them."""
+    """Return the outcomes of a step's unseen programs, or [] if it has none."""
     paths = sorted(UNSEEN.glob(f"wrong/*/{step.filename}"))
     if not paths:
         return []
@@ -111,7 +111,7 @@ def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
 def _as_read(
     path: Path, checks: Sequence[CheckVerdict], log: Log, read: Mapping[str, Any]
 ) -> Outcome:
-    """The outcome for a program whose cause, if one was recognised before, a reader has judged."""
+    """Return the outcome of a program whose cause, if it had one, a reader has judged."""
     function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
     given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
     named = tuple(d.misconception for d in given if d.known)[:1]
@@ -142,7 +142,7 @@ class Examined:
     log: Log
 
     def outcome(self) -> Outcome:
-        """How rightly it was named."""
+        """Return how correct the named cause is."""
         failed = tuple(filter(self._usable, _failed_checks(self.checks)))
         causes = {
             check.function: check.diagnosis
@@ -179,12 +179,12 @@ class Examined:
 
     @cached_property
     def _fresh(self) -> Sequence[Call]:
-        """Its calls in the same checks on inputs that the diagnosis has not seen."""
+        """Return its calls in the same checks on inputs that the diagnosis has not seen."""
         _, log = self.grader.find_causes(self.variant.submission, self.step)
         return log.calls
 
     def _writes(self) -> bool:
-        """Whether it fails on arrays that cannot be written, and only there."""
+        """Return whether it fails on arrays that cannot be written, and only there."""
         refused = [
             call
             for call in self._fresh
@@ -193,7 +193,7 @@ class Examined:
         return bool(refused) and all(any(map(_is_read_only, call.args)) for call in refused)
 
     def _plain(self) -> bool:
-        """Whether right code answers as it does, in the checks that right code can pass."""
+        """Return whether right code answers as it does, in the checks that right code can pass."""
         calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
         return self.grader.library.is_right(self.step, self.variant.replaces, calls)
 

@@ -27,28 +27,28 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What became of some programs of one kind."""
+    """The outcomes for some programs of one kind."""
 
     title: str
     outcomes: tuple[Outcome, ...]
 
     def count(self, *namings: Naming) -> int:
-        """How many were named like that."""
+        """Return the number of outcomes with that naming."""
         return sum(outcome.naming in namings for outcome in self.outcomes)
 
     @property
     def rejected(self) -> int:
-        """How many failed a check."""
+        """Return how many failed a check."""
         return sum(bool(outcome.failed) for outcome in self.outcomes)
 
     @property
     def named(self) -> int:
-        """How many got a cause."""
+        """Return how many got a cause."""
         return len(self.outcomes) - self.count(Naming.SILENT)
 
     @property
     def row(self) -> str:
-        """A line of the table."""
+        """Return a line of the table."""
         right, alike, silent = map(self.count, (Naming.RIGHT, Naming.ALIKE, Naming.SILENT))
         wrong = self.count(Naming.WRONG, Naming.UNREAD)
         numbers = (len(self.outcomes), self.rejected, self.named, right, alike, wrong, silent)
@@ -56,7 +56,7 @@ class Figures:
 
     @property
     def kept(self) -> bool:
-        """Whether the promise is: all rejected, and nearly all causes right; fair ones left alone.
+        """Return whether all were rejected, nearly all causes right, and fair ones left alone.
 
         A mistake that in float32 gives what right code gives cannot be rejected there.
         """
@@ -68,7 +68,7 @@ class Figures:
 
 
 def explain_outcome(outcome: Outcome) -> str | None:
-    """A line on what an instructor who adds a mistake should look at; None if there is nothing."""
+    """Return a hint for an instructor who adds a mistake, or None if there is nothing to say."""
     who = f"{outcome.step[:6]}  {outcome.kind} {outcome.name}"
     named = ", ".join(name.rstrip("!") for name in outcome.named)
     if outcome.kind == "fair":
@@ -90,7 +90,7 @@ def explain_outcome(outcome: Outcome) -> str | None:
 
 
 def tasks(step: Step, kind: str, precision: str, suite: str, seed: int) -> list[Task]:
-    """A step's programs of that kind in chunks."""
+    """Return a step's programs of that kind in chunks."""
     count = len(read(FAIR if kind == "fair" else MISTAKES, step))
     return [
         Task(step.id, kind, precision, suite, seed, first, first + CHUNK)
@@ -99,13 +99,13 @@ def tasks(step: Step, kind: str, precision: str, suite: str, seed: int) -> list[
 
 
 def usable(step: Step, fair: Sequence[Outcome]) -> tuple[str, ...]:
-    """The checks that most right programs pass: float32 is too coarse for some."""
+    """Return the checks that most right programs pass: float32 is too coarse for some."""
     failed = Counter(check for outcome in fair for check in outcome.failed)
     return tuple(check.id for check in step.checks if 2 * failed[check.id] <= len(fair))
 
 
 def _work(task: Task | str) -> list[Outcome]:
-    """Done in a process of its own: a task, or the unseen programs of a step."""
+    """Judge a task, or the unseen programs of a step, in a separate process."""
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
         if isinstance(task, str):
@@ -119,7 +119,7 @@ Run = Callable[[Sequence[Task | str]], Iterable[list[Outcome]]]
 def figures(
     run: Run, steps: Sequence[Step], precision: str, suite: str, seed: int
 ) -> Iterator[Figures]:
-    """For each step its mistakes, then all fair variants."""
+    """Yield for each step its mistakes, then all fair variants."""
     fair: list[Outcome] = []
     for step in steps:
         here = _flat(run(tasks(step, "fair", precision, suite, seed)))
@@ -141,7 +141,7 @@ def _flat(parts: Iterable[list[Outcome]]) -> list[Outcome]:
 def all_figures(
     steps: Sequence[Step], suite: str, seed: int, jobs: int
 ) -> Iterator[tuple[str, Figures]]:
-    """What they are of, and the figures, as they come; in several processes."""
+    """Yield what they are of, and the figures, as they come; in several processes."""
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         try:
             for precision in (DOUBLE, SINGLE):
@@ -156,5 +156,5 @@ def all_figures(
 
 
 def total(found: Sequence[Figures]) -> Figures:
-    """The mistakes of all steps together."""
+    """Return the mistakes of all steps together."""
     return Figures("all mistakes", tuple(_flat([list(one.outcomes) for one in found])))

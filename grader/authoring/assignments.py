@@ -28,7 +28,7 @@ SETUP = "import grader.course.cells  # the earlier steps can be imported from no
 
 
 def _nbgrader(grade_id: str, **more: Any) -> dict[str, Any]:
-    """The metadata of schema 3 for one cell."""
+    """Return the metadata of schema 3 for one cell."""
     plain = {"grade": False, "locked": False, "solution": False, "task": False}
     return {"nbgrader": {"schema_version": 3, "grade_id": grade_id, **plain, **more}}
 
@@ -50,7 +50,10 @@ def _setup() -> Any:
 
 
 def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[Any]:
-    """The cells that one code cell of a solution becomes; BuildError if it is hard to grade."""
+    """Yield the cells that one code cell of a solution becomes.
+
+    Raise BuildError if it is hard to grade.
+    """
     found = find_defined(source, step)
     if "from exercises." in source:
         yield _setup()
@@ -68,7 +71,7 @@ def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[
 
 
 def notebook(step: Step, text: str) -> str:
-    """The source notebook of a step as a file's text. text: its solution, in percent cells."""
+    """Return a step's source notebook as text. text: its solution, in percent cells."""
     return _write(_cells(step, text))
 
 
@@ -116,7 +119,7 @@ def _join(steps: Sequence[Step], scales: Mapping[str, float]) -> Iterator[Any]:
 
 
 def assignments(registry: Registry) -> Mapping[Path, str]:
-    """All source notebooks by path."""
+    """Return all source notebooks by path."""
     return {
         SOURCE / step.id / f"{step.id}.ipynb": notebook(step, solution_of(step))
         for step in registry.steps
@@ -124,7 +127,7 @@ def assignments(registry: Registry) -> Mapping[Path, str]:
 
 
 def build_assignments(registry: Registry) -> list[Path]:
-    """Writes the source notebooks that are out of date; the paths of what was written."""
+    """Write the source notebooks that are out of date, and return their paths."""
     written = []
     for path, text in assignments(registry).items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:

@@ -19,12 +19,12 @@ CLOSE = 1e-12
 
 
 def stubs(registry: Registry) -> dict[Path, str]:
-    """All stubs by path."""
+    """Return all stubs by path."""
     return {STUBS / step.filename: stub(solution_of(step)) for step in registry.steps}
 
 
 def same_values(old: Any, new: Any) -> bool:
-    """Equal but for the last digits, which another machine's torch may compute differently."""
+    """Return whether two values are equal, except for digits that another torch may change."""
     before, after = named_leaves(old), named_leaves(new)
     return before.keys() == after.keys() and all(_same(before[k], after[k]) for k in before)
 
@@ -36,7 +36,10 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def values(registry: Registry, step: Step) -> Mapping[str, Any]:
-    """What the reference returns for the visible checks' inputs; BuildError if it fails a check."""
+    """Return what the reference returns for the visible checks' inputs.
+
+    Raise BuildError if it fails a check.
+    """
     from grader.authoring.recording import record  # needs torch
 
     recorded, verdicts = record(registry, step)
@@ -47,7 +50,7 @@ def values(registry: Registry, step: Step) -> Mapping[str, Any]:
 
 
 def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES) -> bool:
-    """Stores the results, one call to a line; False if what is stored is the same."""
+    """Store the results, one call to a line, and return whether they changed."""
     path = folder / f"{step.id}.json"
     new = json.loads(json.dumps(recorded))
     if path.exists() and same_values(json.loads(path.read_text(encoding="utf-8")), new):
@@ -64,12 +67,12 @@ def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES)
 
 
 def build_stubs(registry: Registry) -> list[Path]:
-    """Writes the stubs that are out of date."""
+    """Write the stubs that are out of date."""
     return write_unless_worked_on(stubs(registry), BUILT)
 
 
 def build(registry: Registry) -> list[Path]:
-    """Writes whatever is out of date; the paths of what was written."""
+    """Write everything that is out of date, and return the paths."""
     written = build_stubs(registry)
     for step in registry.steps:
         if write_values(step, values(registry, step)):

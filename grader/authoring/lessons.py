@@ -52,7 +52,7 @@ END = ["check()", "save_work()"]
 
 
 def _name(text: str) -> str:
-    """A cell's id from the first words of its first line."""
+    """Return a cell's id from the first words of its first line."""
     words = re.findall(r"[a-z0-9]+", text.partition("\n")[0].lower())
     return "-".join(words[:6])[:48] or "cell"
 
@@ -89,7 +89,7 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
 
 
 def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
-    """The cells; of several with one id later ones are numbered; a function has its name alone."""
+    """Return the cells with distinct ids; only a function's own cell keeps its plain name."""
     seen: Counter[str] = Counter()
     names = {function.name for function in step.functions}
     found = []
@@ -104,7 +104,7 @@ def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
 
 
 def notebook(step: Step, text: str) -> str:
-    """The step's notebook file."""
+    """Return the step's notebook file."""
     metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     book = nbformat.v4.new_notebook(cells=_distinct(_cells(step, text), step), metadata=metadata)
     book.nbformat_minor = 5
@@ -113,12 +113,12 @@ def notebook(step: Step, text: str) -> str:
 
 
 def notebooks(registry: Registry) -> dict[Path, str]:
-    """All notebooks by path."""
+    """Return all notebooks by path."""
     return {
         NOTEBOOKS / f"{step.id}.ipynb": notebook(step, solution_of(step)) for step in registry.steps
     }
 
 
 def build_notebooks(registry: Registry) -> list[Path]:
-    """Writes the notebooks that are out of date; one that was worked on is kept beside it."""
+    """Write the notebooks that are out of date, and keep one that was worked on beside it."""
     return write_unless_worked_on(notebooks(registry), BUILT)

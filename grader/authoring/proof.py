@@ -16,14 +16,14 @@ HEADER = f" {'step':<20} {'mistakes rejected':>18} {'fair variants accepted':>24
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a variant."""
+    """The outcome for a variant."""
 
     variant: Variant
     verdict: StepVerdict
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The checks that rejected it, in order."""
+        """Return the checks that rejected it, in order."""
         return tuple(
             check.check
             for check in self.verdict.checks
@@ -32,7 +32,7 @@ class Finding:
 
     @property
     def ok(self) -> bool:
-        """A mistake must fail the check that it names; a fair variant none."""
+        """Return whether a mistake fails the check that it names, or a fair variant fails none."""
         if self.variant.kind == "fair":
             return self.verdict.status is Status.PASSED
         return self.variant.caught_by in self.failed
@@ -46,7 +46,7 @@ def prove(
     steps: Sequence[Step],
     on_finding: Callable[[Finding], None] = lambda finding: None,
 ) -> list[Finding]:
-    """Grades all variants of these steps."""
+    """Grade all variants of these steps."""
     variants = [
         (step, variant)
         for step in steps
@@ -64,7 +64,7 @@ def prove(
 
 
 def line(finding: Finding) -> str:
-    """One variant, and the checks that rejected it."""
+    """Return one variant, and the checks that rejected it."""
     variant = finding.variant
     sign = "+" if finding.ok else "x"
     by = ", ".join(finding.failed) or "no check"
@@ -77,7 +77,7 @@ def line(finding: Finding) -> str:
 
 
 def row(step: Step, findings: Sequence[Finding]) -> str:
-    """A step's line in the table: how many of each kind ended as they should."""
+    """Return a step's line in the table: how many of each kind ended as they should."""
     counts = []
     for kind in ("mistake", "fair"):
         mine = [finding for finding in findings if finding.variant.kind == kind]
@@ -86,5 +86,5 @@ def row(step: Step, findings: Sequence[Finding]) -> str:
 
 
 def format_line(step: Step, mistakes: str, fair: str) -> str:
-    """Return a step's line from what is said of either kind: `53 of 53`."""
+    """Return a step's line from the counts of both kinds: `53 of 53`."""
     return f" {step.id:<22}{mistakes:>17} {fair:>24}"

@@ -55,7 +55,7 @@ class ReferenceBench(Bench):
         return Answer(value, kept=kept, arguments=after, traced=(0, 0, 0))
 
     def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What the reference's function returns."""
+        """Return what the reference's function returns."""
         values = [
             self.kept[value.number] if isinstance(value, Handle) else _plain(value)
             for value in args
@@ -72,14 +72,14 @@ class ReferenceBench(Bench):
 def judge_reference(
     registry: Registry, step: Step, given: Given, suite: str = "visible"
 ) -> list[CheckVerdict]:
-    """The verdicts on the reference, from the suite's checks of that step."""
+    """Return the verdicts on the reference, from the suite's checks of that step."""
     bench = ReferenceBench(step, given, suite, registry.limits)
     bench.load([step])
     return bench.run(step.checks)
 
 
 def record(registry: Registry, step: Step) -> tuple[Mapping[str, Any], list[CheckVerdict]]:
-    """The results that the step's visible checks ask for, by function and digest of arguments."""
+    """Return the results that the step's visible checks need, by function and digest."""
     given = Recording()
     verdicts = judge_reference(registry, step, given)
     return given.values, verdicts

@@ -1,4 +1,4 @@
-"""What is missing or inconsistent in the files of a step, one sentence for each finding.
+"""Find what is missing or inconsistent in the files of a step, one sentence for each finding.
 
 Everything is read as text or parsed; nothing is imported and no check is run, so it takes a second.
 """
@@ -178,7 +178,7 @@ def _in_checks(step: Step) -> Iterator[str]:
         if name.startswith("test_"):
             yield f"{_name(hidden)} defines {name}: the hidden suite has no rules of its own."
     for name in sorted(_edges(hidden) - wanted):
-        yield f"{_name(hidden)}: EDGES names {name}, which is no check of this step."
+        yield f"{_name(hidden)}: EDGES names {name}, which is not a check of this step."
 
 
 def _edges(path: Path) -> set[str]:
@@ -192,7 +192,7 @@ def _edges(path: Path) -> set[str]:
 
 
 def _in_sizes(registry: Registry, step: Step) -> Iterator[str]:
-    """A size that other steps declare has a name here only if this step declares it, too."""
+    """Yield names of sizes that this step does not declare, although other steps do."""
     text = (VISIBLE / f"test_{step.id}.py").read_text(encoding="utf-8")
     for size, name in registry.size_names.items():
         if re.search(rf'^ *\{{.*"{size}":.*\}},?$', text, re.MULTILINE) and size not in step.sizes:
@@ -232,11 +232,11 @@ def _in_variant(
     where = f"{_name(folder / step.filename)}: {variant.name}"
     for name in variant.places:
         if name not in functions:
-            yield f"{where} replaces {name}, which is no function of {step.id}."
+            yield f"{where} replaces {name}, which is not a function of {step.id}."
     if variant.kind == "fair":
         return
     if variant.caught_by not in checks:
-        yield f"{where} is caught by {variant.caught_by}, which is no check of {step.id}."
+        yield f"{where} is caught by {variant.caught_by}, which is not a check of {step.id}."
     if not variant.says.endswith((".", "?")):
         yield f"{where}: `says` should be a sentence."
     if not variant.hint:

@@ -107,7 +107,7 @@ def _norm(name: str, params: Any) -> dict[str, Any]:
 
 
 def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
-    """Return what stands in config.json and in tokenizer.json."""
+    """Return the contents of config.json and tokenizer.json."""
     config = {
         **{"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5},
         **{"n_layer": SIZES.n_layers, "n_head": SIZES.n_heads, "n_embd": SIZES.d_model},

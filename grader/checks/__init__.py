@@ -1,1 +1,1 @@
-"""What a check is made of: laws, comparison, suites of inputs, the student proxy."""
+"""The parts of a check: laws, comparison, suites of inputs, the student proxy."""

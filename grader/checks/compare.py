@@ -18,8 +18,8 @@ from grader.steps.registry import load
 from grader.steps.tree import named_leaves
 
 MAX_CELLS = 256
-MAX_LENGTH = 9  # of a container, as it is told
-MAX_AXES = 4  # of a shape, where it is no secret
+MAX_LENGTH = 9  # of a container, in a message
+MAX_AXES = 4  # of a shape that may be shown
 _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
@@ -52,7 +52,7 @@ class Broken(AssertionError):
 
 
 class WrongValue(Broken):
-    """A law holds, but for wrong values: it earns nothing, and nothing is said of it."""
+    """A law that wrong values keep: it earns nothing and gets no message."""
 
 
 def _describe_length(kind: str, length: int) -> str:
@@ -76,9 +76,9 @@ def only_known(told: str, lengths: Set[int]) -> str:
 
 
 def _of_type(description: str) -> str:
-    """What an object is called that cannot cross.
+    """Return the name of an object that cannot cross to the judge.
 
-    Only names that are not the student's to choose are told: a class may be called anything, the
+    Repeat only names that a student cannot choose: a class may be called anything, the
     hidden inputs included.
     """
     if description in _TYPES or isinstance(getattr(builtins, description, None), type):
@@ -93,7 +93,7 @@ def _of_type(description: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """What a returned value is, in words."""
+    """Return what a returned value is, in words."""
     match value:
         case None:
             return "None (is a `return` missing?)"
@@ -109,7 +109,7 @@ def describe(value: Any) -> str:
 
 
 def as_array(value: Any) -> NDArray[Any] | None:
-    """The value as an array, where it is one or a single number; else None."""
+    """Return the value as an array, where it is one or a single number; else None."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bool, int, float)):
@@ -118,12 +118,12 @@ def as_array(value: Any) -> NDArray[Any] | None:
 
 
 def same_kind(expected: str, got: str) -> bool:
-    """Whether a type may come where the other is expected; both as NumPy's letters."""
+    """Return whether a type may come where the other is expected; both as NumPy's letters."""
     return got in {"f": "fiu", "b": "b"}.get(expected, "iu")
 
 
 def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance) -> NDArray[Any]:
-    """Where two arrays of one shape differ by more than the tolerance; NaN is never right."""
+    """Return where two arrays of one shape differ by more than the tolerance; NaN is wrong."""
     if expected.dtype.kind != "f":
         return np.asarray(expected != got)
     got = got.astype(float)
@@ -133,14 +133,14 @@ def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance)
 
 
 def show_array(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
-    """An array for the reader of a report; without its cells if they are too many."""
+    """Return an array for a report, without its cells if they are too many."""
     cells = array.tolist() if array.size <= MAX_CELLS else None
     marks = np.flatnonzero(wrong) if wrong is not None and cells is not None else ()
     return Array(name, array.shape, cells, tuple(int(mark) for mark in marks))
 
 
 def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
-    """All arrays among the arguments, those in a dict under their own names; scalars too.
+    """Return all arrays among the arguments, those in a dict under their own names; scalars too.
 
     Where dicts lie in dicts or lists, a name is the way: `params.blocks[0].ln_1.gain`.
     """
@@ -157,7 +157,7 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
 
 
 def largest(value: Any) -> float:
-    """The largest finite number in a nest of containers, in size; 0.0 if there is none."""
+    """Return the largest finite number in a nest of containers, in size; 0.0 if there is none."""
     found = 0.0
     for leaf in named_leaves(value).values():
         array = as_array(leaf)
@@ -168,7 +168,7 @@ def largest(value: Any) -> float:
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
-    """The call as one would write it: `softmax(scores, axis=-1)`."""
+    """Return the call as one would write it: `softmax(scores, axis=-1)`."""
     parts = [
         f"{key}={value}" if isinstance(value, (bool, int, float)) or value is None else key
         for key, value in arguments.items()
@@ -188,7 +188,7 @@ class Question:
     def show_answer(
         self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
     ) -> Evidence:
-        """The whole case: what went in, what should have come out, what came out."""
+        """Return the whole case: what went in, what should have come out, what came out."""
         return Evidence(
             self.text or call_text(self.name, self.arguments),
             show_inputs(self.arguments),
@@ -217,7 +217,7 @@ def roughly(number: int, size: int) -> str:
 
 
 def _other_length(expected: Sequence[int], got: Sequence[int], sizes: Mapping[str, Any]) -> str:
-    """Which size the last axis has instead of which, if that alone is wrong and certain."""
+    """Return which size the last axis has instead of which, if that alone is wrong and certain."""
     if len(expected) != len(got) or not got or expected[:-1] != got[:-1] or got[-1] < 2:
         return ""
     names = [
@@ -239,9 +239,9 @@ def matches(
     question: Question = NOTHING_ASKED,
     names: Sequence[str] = (),
 ) -> None:
-    """Raises Broken, with the whole case, unless `got` is what was expected.
+    """Raise Broken, with the whole case, unless `got` is what was expected.
 
-    name: what is compared; part: put in front of what is said of one of several results.
+    name: what is compared; part: a prefix for the message on one of several results.
     """
     if isinstance(expected, tuple):
         names = names or [f"result {i}" for i in range(1, len(expected) + 1)]
@@ -279,7 +279,7 @@ MAX_NAMED = 4
 def _tree_matches(
     expected: Any, got: Any, tolerance: Tolerance, name: str, question: Question
 ) -> None:
-    """Raises Broken unless a nest of dicts and lists holds what it should under the same keys."""
+    """Raise Broken unless a nest of dicts and lists holds what it should under the same keys."""
     _has_same_structure(expected, got, name)
     wanted, came = named_leaves(expected), named_leaves(got)
     wrong: list[tuple[str, Broken]] = []
@@ -302,7 +302,7 @@ def _tree_matches(
 
 
 def _has_same_structure(expected: Any, got: Any, name: str) -> None:
-    """Raises Broken unless dicts have the same keys, lists the same lengths, all the way down."""
+    """Raise Broken unless dicts have the same keys, lists the same lengths, all the way down."""
     if isinstance(expected, dict):
         if not isinstance(got, dict):
             raise Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")

@@ -25,7 +25,7 @@ class CheckFunction:
 
     @property
     def title(self) -> str:
-        """The first paragraph of its docstring: the sentence that the student reads."""
+        """Return the first paragraph of its docstring: the sentence that the student reads."""
         return " ".join((self.function.__doc__ or "").split("\n\n")[0].split())
 
     def run(self, student: Student, given: Given) -> None:

@@ -24,7 +24,7 @@ class StudentFunction:
         self.ask = ask
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result."""
+        """Return the result."""
         return self.answer(*args, **kwargs).value
 
     def answer(
@@ -37,7 +37,7 @@ class StudentFunction:
         forget: Sequence[Any] = (),
         **kwargs: Any,
     ) -> Answer:
-        """The call's whole answer; see `client.Worker.call` for the options."""
+        """Return the call's whole answer; see `client.Worker.call` for the options."""
         positional, named = self._place_arguments(args, kwargs)
         return self.ask(
             self.name,
@@ -53,7 +53,7 @@ class StudentFunction:
     def _place_arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Required arguments by position, the others by name."""
+        """Return required arguments by position, the others by name."""
         required = self.function.takes[len(args) :]
         named = {name: value for name, value in kwargs.items() if name not in required}
         return [*args, *(kwargs[name] for name in required)], named

@@ -1,4 +1,4 @@
-"""What a suite gives its checks: inputs, and the right results for them.
+"""The suites, which give checks their inputs and the right results.
 
 The visible suite has fixed inputs and stored results, so it needs no torch. The hidden suite draws
 from a fresh seed, enlarges the sizes at random, adds edge cases of its own, and asks the live
@@ -52,14 +52,14 @@ class Given:
         self.kept: dict[tuple[Build, int, str], Case] = {}
 
     def cases(self, build: Build, sizes: Iterable[Sizes], *, salt: object = 0) -> list[Case]:
-        """One case for each of the sizes. salt: for other values of the same sizes."""
+        """Return one case for each of the sizes. salt: for other values of the same sizes."""
         return [
             self.case(build, number, size, salt)
             for number, size in enumerate([*sizes, *self.edges])
         ]
 
     def case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        """One case; the same one for every submission, since nobody can write into it."""
+        """Return one case, read-only, so that every submission can share it."""
         key = (build, number, repr((salt, sizes)))
         if key not in self.kept:
             self.kept[key] = self._new_case(build, number, sizes, salt)
@@ -75,15 +75,15 @@ class Given:
         return Case(arguments, sizes, self.expect, chance=self.chance)
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
-        """The sizes that this suite uses for these."""
+        """Return the sizes that this suite uses for these."""
         return dict(sizes)
 
     def key(self, *key: object) -> tuple[object, ...]:
-        """What the random numbers depend on."""
+        """Return what the random numbers depend on."""
         return key
 
     def expect(self, name: str, arguments: Arguments) -> Any:
-        """The right result."""
+        """Return the right result."""
         raise NotImplementedError
 
 
@@ -99,7 +99,7 @@ class Stored(Given):
         self.values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def expect(self, name: str, arguments: Arguments) -> Any:
-        """Looks the result up by the arguments' digest."""
+        """Look the result up by the arguments' digest."""
         try:
             return unpack_value(self.values[name][digest(arguments)])
         except KeyError:
@@ -118,15 +118,15 @@ class Live(Given):
         self.known: dict[tuple[str, str], Any] = {}
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
-        """Enlarged at random, their relations kept."""
+        """Return the sizes, enlarged at random, with their relations kept."""
         return resize(sizes, self.seed, *key)
 
     def key(self, *key: object) -> tuple[object, ...]:
-        """The seed first."""
+        """Return the seed first."""
         return (self.seed, *key)
 
     def expect(self, name: str, arguments: Arguments) -> Any:
-        """Asks the reference, once for each set of arguments."""
+        """Ask the reference, once for each set of arguments."""
         key = (name, digest(arguments))
         if key not in self.known:
             self.known[key] = getattr(self.reference, name)(**arguments)
@@ -137,7 +137,7 @@ class Single(Live):
     """The hidden suite with float32 inputs, and what float32 can be asked for."""
 
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        """With numbers rounded to float32, which the reference takes as they are."""
+        """Return the case with numbers rounded to float32."""
         case = super()._new_case(build, number, sizes, salt)
         arguments = map_arrays(case.arguments, lambda array: frozen(as_single(array)))
         return replace(case, arguments=arguments, precision=SINGLE)
@@ -154,14 +154,14 @@ class Recording(Given):
         self.values: dict[str, dict[str, Any]] = {}
 
     def expect(self, name: str, arguments: Arguments) -> Any:
-        """The reference's result, which is also stored."""
+        """Return the reference's result, which is also stored."""
         value = getattr(self.reference, name)(**arguments)
         self.values.setdefault(name, {})[digest(arguments)] = pack_value(value)
         return value
 
 
 def pack_value(value: Any) -> Any:
-    """A result as JSON data."""
+    """Return a result as JSON data."""
     if isinstance(value, tuple):
         return {"tuple": [pack_value(item) for item in value]}
     if isinstance(value, list):
@@ -174,7 +174,7 @@ def pack_value(value: Any) -> Any:
 
 
 def unpack_value(data: Any) -> Any:
-    """The result that was packed."""
+    """Return the result that was packed."""
     if not isinstance(data, dict):
         return data
     if "tuple" in data:

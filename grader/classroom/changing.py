@@ -25,7 +25,7 @@ MARK = "\ufeff"
 
 @dataclass(frozen=True)
 class Entry:
-    """What somebody asks to be changed; texts as they were typed."""
+    """A requested change; texts as they were typed."""
 
     student: str
     target: str = ""
@@ -87,7 +87,7 @@ def _rows(path: Path, text: str) -> list[list[Cell]]:
 
 
 def _without(text: str, changes: Sequence[Override]) -> str:
-    """The text without the rows of these changes."""
+    """Return the text without the rows of these changes."""
     rows = read(text)
     for number in sorted((one.row for one in changes), reverse=True):
         row = rows[number - 1]

@@ -25,17 +25,17 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True)
 class Cluster:
-    """What grades, and how many submissions it can grade at a time."""
+    """A grader, and how many submissions it can grade at a time."""
 
     executor: Executor
     slots: int
 
 
 def _answers(address: str) -> None:
-    """ClusterError unless something listens there: Dask's own client takes long to say so."""
+    """Raise ClusterError unless something listens there, faster than Dask's own client."""
     found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
     if found is None:
-        raise ClusterError(f"{address} is no scheduler's address, such as tcp://10.0.0.5:8786")
+        raise ClusterError(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")
     try:
         socket.create_connection((found[1].strip("[]"), int(found[2])), SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
@@ -44,7 +44,7 @@ def _answers(address: str) -> None:
 
 @contextlib.contextmanager
 def connect(address: str) -> Iterator[Cluster]:
-    """The cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
+    """Yield the cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
     try:
         from distributed import Client
     except ImportError:

@@ -35,7 +35,7 @@ class CourseError(Exception):
 
 @dataclass(frozen=True)
 class Late:
-    """What lateness costs: so many percent of the points earned for each day begun after the grace.
+    """The cost of lateness, in percent of the earned points for each day begun after the grace.
 
     floor: the percent that are always left. files: take the times of the files for the times of
     handing in, where nothing better is known.
@@ -86,7 +86,7 @@ TIMES = ("known", "files")
 
 
 class _Reading:
-    """One file, while it is being read; every problem is told with the key that it is about."""
+    """One file, while it is being read; every problem names its key."""
 
     def __init__(self, data: Mapping[str, Any], registry: Registry) -> None:
         self.data = data
@@ -264,7 +264,7 @@ def parse_course(text: str, registry: Registry) -> Course:
 
 
 def instructors_text(path: Path) -> str:
-    """Return an instructor's text file, be it UTF-8 or what a spreadsheet writes."""
+    """Return an instructor's text file, in UTF-8 or a spreadsheet's encoding."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)

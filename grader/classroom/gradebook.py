@@ -1,9 +1,9 @@
 """The gradebook of a class: one SQLite file that survives being killed at any moment.
 
 A result is kept under everything that it depends on: the sources, the kit, the suite, the seed and
-the isolation. So nothing is graded twice, whoever handed it in and however often grading is
+the isolation. So nothing is graded twice, for any student and however often grading is
 started, and a changed kit grades anew. A run marks which result each student has; the marks of
-earlier runs stay, so that it can be told who changed, and why.
+earlier runs stay, so that `changes.csv` can name who changed, and why.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class GradebookError(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a run has of a student: where the result is kept, or why there is none."""
+    """A student's entry in a run: the key of the result, or why it is missing."""
 
     student: str
     sha256: str | None = None
@@ -74,14 +74,14 @@ class Mark:
 
 
 def key_of(exam: Exam, submission: Submission) -> str:
-    """What this submission's result under this exam is kept under, whoever handed it in."""
+    """Return the key of this submission's result under this exam, for any student."""
     content = [submission.sha256, sorted(submission.refused.items())]
     text = json.dumps([*dataclasses.astuple(exam), *content])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _pack(data: Any) -> bytes:
-    """As ASCII JSON, which can say half characters too."""
+    """Return the value as ASCII JSON, which can also hold half characters."""
     return zlib.compress(json.dumps(data).encode())
 
 
@@ -90,7 +90,7 @@ def _unpack(data: bytes) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """SQLite's text knows no half characters; names from a disk may hold some."""
+    """Return text without half characters, which SQLite cannot store."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -100,7 +100,7 @@ def _text(data: bytes) -> str:
 
 @contextlib.contextmanager
 def _clearly(path: Path) -> Iterator[None]:
-    """Turns what SQLite says into what to do."""
+    """Turn SQLite's errors into advice."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -146,7 +146,7 @@ class Gradebook:
             self._db.execute(f"pragma user_version = {VERSION}")
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Let go of the file."""
         self._db.close()
         if self._lock is not None:
             self._lock.close()
@@ -160,18 +160,18 @@ class Gradebook:
     # Writing.
 
     def seed(self, suite: str) -> int | None:
-        """The seed of the last run of that suite: with it, results can be compared."""
+        """Return the seed of the last run of that suite, so that results are comparable."""
         row = self._one("select seed from run where suite = ? order by number desc", suite)
         return int(row[0]) if row else None
 
     def unfinished_seed(self, suite: str) -> int | None:
-        """The seed of the last run of that suite, if it was not finished; None otherwise."""
+        """Return the seed of the last run of that suite, if it was not finished; None otherwise."""
         query = "select seed, finished from run where suite = ? order by number desc"
         row = self._one(query, suite)
         return int(row[0]) if row and not row[1] else None
 
     def begin(self, exam: Exam, assignment: Mapping[str, Any] | None = None) -> int:
-        """The number of the run: the last one, if it is the same exam and was not finished.
+        """Return the number of the run: the last one, if it is the same exam and was not finished.
 
         assignment: its rules, as data, for those who ask later.
         """
@@ -193,24 +193,24 @@ class Gradebook:
         return int(made.lastrowid or 0)
 
     def has(self, key: str) -> bool:
-        """Whether there is a result under that key."""
+        """Return whether there is a result under that key."""
         return self._one("select 1 from result where key = ?", key) is not None
 
     def keep(self, submission: Submission) -> None:
-        """Keeps what was handed in."""
+        """Keep what was handed in."""
         sha256 = submission.sha256
         if self._one("select 1 from sources where sha256 = ?", sha256) is None:
             files = _pack(submission.files)
             self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
-        """Keeps a result, whole or not at all."""
+        """Keep a result, whole or not at all."""
         assert outcome.json is not None
         report = zlib.compress(outcome.json)
         self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)
 
     def mark(self, run: int, mark: Mark) -> None:
-        """Notes which result a student has in this run."""
+        """Note which result a student has in this run."""
         self._do(
             "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?, ?)",
             *(run, _bytes(mark.student), mark.sha256, mark.key),
@@ -240,7 +240,7 @@ class Gradebook:
             self._do("insert into stray values (?, ?, ?)", run, _bytes(name), _bytes(reason))
 
     def finish(self, run: int, students: Sequence[str]) -> None:
-        """Ends a run, whose students are these and no others."""
+        """End a run with exactly these students."""
         with _clearly(self.path):
             known = self._db.execute("select student from mark where run = ?", [run]).fetchall()
         for student in {row[0] for row in known} - set(map(_bytes, students)):
@@ -250,14 +250,14 @@ class Gradebook:
     # Reading.
 
     def last(self) -> int:
-        """The number of the last run that was finished."""
+        """Return the number of the last run that was finished."""
         row = self._one("select number from run where finished = 1 order by number desc")
         if row is None:
             raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
         return int(row[0])
 
     def graded(self, run: int | None = None) -> Iterator[Graded]:
-        """What became of every student in a run, in the order of their names."""
+        """Yield what became of every student in a run, in the order of their names."""
         number = self.last() if run is None else run
         with _clearly(self.path):
             rows = self._db.execute(
@@ -310,7 +310,7 @@ class Gradebook:
         return Exam(row[0], int(row[1]), row[2], tuple(row[3].split()), row[4])
 
     def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
-        """What the student handed in, by step; modules of their own by file name."""
+        """Return what the student handed in, by step; modules of their own by file name."""
         row = self._one(
             "select files from mark join sources on mark.sha256 = sources.sha256 "
             "where run = ? and student = ?",
@@ -319,7 +319,7 @@ class Gradebook:
         return _unpack(row[0]) if row else {}
 
     def sources_of(self, run: int, step: str) -> Iterator[tuple[str, str]]:
-        """What everyone handed in for a step, by student."""
+        """Yield the submissions for a step, by student."""
         with _clearly(self.path):
             rows = self._db.execute(
                 "select student, files from mark join sources on mark.sha256 = sources.sha256 "
@@ -332,7 +332,7 @@ class Gradebook:
                     yield _text(student), source
 
     def changes(self, run: int) -> Iterator[Change]:
-        """Who has other points or verdicts than in the run before that they were in."""
+        """Yield the students whose points or verdicts differ from their last run."""
         with _clearly(self.path):
             rows = self._db.execute(
                 "select now.student, max(before.run) from mark as now join mark as before "
@@ -355,7 +355,7 @@ class Gradebook:
         return _read_graded(row[:-1]), row[-1]
 
     def _because(self, earlier: int, run: int) -> str:
-        """What differs between two runs, where the work is the same."""
+        """Return what differs between two runs, where the work is the same."""
         columns = {
             "kit": "the kit changed",
             "seed": "another seed",
@@ -393,14 +393,14 @@ def _who(text: str) -> Who:
 
 
 def _verdicts(graded: Graded) -> Any:
-    """What counts as a change: points and statuses, not wording; or that there is no work."""
+    """Return what counts as a change: points and statuses, not wording, or missing work."""
     if graded.report is None:
         return graded.who.absent
     return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
 
 
 def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | None) -> str:
-    """What became of the work itself; "" if it is the same."""
+    """Return how the work itself changed, or "" if it is the same."""
     if after.who.absent:
         return after.who.absent
     if before.who.absent:
@@ -411,7 +411,7 @@ def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | 
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Holds the folder until it is closed, or this process ends in whichever way."""
+    """Hold the folder until it is closed or this process ends."""
     try:
         lock = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
         lock.execute("begin exclusive")

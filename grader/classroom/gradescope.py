@@ -36,15 +36,15 @@ CONFIG = "autograder.json"
 ISOLATIONS = ("bubblewrap", "process+")
 SECONDS_PER_STEP = 90
 NOT_GRADED = (
-    "This could not be graded here, which is no fault of yours. Tell your instructor: the "
+    "This could not be graded here, which is not your fault. Tell your instructor: the "
     "autograder's log says why."
 )
-WRONG_UPLOAD = "What was uploaded could not be graded: {}. Mend that and upload it again."
+WRONG_UPLOAD = "What was uploaded could not be graded: {}. Fix that and upload it again."
 NOT_FINISHED = "This could not be graded in the time that there is. Tell your instructor."
 
 
 def _paths() -> Iterator[Path]:
-    """The kit's files, without what is hidden or compiled."""
+    """Yield the kit's files, without what is hidden or compiled."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             parts = path.relative_to(ROOT).parts
@@ -55,7 +55,7 @@ def _paths() -> Iterator[Path]:
 
 
 def autograder(steps: Sequence[str], course: Course | None = None) -> bytes:
-    """The zip to upload. steps: the ids of those that are graded, for an assignment of some.
+    """Return the zip to upload. steps: the ids of those that are graded, for an assignment of some.
 
     course: the assignment's rules, if it has a file.
     """
@@ -72,7 +72,7 @@ def autograder(steps: Sequence[str], course: Course | None = None) -> bytes:
 
 
 def _check(home: Path, steps: Sequence[str], isolation: str, report: Path) -> int:
-    """The exit status of grading under that isolation; TimeoutExpired if it takes too long."""
+    """Return the exit status of grading, or raise TimeoutExpired."""
     command = [sys.executable, "-m", "grader", "check", *steps, "--suite", "hidden"]
     where = ["--submission", str(home / "submission"), "--isolation", isolation]
     done = subprocess.run(
@@ -86,7 +86,7 @@ def _check(home: Path, steps: Sequence[str], isolation: str, report: Path) -> in
 
 
 def _metadata(home: Path) -> dict[str, Any]:
-    """What Gradescope says of the submission."""
+    """Return Gradescope's metadata of the submission."""
     try:
         data = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -95,7 +95,7 @@ def _metadata(home: Path) -> dict[str, Any]:
 
 
 def _student(data: dict[str, Any]) -> tuple[str, Who]:
-    """The address of who handed it in, and when, as Gradescope says."""
+    """Return the address of who handed it in, and when, as Gradescope says."""
     try:
         mails = ", ".join(str(user["email"]) for user in data["users"])
         return mails, Who("Gradescope", email=mails, submitted=str(data.get("created_at", "")))
@@ -104,7 +104,10 @@ def _student(data: dict[str, Any]) -> tuple[str, Who]:
 
 
 def _read(home: Path) -> Submission:
-    """What was uploaded; SubmissionError, with the reason, if nothing of it can be graded."""
+    """Return what was uploaded.
+
+    Raise SubmissionError, with the reason, if nothing of it can be graded.
+    """
     return entries.read(entries.alone(home / "submission"), load())
 
 
@@ -141,12 +144,12 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
 
 
 def _unread(report: Report) -> list[str]:
-    """Why some steps could not be read."""
+    """Return why some steps could not be read."""
     return [step.message for step in report.steps if not step.gradable]
 
 
 def main(home: Path) -> None:
-    """Grades the submission and writes its results, the only ones that count."""
+    """Grade the submission and write its results, the only ones that count."""
     named = os.environ.get("NOPEEK_ISOLATION")
     data = _grade(home, (named,) if named else ISOLATIONS)
     write_whole(home / "results" / "results.json", [json.dumps(data, indent=1)])

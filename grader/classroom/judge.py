@@ -49,7 +49,7 @@ WARM = "warm up"
 
 @dataclass(frozen=True)
 class Exam:
-    """What a submission is put through; with its sources, all that its report depends on."""
+    """How a submission is judged. Its report depends on this and on its sources alone."""
 
     suite: str
     seed: int
@@ -68,7 +68,7 @@ class Outcome:
 
     @property
     def report(self) -> Report | None:
-        """The report, read anew each time."""
+        """Return the report, read anew each time."""
         return None if self.json is None else report_from_json(self.json)
 
 
@@ -92,7 +92,7 @@ def _send(stream: IO[bytes], data: Any) -> None:
 
 
 def _receive(stream: IO[bytes]) -> Any:
-    """The next message; None at the end."""
+    """Return the next message; None at the end."""
     header = stream.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -100,7 +100,7 @@ def _receive(stream: IO[bytes]) -> Any:
 
 
 def main() -> None:
-    """Serves until standard input ends. What anything else prints goes nowhere."""
+    """Serve until standard input ends. What anything else prints goes nowhere."""
     _end_with_parent()
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
@@ -117,14 +117,14 @@ def main() -> None:
 
 
 def _load() -> None:
-    """Imports what a hidden suite is judged with. What is not there, the exam will complain of."""
+    """Import what a hidden suite needs. The exam complains about what is missing."""
     with contextlib.suppress(ImportError):
         importlib.import_module("grader.engine.grading")
         importlib.import_module("grader.answer_key.reference")
 
 
 def _end_with_parent() -> None:
-    """Has Linux kill this process when the one that started it dies, however it dies."""
+    """Make Linux kill this process when its parent dies."""
     if sys.platform.startswith("linux"):
         import ctypes
 
@@ -177,7 +177,7 @@ def _serve(
 class _Sandboxes:
     """Where submissions run, one at a time, and where the kit's own code does.
 
-    What a worker leaves for the next one is nothing, whoever's that is: it is among what was
+    What a worker leaves for the next one is nothing, for any student: it is among what was
     probed. So a sandbox serves one submission after the other; but not after a worker has ended or
     hung in it, nor for ever. One that promises nothing serves a single submission.
     """
@@ -200,7 +200,7 @@ class _Sandboxes:
 
     @contextlib.contextmanager
     def next(self) -> Iterator[Host]:
-        """The sandbox for the next submission."""
+        """Yield the sandbox for the next submission."""
         yield self.host
         self.served += 1
         if self.host.upset or self.served >= self.turns:
@@ -216,7 +216,7 @@ _held: dict[str, Mapping[str, bool]] = {}
 
 
 def remember_held(isolation: Isolation) -> None:
-    """Tells the judges of this process what an isolation was probed for already."""
+    """Tell the judges of this process what an isolation was probed for already."""
     _held[isolation.name] = dict(isolation.held)
 
 
@@ -239,7 +239,10 @@ class Judge:
         )
 
     def begin(self, exam: Exam) -> None:
-        """Gives it its exam; JudgeRefuses, with the reason, and closes it if it cannot judge."""
+        """Give it its exam.
+
+        Raise JudgeRefuses, with the reason, and closes it if it cannot judge.
+        """
         try:
             known = _held.get(exam.isolation)
             answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
@@ -252,13 +255,13 @@ class Judge:
         _held[exam.isolation] = answer["held"]
 
     def warm_up(self) -> None:
-        """Has it load what it will need, before its exam is known; does not wait for it."""
+        """Make it load what it needs before its exam is known, without waiting."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):  # an ended one is found when it gets its exam
             _send(self.process.stdin, WARM)
 
     def grade(self, submission: Submission) -> Outcome:
-        """The report on a submission; JudgeLost if none comes."""
+        """Return the report on a submission. Raise JudgeLost if none comes."""
         start = time.monotonic()
         answer = self._ask(dataclasses.asdict(submission), self.seconds)
         if not isinstance(answer, bytes):
@@ -266,7 +269,7 @@ class Judge:
         return Outcome(answer, "", time.monotonic() - start)
 
     def close(self) -> None:
-        """Ends the process, which takes its sandboxes along."""
+        """End the process and its sandboxes."""
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 assert stream is not None
@@ -306,7 +309,7 @@ class Judge:
         return bytes(data)
 
     def _last_words(self) -> str:
-        """The last line that it wrote to standard error."""
+        """Return the last line that it wrote to standard error."""
         self.errors.seek(0)
         lines = self.errors.read()[-2000:].decode(errors="replace").strip().splitlines()
         return f": {lines[-1]}" if lines else ""
@@ -320,7 +323,7 @@ _lock = threading.Lock()
 
 
 def warm_up() -> None:
-    """Starts a judge for whichever exam comes first, of the hidden suite; does not wait for it."""
+    """Start a judge for the first exam of the hidden suite, without waiting."""
     one = Judge()
     one.warm_up()
     with _lock:
@@ -328,13 +331,16 @@ def warm_up() -> None:
 
 
 def start(exam: Exam) -> None:
-    """Has a judge ready for an exam; JudgeRefuses, with the reason, if none can judge here."""
+    """Start a judge for an exam.
+
+    Raise JudgeRefuses, with the reason, if none can judge here.
+    """
     with _judge_for(exam):
         pass
 
 
 def grade_submission(exam: Exam, submission: Submission) -> Outcome:
-    """What a judge of this process makes of a submission; a judge that is lost is replaced, once.
+    """Return a judge's result for a submission. Replace a judge that is lost, once.
 
     Judges are kept for the next submission, one for every thread that grades at a time.
     """
@@ -352,7 +358,7 @@ def grade_submission(exam: Exam, submission: Submission) -> Outcome:
 
 @contextlib.contextmanager
 def _judge_for(exam: Exam) -> Iterator[Judge]:
-    """A judge, who is kept afterwards if it still lives."""
+    """Yield a judge, and keep it afterwards if it is still alive."""
     if _stopped.is_set():  # before another one is started only to be ended
         raise JudgeRefuses(STOPPED)
     judge = _waiting(exam) or _beginning(exam)
@@ -374,19 +380,19 @@ def _judge_for(exam: Exam) -> Iterator[Judge]:
 
 
 def _waiting(exam: Exam) -> Judge | None:
-    """A judge for this exam that has nothing to do, if one lives."""
+    """Return a judge for this exam that has nothing to do, if one lives."""
     return _alive(_idle.get(exam, []))
 
 
 def _beginning(exam: Exam) -> Judge:
-    """A new judge, or one that is warm, with its exam."""
+    """Return a new judge, or one that is warm, with its exam."""
     judge = _alive(_warm) or Judge()
     judge.begin(exam)
     return judge
 
 
 def _alive(judges: list[Judge]) -> Judge | None:
-    """Takes the first that lives, for judges end with the thread that has started them."""
+    """Take the first live judge, because judges end with the thread that started them."""
     with _lock:
         while judges:
             judge = judges.pop()
@@ -397,7 +403,7 @@ def _alive(judges: list[Judge]) -> Judge | None:
 
 
 def stop() -> None:
-    """Ends all judges of this process, also those at work; there will be no others."""
+    """End all judges of this process, even busy ones, and allow no new ones."""
     _stopped.set()
     with _lock:
         for judge in _busy:
@@ -406,7 +412,7 @@ def stop() -> None:
 
 
 def dismiss() -> None:
-    """Ends the judges that wait in this process."""
+    """End the judges that wait in this process."""
     with _lock:
         judges = [*_warm, *(judge for waiting in _idle.values() for judge in waiting)]
         _warm.clear()

@@ -1,7 +1,7 @@
 """Students' sources as token strings, made by copydetect in a process of its own with a deadline.
 
 A lexer is a pile of regular expressions, and a source may be made to keep one busy for ever. So it
-runs where it can be ended: whoever hangs it is not compared, and everybody else is.
+runs where it can be ended: a source that hangs it is not compared, and all others are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _limit_memory() -> None:
 
 
 def _serve(channel: Connection) -> None:
-    """Answers each source with its tokens; runs in the process of its own, until it is closed."""
+    """Answer each source with its tokens, in a separate process, until the channel closes."""
     os.environ.update(MPLBACKEND="agg", OPENBLAS_NUM_THREADS="1")
     from copydetect.utils import filter_code
 
@@ -50,7 +50,7 @@ class Lexer:
         self._running: tuple[SpawnProcess, Connection] | None = None
 
     def tokens(self, source: str) -> str | None:
-        """The tokens; None if the lexer fails over it or takes too long."""
+        """Return the tokens, or None if the lexer fails over it or takes too long."""
         _, channel = self._running or self._start()
         try:
             channel.send_bytes(source.encode("utf-8", "surrogatepass"))
@@ -75,7 +75,7 @@ class Lexer:
         raise ImportError("copydetect cannot be loaded: pip install copydetect")
 
     def close(self) -> None:
-        """Ends the process, busy or not."""
+        """End the process, busy or not."""
         if self._running is not None:
             process, channel = self._running
             self._running = None
@@ -86,7 +86,7 @@ class Lexer:
 
 @contextlib.contextmanager
 def lexer(seconds: float = SECONDS) -> Iterator[Lexer]:
-    """A lexer that is ended at the end."""
+    """Yield a lexer, and end it afterwards."""
     lexer = Lexer(seconds)
     try:
         yield lexer

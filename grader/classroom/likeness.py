@@ -33,7 +33,7 @@ CACHED = 1000  # fingerprints that are kept while pairs are compared
 
 
 def few(students: int) -> int:
-    """How many students may share something before it counts as what people write."""
+    """Return how many students may share something before it counts as common."""
     return max(FEW, int(FEW_SHARE * students))
 
 
@@ -41,7 +41,7 @@ def few(students: int) -> int:
 
 
 def _unexplained_answers(graded: Graded) -> Iterator[tuple[str, str, str]]:
-    """The step, check and fingerprint of every wrong answer that no known mistake explains."""
+    """Yield the step, check and fingerprint of every wrong answer without a known mistake."""
     for step in graded.report.steps if graded.report else ():
         for check in step.checks:
             if check.fingerprint and not (check.diagnosis and check.diagnosis.known):
@@ -49,7 +49,7 @@ def _unexplained_answers(graded: Graded) -> Iterator[tuple[str, str, str]]:
 
 
 def _explained_answers(graded: Graded) -> set[str]:
-    """The fingerprints of the wrong answers that a known mistake explains."""
+    """Return the fingerprints of the wrong answers that a known mistake explains."""
     steps = graded.report.steps if graded.report else ()
     return {
         check.fingerprint
@@ -60,7 +60,7 @@ def _explained_answers(graded: Graded) -> set[str]:
 
 
 def same_answers(class_: Iterable[Graded]) -> list[Alike]:
-    """The groups of 2 to `few` students who share a wrong answer to a check.
+    """Return the groups of 2 to `few` students who share a wrong answer to a check.
 
     Students who share several are one group of that step, with all of these checks named. An
     answer that a known mistake explains for anybody is nobody's sign: it is left out.
@@ -93,14 +93,14 @@ def _same(checks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Likenesses:
-    """Who wrote alike in a step, and whose source could not be compared."""
+    """The students who wrote alike in a step, and those whose source was not compared."""
 
     alike: tuple[Alike, ...]
     passed_over: tuple[str, ...] = ()
 
 
 def own_lines(source: str, stub: str) -> str:
-    """The lines that the stub does not have: no lesson, no signature, no docstring of ours.
+    """Return the lines that the stub does not have: no lesson, no signature, no docstring of ours.
 
     The source is not parsed. Lines are compared without their ends, since editors trim those.
     """
@@ -111,7 +111,7 @@ def own_lines(source: str, stub: str) -> str:
 
 
 def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[str]]:
-    """The students by what they wrote; who wrote nothing is left out."""
+    """Return the students by what they wrote, without those who wrote nothing."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for student, source in sources:
         if text := own_lines(source, stub):
@@ -122,7 +122,7 @@ def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[st
 def _tokens(
     texts: dict[str, list[str]], lexer: Lexer
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """The students by their tokens, and those whose source has none to compare."""
+    """Return the students by their tokens, and those whose source has none to compare."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     lost: list[str] = []
     for text, students in texts.items():
@@ -135,7 +135,7 @@ def _tokens(
 
 
 def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -> CodeFingerprint:
-    """The fingerprint that copydetect takes of the tokens, without those that are common."""
+    """Return the fingerprint that copydetect takes of the tokens, without those that are common."""
     from copydetect import CodeFingerprint
     from copydetect.utils import get_token_coverage
 
@@ -148,7 +148,7 @@ def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -
 
 
 def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]]:
-    """Who has each rare fingerprint, by tokens, and the fingerprints that are common.
+    """Return who has each rare fingerprint, by tokens, and the fingerprints that are common.
 
     The list of one that turns out to be common is dropped at once: a fingerprint makes at most
     MOST_TEXTS² / 2 pairs, so time and memory grow with the class and not with its square.
@@ -168,7 +168,7 @@ def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]
 
 
 def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
-    """The pairs that share enough rare fingerprints to be worth a look."""
+    """Return the pairs that share enough rare fingerprints to be worth a look."""
     shared: Counter[tuple[str, str]] = Counter()
     for group in having.values():
         shared.update(itertools.combinations(group, 2))
@@ -177,7 +177,7 @@ def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _likeness(one: CodeFingerprint, other: CodeFingerprint) -> float:
-    """The larger of the two shares of rare code that the other has too; 0 for too little code."""
+    """Return the larger share of rare code that the other has too, or 0 for too little code."""
     from copydetect import compare_files
 
     tokens, shares, _ = compare_files(one, other)
@@ -185,7 +185,7 @@ def _likeness(one: CodeFingerprint, other: CodeFingerprint) -> float:
 
 
 def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> Iterator[Alike]:
-    """Groups whose tokens are the same from first to last, and rare."""
+    """Yield groups whose tokens are the same from first to last, and rare."""
     for tokens, students in people.items():
         if len(students) >= 2 and _fingerprint(tokens, common).token_coverage >= LEAST_RARE:
             yield Alike(tuple(students), step, "The same code, but for names and comments.")
@@ -194,7 +194,7 @@ def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> It
 def near_sources(
     step: str, stub: str, sources: Iterable[tuple[str, str]], seconds: float | None = None
 ) -> Likenesses:
-    """Who wrote nearly the same in one step, the most alike first.
+    """Return who wrote nearly the same in one step, the most alike first.
 
     step: its title. stub: the text of its exercise, which is nobody's own. sources: students and
     their files. ImportError if copydetect is not installed.

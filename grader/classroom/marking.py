@@ -21,7 +21,7 @@ from grader.steps.registry import Registry
 
 @dataclass(frozen=True)
 class Rules:
-    """What turns reports into grades: the assignment, the class list, and the changes by hand."""
+    """The rules that turn reports into grades: assignment, class list, and changes by hand."""
 
     course: Course
     overrides: Sequence[Override] = ()
@@ -114,7 +114,7 @@ class Rules:
     def _steps(
         self, graded: Graded, mine: Sequence[Override]
     ) -> tuple[dict[str, float], dict[str, float], list[str], list[str]]:
-        """Each step's points and what it is worth, what was changed, and what cannot be graded."""
+        """Return each step's points and maximum, what was changed, and what cannot be graded."""
         points: dict[str, float] = {}
         most: dict[str, float] = {}
         notes: list[str] = []
@@ -152,7 +152,7 @@ class Rules:
         mine: Sequence[Override],
         notes: list[str],
     ) -> tuple[float, float]:
-        """The score and what it is out of, weights and scale applied."""
+        """Return the score and what it is out of, weights and scale applied."""
         course = self.course
         weight = {id: course.weights.get(id, 1.0) for id in points}
         counted = [id for id in points if id not in course.extra_credit]
@@ -168,7 +168,7 @@ class Rules:
         return score, course.points or worth
 
     def _on_time(self, graded: Graded, score: float, notes: list[str]) -> tuple[float, float, str]:
-        """The score after lateness, the score before, and how late it was."""
+        """Return the score after lateness, the score before, and how late it was."""
         due, extended = self._due(graded)
         late, submitted = self.course.late, moment(graded.who.submitted)
         if extended and due is not None:
@@ -196,7 +196,7 @@ class Rules:
         return after, score, told
 
     def _due(self, graded: Graded) -> tuple[datetime | None, bool]:
-        """When it was due for this student, and whether that is an extension."""
+        """Return when it was due for this student, and whether that is an extension."""
         for name, text in self.course.extensions.items():
             if _is_called(graded, name):
                 return moment(text), True
@@ -210,7 +210,7 @@ def _is_called(graded: Graded, name: str) -> bool:
 
 
 def _why(one: Override) -> str:
-    """Who changed it, when, and why, as the end of a sentence."""
+    """Return who changed it, when and why, as the end of a sentence."""
     return f" ({one.signed}): {one.comment}" if one.comment else f" ({one.signed})."
 
 
@@ -225,7 +225,7 @@ def rules_of(kept: Mapping[str, Any], registry: Registry) -> Rules:
 
 
 def absent(roster: Sequence[Person], students: Sequence[tuple[str, Who]]) -> list[Person]:
-    """Return who of the class list is none of these students."""
+    """Return everyone on the class list who is not among these students."""
     return [
         person
         for person in roster

@@ -53,7 +53,7 @@ class About:
 
 
 def bars(spread: Spread) -> list[Bar]:
-    """The distribution of the scores; the longest bar takes the whole height."""
+    """Return the distribution of the scores; the longest bar takes the whole height."""
     wide, high = WIDTH / BINS, HEIGHT - TOP - FOOT
     scale = high / max(spread.bins)
     return [
@@ -70,12 +70,12 @@ def bars(spread: Spread) -> list[Bar]:
 
 
 def link(file: str) -> str:
-    """Where a student's page is, from the class page."""
+    """Return the link from the class page to a student's page."""
     return f"feedback/{quote(file, safe='')}.html"
 
 
 def short(name: str) -> str:
-    """A name that leaves room for others; its whole length stands on the student's page."""
+    """Return a shortened name; the student's page has the whole name."""
     return one_line(name, MAX_NAME) or "(no name)"
 
 
@@ -85,7 +85,7 @@ def _script() -> Markup:
 
 
 def _fingerprint(script: str) -> str:
-    """What the page's own policy allows to run: this script and no other."""
+    """Return what the page's own policy allows to run: this script and no other."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -95,12 +95,12 @@ def script_policy() -> str:
 
 
 def marks(row: Row, steps: Iterable[str]) -> str:
-    """A sign per step: ✓ passed, ✗ needs work, – not attempted."""
+    """Return a sign per step: ✓ passed, ✗ needs work, – not attempted."""
     return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
 
 
 def count_passed(row: Row) -> int:
-    """How many steps passed."""
+    """Return how many steps passed."""
     return sum(mark is Status.PASSED for mark in row.marks.values())
 
 
@@ -118,7 +118,7 @@ def class_page(
     about: About | None = None,
     sides: Mapping[Alike, str] | None = None,
 ) -> Iterator[str]:
-    """The page, in pieces. alike is listed for a human to look at, and decides nothing.
+    """Yield the page in pieces. alike: similar work for a human to look at, without effect.
 
     sides: where what is alike stands side by side.
     """

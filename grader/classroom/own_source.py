@@ -1,4 +1,4 @@
-"""A student's source as whoever grades reads it: without the lessons that it came with."""
+"""Show a student's source to the grader, without the lessons that it came with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What grading a class leaves beside the gradebook: tables, and a page for everyone."""
+"""Write the tables and pages of a graded class."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def publish(
     say: Callable[[str], None],
     rules: Rules | None = None,
 ) -> list[Change]:
-    """Writes everything about a run, and returns who has other points than before.
+    """Write everything about a run, and return whose points changed.
 
-    say: is told what takes long, and what is left out.
+    say: called with what takes long, and what is skipped.
     """
     rules = (rules or Rules(Course())).unambiguous(book.graded(run))
     summary = _write_grades(book, run, out, rules)
@@ -72,7 +72,7 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
 
 
 def _read_alike(path: Path) -> dict[Alike, str]:
-    """Whose work is alike, and on which page it stands side by side; "" without a page."""
+    """Return whose work is alike, and the page that compares it, or "" without one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {Alike(tuple(who), *more): place or "" for who, *more, place in data}
@@ -96,7 +96,7 @@ def _write_grades(book: Gradebook, run: int, out: Path, rules: Rules) -> Summary
 
 
 def about(book: Gradebook, run: int, rules: Rules) -> About:
-    """What the page of the class says of the assignment and the run."""
+    """Return the class page's facts about the assignment and the run."""
     exam = book.exam(run)
     when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
     title = rules.course.title or "the class"
@@ -144,7 +144,7 @@ def _one_student(graded: Graded, out: Path) -> None:
 
 
 def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) -> None:
-    """Write a page for whoever grades for every student: the source beside the verdicts."""
+    """Write a page on every student for the grader: the source beside the verdicts."""
     folder = out / WORK
     shutil.rmtree(folder, ignore_errors=True)
     if students > MAX_COMPARED:
@@ -158,7 +158,7 @@ def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) ->
 
 
 def _sweep(out: Path, names: set[str]) -> None:
-    """Removes the pages of students who are no longer in the class."""
+    """Remove the pages of students who are no longer in the class."""
     for path in itertools.chain(
         (out / "reports").glob("*.json"), (out / "feedback").glob("*.html")
     ):
@@ -169,7 +169,7 @@ def _sweep(out: Path, names: set[str]) -> None:
 def _near(
     book: Gradebook, run: int, registry: Registry, students: int, say: Callable[[str], None]
 ) -> Iterator[Alike]:
-    """Whose sources a human should look at side by side, where copydetect is and not too many."""
+    """Yield similar sources for a human to look at, if copydetect is installed."""
     if students > MAX_COMPARED:
         say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
     elif students > 1:

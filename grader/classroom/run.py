@@ -2,7 +2,7 @@
 
 The gradebook is written by one thread of one process. The judging is done elsewhere, by any
 executor: threads that own judge processes here, or the workers of a cluster. It can be stopped at
-any moment; started again, it goes on where it was.
+any moment; started again, it continues where it stopped.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """How many students have their mark."""
+        """Return how many students have their mark."""
         return self.judged + self.kept + self.refused
 
     @property
     def seconds_left(self) -> float | None:
-        """An estimate, None as long as there is nothing to go by."""
+        """Return an estimate, or None without any measurement."""
         if not self.judged:
             return None
         return (monotonic() - self.started) / self.judged * (self.total - self.done)
@@ -70,7 +70,7 @@ class Run:
         on_progress: Callable[[Progress], None] = lambda progress: None,
         absent: Sequence[Mark] = (),
     ) -> Progress:
-        """Marks every entry. in_flight: how many submissions may be under way at a time.
+        """Mark every entry. in_flight: the submissions that may be under way at once.
 
         absent: marks of those who have handed in nothing.
         """
@@ -94,7 +94,7 @@ class Run:
     def _report_unjudged(
         self, entries: Sequence[intake.Entry], progress: Progress
     ) -> Iterator[tuple[str, Submission]]:
-        """The submissions that no result is known of, each content once; all others are marked."""
+        """Yield each content without a known result once, and mark all other submissions."""
         for entry in entries:
             attempts = len(entry.attempts)
             try:
@@ -120,7 +120,7 @@ class Run:
                 yield key, submission
 
     def _take(self, under_way: dict[Future[Outcome], str], progress: Progress) -> None:
-        """Waits for results, and marks whom they belong to."""
+        """Wait for results, and mark the students they belong to."""
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             key = under_way.pop(future)
             outcome = _outcome(future)
@@ -136,7 +136,7 @@ class Run:
 
 
 def _outcome(future: Future[Outcome]) -> Outcome:
-    """What the future holds; a submission whose judging failed must not stop the others."""
+    """Return the future's result, so that one failed submission does not stop the others."""
     try:
         return future.result()
     except JudgeRefuses:

@@ -130,7 +130,7 @@ class Desk:
             renew(book, self.out, self.rules(book))
 
     def _is_for_one(self, book: Gradebook, before: Rules, graded: Graded) -> bool:
-        """Whether what is new in the file is for this student, and could be for nobody else."""
+        """Return whether the file's new rows are for this student and nobody else."""
         rules = self.rules(book)
         known = {key_of(one) for one in before.overrides}
         several = rules.ambiguous(book.graded())

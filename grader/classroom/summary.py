@@ -1,4 +1,4 @@
-"""What an instructor wants to know of a class, added up one student at a time.
+"""The summary of a class for its instructor, added up one student at a time.
 
 Of a student only a small row is kept, not the report, so a class of any size fits in memory.
 """
@@ -68,7 +68,7 @@ class CheckCount:
 
     @property
     def share(self) -> float:
-        """The share of those who tried it and failed."""
+        """Return the share of those who tried it and failed."""
         return self.failed / (self.failed + self.passed) if self.failed else 0.0
 
 
@@ -97,7 +97,7 @@ class Spread:
 
 
 def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
-    """By step's title and name of the mistake: what it is."""
+    """Return each mistake's description, by step title and mistake name."""
     return {
         (step.title, check.diagnosis.misconception): (step.title, check.diagnosis.says)
         for step in report.steps
@@ -107,7 +107,7 @@ def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def row(graded: Graded) -> Row:
-    """What the summary keeps of a student."""
+    """Return what the summary keeps of a student."""
     report = graded.report
     marks = {sys.intern(step.step): step.status for step in report.steps} if report else {}
     names = dict.fromkeys(sys.intern(name) for _, name in _mistakes(report)) if report else {}
@@ -128,14 +128,14 @@ def row(graded: Graded) -> Row:
 
 
 def _without_score(graded: Graded) -> str:
-    """Why somebody whose work was judged has no score."""
+    """Return why a student whose work was judged has no score."""
     if graded.score is not None or graded.grade is None or graded.excused:
         return ""
     return " ".join(graded.grade.notes)
 
 
 def _state(graded: Graded) -> str:
-    """What to know of a student at a glance."""
+    """Return what to know of a student at a glance."""
     grade = graded.grade
     words = [
         "excused" if graded.excused else "",
@@ -159,7 +159,7 @@ class Summary:
             self.add(graded)
 
     def add(self, graded: Graded) -> None:
-        """Counts one student in."""
+        """Count one student in."""
         found = row(graded)
         self.rows.append(found)
         if graded.report is not None:
@@ -191,28 +191,28 @@ class Summary:
 
     @property
     def hardest(self) -> list[CheckCount]:
-        """The checks that somebody failed, those first that the most of who tried them failed."""
+        """Return the failed checks, those first that most of the students who tried them failed."""
         failed = (check for check in self.checks.values() if check.failed)
         return sorted(failed, key=lambda check: (-check.share, -check.failed))
 
     @property
     def mistakes(self) -> list[MistakeCount]:
-        """The known mistakes that were made, the commonest first."""
+        """Return the known mistakes that were made, the most common first."""
         return sorted(self._mistakes.values(), key=lambda mistake: -len(mistake.who))
 
     @property
     def slowest(self) -> list[Row]:
-        """Whose grading took longest."""
+        """Return whose grading took longest."""
         return heapq.nlargest(MAX_SLOW, self.rows, key=lambda row: row.seconds)
 
     @property
     def absent(self) -> list[Row]:
-        """Who has handed in nothing, or nothing any more."""
+        """Return the students who handed in nothing, or withdrew their work."""
         return [row for row in self.rows if "nothing handed in" in row.state]
 
     @property
     def not_graded(self) -> list[Row]:
-        """Whose work has no score, though there should be one."""
+        """Return the students whose work should have a score and has none."""
         return [
             row
             for row in self.rows
@@ -221,7 +221,7 @@ class Summary:
 
     @property
     def spread(self) -> Spread | None:
-        """The scores in numbers; None without a single one."""
+        """Return the scores in numbers, or None without a single one."""
         pairs = [(row.score, row.max_score or 1.0) for row in self.rows if row.score is not None]
         if not pairs:
             return None

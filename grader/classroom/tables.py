@@ -50,7 +50,7 @@ class Person:
     who: Who
 
     def is_called(self, graded_id: str, who: Who) -> bool:
-        """Whether a student of a download is this person."""
+        """Return whether a student of a download is this person."""
         if who.platform and who.platform == self.who.platform:
             return who.number == self.who.number
         return any(
@@ -83,11 +83,11 @@ class Override:
 
     @property
     def signed(self) -> str:
-        """Who did it, and when."""
+        """Return who did it, and when."""
         return f"{self.who}, {self.when}"
 
     def is_for(self, graded: Graded) -> bool:
-        """Whether it names that student: by id, number, name or address."""
+        """Return whether it names that student: by id, number, name or address."""
         who = graded.who
         names = (graded.student, who.number, who.name, who.email)
         known = {compose(name) for name in names if name}
@@ -96,7 +96,7 @@ class Override:
 
 
 def _table(path: Path) -> list[list[str]]:
-    """The cells of a CSV file, without empty rows at its end."""
+    """Return the cells of a CSV file, without empty rows at its end."""
     try:
         rows = [[cell.text.strip() for cell in row] for row in read(instructors_text(path))]
     except ExportError as error:
@@ -177,7 +177,7 @@ def moodle_time(text: str, timezone: str) -> str:
 
 
 def _find_submission_times(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """Where the worksheet has the times of handing in: in the first of its two columns of times."""
+    """Return the column of hand-in times: the first of the two columns of times."""
     times = [
         place
         for place in range(1, len(header))
@@ -274,7 +274,7 @@ def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -
 
 
 def _target(where: str, name: str, registry: Registry) -> str:
-    """The id of a step or a check; "" for the whole assignment."""
+    """Return the id of a step or a check, or "" for the whole assignment."""
     if name.casefold() in ("", "all", "total"):
         return ""
     if any(check.id == name for step in registry.steps for check in step.checks):

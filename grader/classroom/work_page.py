@@ -1,4 +1,4 @@
-"""A page for whoever grades: one student's source beside the verdicts, and forms to change them."""
+"""Show the grader a student's source beside the verdicts, with forms to change them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.steps.registry import Registry
 
 @dataclass(frozen=True)
 class Form:
-    """What a page with forms needs. token: goes back with every form, or nothing is changed.
+    """The needs of a page with forms. token: goes back with every form, or nothing is changed.
 
     who: signs the changes. changes: those of this student, each with the key that removes it.
     problem: why the last change was not made.

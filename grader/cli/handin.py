@@ -25,13 +25,13 @@ TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 @click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("handin.zip"))
 def handin(submission: Path, out: Path) -> None:
-    """Write what is to be handed in as one zip, and a receipt with its hash and the time."""
+    """Write a zip to hand in, and a receipt with its hash and the time."""
     registry = registry_module.load()
     found = read_submission(submission, registry)
     if not found.sources:
         raise Problem(f"{show_path(submission)} holds no step yet")
     for reason in found.refused.values():
-        raise Problem(f"not handed in: {reason} Mend it first")
+        raise Problem(f"not handed in: {reason} Fix it first")
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
     names |= {f"{name}.py": text for name, text in found.modules.items()}
     try:
@@ -52,13 +52,13 @@ def handin(submission: Path, out: Path) -> None:
         if step.id not in found.sources or is_unfinished(found.sources[step.id])
     ]
     if unwritten:
-        click.echo(f"not finished, or not there: step {', '.join(unwritten)}")
+        click.echo(f"not finished or missing: step {', '.join(unwritten)}")
     click.echo(receipt)
     click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
 
 
 def _receipt(path: Path, of_zip: str, of_work: str) -> str:
-    """What a student keeps: the time is that of this computer."""
+    """Return the receipt for the student, with this computer's time."""
     when = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     return (
         f"{path.name}, made {when}\nsha256 of the zip:  {of_zip}\nsha256 of the work: {of_work}\n"
@@ -66,7 +66,7 @@ def _receipt(path: Path, of_zip: str, of_work: str) -> str:
 
 
 def _how() -> str:
-    """Where and when to hand in, if the bundle says so."""
+    """Return where and when to hand in, if the bundle says so."""
     try:
         data = json.loads(TEXTS.read_text(encoding="utf-8"))
         return one_line(str(data["handin"]), 2000)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _choose_isolation(name: str, limits: Limits) -> Isolation:
-    """One's own code needs no sandbox; one that is asked for is probed first."""
+    """Return the isolation for the user's own code, probed if it is a sandbox."""
     if name in ("auto", "process"):
         from grader.isolation import Process
 
@@ -27,7 +27,10 @@ def _choose_isolation(name: str, limits: Limits) -> Isolation:
 
 @contextlib.contextmanager
 def hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
-    """Hosts for workers. Entered first of all: NumPy loads in them while the rest loads here."""
+    """Yield hosts for workers.
+
+    Entered first of all: NumPy loads in them while the rest loads here.
+    """
     from grader.isolation import SandboxError, start_host
 
     try:

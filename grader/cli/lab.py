@@ -38,7 +38,7 @@ NEWS = (
 
 
 def own_folder() -> Path:
-    """Where JupyterLab keeps what it is told here: in the virtual environment, if there is one."""
+    """Return JupyterLab's own folder: in the virtual environment, if there is one."""
     if HOME != ROOT:
         return HOME / ".jupyter"
     if sys.prefix != sys.base_prefix:
@@ -47,7 +47,7 @@ def own_folder() -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables by which nothing of the user's own settings is read or written."""
+    """Return variables that keep the user's own settings untouched."""
     names = {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
@@ -60,7 +60,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def prepare(folder: Path) -> None:
-    """Settings that JupyterLab starts with; what has been changed since stays as it is."""
+    """Write the settings that JupyterLab starts with, but keep those that were changed since."""
     for name, settings in SETTINGS.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,10 +70,12 @@ def prepare(folder: Path) -> None:
 
 @click.command()
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Where to listen; 8888 if it is free.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port of the server; 8888 if it is free."
+)
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
-    """JupyterLab on the self-study notebooks. What stands after -- goes to JupyterLab."""
+    """Open the notebooks in JupyterLab, which gets the options after `--`."""
     how = spell_install("lab", "'nopeek[lab]'")
     need("jupyterlab", f"JupyterLab is not installed: {how}")
     if not NOTEBOOKS.is_dir():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Later(click.Group):
-    """Commands whose modules are imported when they are asked for: a student's never are."""
+    """A group that imports a command's module when someone runs that command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *filter(self._is_here, LATER)])
@@ -38,8 +38,19 @@ class _Later(click.Group):
         command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        known = self.list_commands(ctx)
+        grouped = {name for names in READERS.values() for name in names}
+        others = {"Other": [name for name in known if name not in grouped]}
+        for reader, names in {**READERS, **others}.items():
+            found = [(name, self.get_command(ctx, name)) for name in names if name in known]
+            rows = [(name, each.get_short_help_str(80)) for name, each in found if each]
+            if rows:
+                with formatter.section(reader):
+                    formatter.write_dl(rows)
+
     def _is_here(self, name: str) -> bool:
-        """Whether it is such a command, and the kit is not a student's bundle, which lacks some."""
+        """Return whether this kit has the command: a student's bundle lacks some of them."""
         module = LATER.get(name, "grader").split(".")[1:]
         return bool(module) and PACKAGE.joinpath(*module).with_suffix(".py").is_file()
 
@@ -67,6 +78,25 @@ LATER = {
     "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
 }
+# The commands in the order of `--help`, by the person who types them.
+READERS = {
+    "Student": (
+        "init",
+        "check",
+        "watch",
+        "hint",
+        "quiz",
+        "list",
+        "look",
+        "reset",
+        "solution",
+        "handin",
+        "lab",
+    ),
+    "Demos": ("leakmap", "costs", "train", "explore", "gpt2", "llama"),
+    "Instructor": ("grade", "course", "serve", "export", "release", "nbgrader"),
+    "Contributor": ("build", "book", "proof", "dev"),
+}
 
 
 @click.group(
@@ -77,7 +107,7 @@ LATER = {
 @click.version_option(package_name="nopeek", prog_name="nopeek")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Learn masked self-attention by building it. Without a command: check the exercises."""
+    """Learn masked self-attention by building it. Without a command, check the exercises."""
     if context.invoked_subcommand is None:
         context.invoke(check)
 
@@ -86,13 +116,13 @@ _submission = click.option(
     "--submission",
     type=click.Path(path_type=Path),
     default=EXERCISES,
-    help="A folder of step files, a zip of one, or a notebook; the exercises if not given.",
+    help="A folder of step files, a zip of one, or a notebook; by default, the exercises.",
 )
 _isolation = click.option(
     "--isolation",
     type=click.Choice(["auto", "process", "process+", "bubblewrap"]),
     default="auto",
-    help="What the submission's code runs in; auto is process, for one's own code.",
+    help="What the submission's code runs in; auto is process, for your own code.",
 )
 
 
@@ -100,10 +130,14 @@ _isolation = click.option(
 @click.argument("step", nargs=-1)
 @_submission
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs; random by default."
+)
 @_isolation
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
-@click.option("--html", "html_file", type=click.Path(path_type=Path), help="And here as a page.")
+@click.option(
+    "--html", "html_file", type=click.Path(path_type=Path), help="Write the report here as a page."
+)
 def check(
     step: tuple[str, ...],
     submission: Path,
@@ -113,7 +147,7 @@ def check(
     json_file: Path | None,
     html_file: Path | None,
 ) -> None:
-    """Judges the steps named, or all, and shows the first that needs work."""
+    """Run the checks of some steps, or all, and show the first that needs work."""
     registry = registry_module.load()
     steps = find_steps(registry, step)
     overview = _overview(registry, steps)
@@ -136,7 +170,7 @@ def _row(printer: Printer) -> Callable[[StepVerdict], None]:
 def _overview(
     registry: Registry, steps: tuple[Step, ...]
 ) -> Callable[[Printer], Callable[[StepVerdict], None]]:
-    """A row for each step, and one for a whole part that is not at issue."""
+    """Return a row for each step, and one for each whole part without work to do."""
     parts = registry.group_by_part(steps)
 
     def overview(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -160,7 +194,7 @@ def _judge(
     isolation: str = "auto",
     on_step: Callable[[Printer], Callable[[StepVerdict], None]] | None = None,
 ) -> tuple[Report, Printer]:
-    """The report on a folder. on_step: makes what is called with every verdict."""
+    """Return the report on a folder. on_step: makes the function to call with each verdict."""
     if suite == "hidden":
         need_hidden()
     elif seed is not None:
@@ -203,7 +237,10 @@ def _judge(
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
-    """Whether to judge in two processes. Not with torch: it must not be forked once it has run."""
+    """Return whether to judge in two processes.
+
+    Not with torch: it must not be forked once it has run.
+    """
     from grader.isolation import CAN_FORK
 
     return suite == "visible" and len(steps) > 2 and CAN_FORK and (os.cpu_count() or 1) > 1
@@ -229,7 +266,7 @@ def _write(path: Path, text: str) -> None:
 def _rest(
     printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool = True
 ) -> None:
-    """Everything below the overview: the score, the first step to work on, what to do next."""
+    """Print the score, the first step to work on, and what to do next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
@@ -272,7 +309,7 @@ def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
 
 
 def _file(submission: Path, step: StepVerdict) -> str:
-    """Where the step is written: its file in a folder, or else the zip or the notebook."""
+    """Return where the step is written: its file in a folder, or else the zip or the notebook."""
     return (
         f"{show_path(submission)}{step.step}.py" if submission.is_dir() else show_path(submission)
     )
@@ -282,7 +319,7 @@ def _file(submission: Path, step: StepVerdict) -> str:
 @_submission
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 def watch(submission: Path, suite: str) -> None:
-    """The same on every save, at once: the step that was saved, then the rest if it passes."""
+    """Check on every save: first the saved step, then the rest if it passes."""
     registry = registry_module.load()
     if not submission.is_dir():
         raise Problem(f"there is no folder {submission}: name one with step files to watch")
@@ -302,7 +339,7 @@ def watch(submission: Path, suite: str) -> None:
 
 
 def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
-    """Never returns by itself."""
+    """Check on every save, without end."""
     from grader.cli.watch import saves
     from grader.report.records import Status
 
@@ -321,7 +358,7 @@ def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer
 
 
 def _show_first_undone(printer: Printer, report: Report, folder: Path) -> None:
-    """What is wrong with the first step that is not done, or which comes next."""
+    """Print what is wrong with the first unfinished step, or which step comes next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
@@ -337,7 +374,7 @@ def _show_first_undone(printer: Printer, report: Report, folder: Path) -> None:
 @cli.command("list")
 @_submission
 def list_steps(submission: Path) -> None:
-    """The steps, their files, and how far each is."""
+    """List the steps and how far each is."""
     from grader.report.text import terminal
 
     registry = registry_module.load()
@@ -352,7 +389,7 @@ def list_steps(submission: Path) -> None:
 @click.argument("step", required=False)
 @_submission
 def hint(step: str | None, submission: Path) -> None:
-    """The next hint for a step, one level at a time; for the first unfinished one by itself."""
+    """Give the next hint for a step; by default, for the first unfinished one."""
     from grader.engine import hints
     from grader.report.text import terminal
 
@@ -361,7 +398,7 @@ def hint(step: str | None, submission: Path) -> None:
     report, printer = _judge(registry, steps, submission)
     todo = terminal.first_to_do(report)
     if todo is None:
-        printer.line("There is nothing to mend: everything passes.")
+        printer.line("There is nothing to fix: everything passes.")
         return
     found = registry.find(todo.step)
     known = hints.ladder(found, todo)
@@ -411,7 +448,7 @@ def solution(step: str, submission: Path) -> None:
 @cli.command()
 @click.argument("step")
 def reset(step: str) -> None:
-    """Puts a step's stub back; what was there is kept beside it."""
+    """Put a step's stub back, and keep your file beside it."""
     from grader.steps import stubs
 
     for found in find_steps(registry_module.load(), (step,)):
@@ -426,7 +463,7 @@ def reset(step: str) -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command line."""
     try:
         cli(prog_name="nopeek" if Path(sys.argv[0]).stem == "nopeek" else "python -m grader")
     except registry_module.KitError as error:

@@ -1,4 +1,4 @@
-"""Paths that a command is given: what is read from them, and how they are said."""
+"""Read the paths that a command gets, and show them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show_path(path: Path) -> str:
-    """A path as short as it can be said from here; a folder's ends like one."""
+    """Return a path relative to the current folder if possible; a folder ends in a slash."""
     with contextlib.suppress(ValueError):
         path = path.resolve().relative_to(Path.cwd().resolve())
     return f"{path}{os.sep if path.is_dir() else ''}"
@@ -47,5 +47,5 @@ def read_submission(path: Path, registry: Registry) -> Submission:
 
 
 def _has_steps(path: Path, registry: Registry) -> bool:
-    """Whether a folder holds step files, be they readable or not."""
+    """Return whether a folder holds step files, readable or not."""
     return any(os.path.lexists(path / step.filename) for step in registry.steps)

@@ -36,7 +36,7 @@ _page = click.option("--html", "html_file", type=click.Path(path_type=Path), hel
 
 
 def _choose_code(path: Path | None, registry: Registry) -> Submission:
-    """What was asked for, or the right code."""
+    """Return what was asked for, or the right code."""
     path = path or (SOLUTIONS if SOLUTIONS.is_dir() else EXERCISES)
     found = read_submission(path, registry)
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
@@ -44,7 +44,7 @@ def _choose_code(path: Path | None, registry: Registry) -> Submission:
 
 @contextlib.contextmanager
 def _host(registry: Registry) -> Iterator[Host]:
-    """A host for one's own code; what cannot be run or drawn is a Problem."""
+    """Yield a host for the user's own code. Turn failures into Problem."""
     from grader.demos.loaded import NotReady
 
     with hosts(registry, "auto", 1) as (host,):
@@ -66,7 +66,7 @@ def write_page(printer: Printer, path: Path, text: str) -> None:
 
 
 def _layer(unmasked: str, layers: int) -> int | None:
-    """The number of the layer without a mask; None for `none`."""
+    """Return the number of the layer without a mask, or None for `none`."""
     if unmasked == "none":
         return None
     if not unmasked.isdecimal() or not 1 <= int(unmasked) <= layers:
@@ -109,9 +109,9 @@ def leakmap(
     weights: Path | None,
     html_file: Path | None,
 ) -> None:
-    """Draws what one layer without a mask lets through.
+    """Draw what one layer without a mask lets through.
 
-    A token is replaced, and it is seen which positions move in the output of every layer.
+    Replace one token after another, and see which positions move in every layer's output.
     """
     trained = None
     if weights is None:
@@ -149,13 +149,13 @@ def leakmap(
     type=click.IntRange(64, 2048),
     default=512,
     show_default=True,
-    help="Up to how many tokens; powers of two are measured.",
+    help="Measure powers of two up to this many tokens.",
 )
 @_page
 def costs(submission: Path | None, longest: int, html_file: Path | None) -> None:
-    """Counts what the next token costs, without a cache and with it.
+    """Count what the next token costs, with a cache and without.
 
-    Multiplications are counted and time is measured, in texts of growing length.
+    Count multiplications and measure time, in sequences of growing length.
     """
     registry = registry_module.load()
     found = _choose_code(submission, registry)

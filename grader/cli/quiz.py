@@ -23,7 +23,7 @@ MEMORY = EXERCISES / ".quiz.json"
 @click.argument("about", required=False)
 @click.argument("answer", nargs=-1, type=click.UNPROCESSED)
 def quiz(about: str | None, answer: Sequence[str]) -> None:
-    """Ask about a lesson (quiz 3), or take an answer to one question (quiz 3b 12)."""
+    """Ask about a lesson (quiz 3), or answer one question (quiz 3b 12)."""
     registry, printer = registry_module.load(), Printer()
     record = quizzes.Record(MEMORY)
     if about is None:

@@ -32,7 +32,9 @@ TELL_EVERY = 20
 
 
 @click.command()
-@click.option("--text", type=click.Path(path_type=Path), help="A file to learn; else stories.")
+@click.option(
+    "--text", type=click.Path(path_type=Path), help="A file to learn; by default, short stories."
+)
 @click.option("--steps", type=click.IntRange(1), default=400, show_default=True)
 @click.option("--layers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--heads", type=click.IntRange(1), default=4, show_default=True)
@@ -62,7 +64,7 @@ def train(
     cheat: bool,
     html_file: Path | None,
 ) -> None:
-    """Trains your decoder on a small text, and lets it write.
+    """Train your decoder on a small text, and let it write.
 
     Ctrl-C keeps the weights. The same command goes on from them, with a new optimiser.
     """
@@ -115,7 +117,7 @@ class Model:
 
 @dataclass
 class Plan:
-    """What is to be trained, and how; the models begin alike and see the same batches."""
+    """The models to train, and how; they begin alike and see the same batches."""
 
     printer: Printer
     text: Text
@@ -243,7 +245,7 @@ class Plan:
 
 
 def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, About]:
-    """The parameters to begin with: new ones, or those that are in the folder already."""
+    """Return the parameters to begin with: new ones, or those that are in the folder already."""
     from grader.demos.training import run, weights
 
     params = run.first_params(sizes, len(words.characters), seed)

@@ -15,7 +15,7 @@ Mark = tuple[int, int, int] | None
 
 
 def _mark(path: Path) -> Mark:
-    """What changes when a file is saved, whichever way the editor does it."""
+    """Return what changes when a file is saved, whichever way the editor does it."""
     try:
         found = path.stat()
     except OSError:
@@ -24,12 +24,12 @@ def _mark(path: Path) -> Mark:
 
 
 def saves(paths: Sequence[Path], interval: float = INTERVAL) -> Iterator[list[Path]]:
-    """The files that were saved, each time some were. One that is away is waited for."""
+    """Yield the files of each save, and wait for a file that is missing."""
     return _later({path: _mark(path) for path in paths}, interval)
 
 
 def _later(marks: dict[Path, Mark], interval: float) -> Iterator[list[Path]]:
-    """The saves after those marks were taken, which is at once and not when a save is asked for."""
+    """Yield the saves since those marks were taken, even before the first one is asked for."""
     while True:
         time.sleep(interval)
         new = {path: _mark(path) for path in marks}

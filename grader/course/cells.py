@@ -1,4 +1,4 @@
-"""What the cells of an assignment import; the code is `grader.notebooks.assignment_cells`."""
+"""Imports for the cells of an assignment; the code is `grader.notebooks.assignment_cells`."""
 
 from grader.notebooks.assignment_cells import check
 

@@ -1,1 +1,1 @@
-"""What measures and draws a student's functions; nothing here judges."""
+"""Measure and draw a student's functions; nothing here judges."""

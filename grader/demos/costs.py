@@ -31,12 +31,12 @@ LEAST = 3  # rows without which there is nothing to compare
 
 
 def lengths(longest: int) -> list[int]:
-    """Powers of two up to that."""
+    """Return powers of two up to that."""
     return [2**power for power in range(SHORTEST.bit_length() - 1, longest.bit_length())]
 
 
 def rows(host: Host, registry: Registry, submission: Submission, longest: int) -> Iterator[Row]:
-    """The costs at growing lengths, as they come; NotReady if the decoder cannot be run.
+    """Yield the costs at growing lengths, as they come; NotReady if the decoder cannot be run.
 
     It ends before a length that takes too long, if there is something to be compared by then.
     """
@@ -57,7 +57,7 @@ def rows(host: Host, registry: Registry, submission: Submission, longest: int) -
 
 
 def model(longest: int) -> tuple[Any, dict[str, Any]]:
-    """A text of that length, and a decoder with as many positions."""
+    """Return a text of that length, and a decoder with as many positions."""
     draw = Draw("costs")
     blocks = [
         block_params(Draw("costs", "layer", number), D_MODEL, D_FF) for number in range(N_LAYERS)
@@ -75,8 +75,8 @@ def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> Row:
 
 
 def _price(worker: Worker, way: str, tokens: Any, params: dict[str, Any]) -> tuple[Price, Any]:
-    """What it costs that way, and the logits that were paid for."""
+    """Return what it costs that way, and the logits that were paid for."""
     match worker.call("cost", [way, tokens, params, N_HEADS, REPEATS], {}).value:
         case [int(products), float(seconds), np.ndarray() as logits]:
             return Price(products, seconds), logits
-    raise NotReady("The decoder's logits are no array of numbers.")
+    raise NotReady("The decoder's logits are not an array of numbers.")

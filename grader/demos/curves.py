@@ -19,29 +19,29 @@ class Curves:
 
     @property
     def decades(self) -> tuple[int, int]:
-        """The powers of ten that the values lie between."""
+        """Return the powers of ten that the values lie between."""
         least, most = (pick(pick(line) for line in self.values) for pick in (min, max))
         low = math.floor(math.log10(least))
         return low, max(low + 1, math.ceil(math.log10(most)))
 
     def across(self, length: float) -> float:
-        """0 for the first length, 1 for the last."""
+        """Return 0 for the first length, 1 for the last."""
         first, last = math.log(self.lengths[0]), math.log(self.lengths[-1])
         return (math.log(length) - first) / (last - first) if last > first else 0.0
 
     def up(self, value: float) -> float:
-        """0 for the lowest power of ten, 1 for the highest."""
+        """Return 0 for the lowest power of ten, 1 for the highest."""
         low, high = self.decades
         return (math.log10(value) - low) / (high - low)
 
     def points(self, number: int) -> list[tuple[float, float]]:
-        """Of one of the curves, (across, up)."""
+        """Return the points of one curve, (across, up)."""
         pairs = zip(self.lengths, self.values[number], strict=True)
         return [(self.across(length), self.up(value)) for length, value in pairs]
 
 
 def in_letters(curves: Curves, width: int, height: int) -> list[str]:
-    """The curves as lines of text, the highest first; dots between their points."""
+    """Return the curves as lines of text, the highest first; dots between their points."""
     cells = [[" "] * width for _ in range(height)]
 
     def put(across: float, up: float, sign: str) -> None:
@@ -59,7 +59,7 @@ def in_letters(curves: Curves, width: int, height: int) -> list[str]:
 
 
 def ticks(curves: Curves) -> Sequence[tuple[float, str]]:
-    """The powers of ten and how far up they are."""
+    """Return the powers of ten and how far up they are."""
     low, high = curves.decades
     return [((power - low) / (high - low), _power(power)) for power in range(low, high + 1)]
 

@@ -1,4 +1,4 @@
-"""What the next token costs as the text grows, without a cache and with one, and how fast."""
+"""Measure what the next token costs as the sequence grows, with a cache and without."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Growth:
     rows: tuple[Row, ...]
 
     def exponent(self, price: Callable[[Row], float]) -> float:
-        """The k of T^k that fits the longest texts best."""
+        """Return the k of T^k that fits the longest texts best."""
         rows = self.rows[-FITTED:]
         return slope([row.length for row in rows], [price(row) for row in rows])
 
     def products(self) -> tuple[float, float]:
-        """The exponents of the multiplications, without a cache and with one."""
+        """Return the exponents of the multiplications, without a cache and with one."""
         return (
             self.exponent(lambda row: row.whole.products),
             self.exponent(lambda row: row.cached.products),
@@ -55,7 +55,7 @@ class Growth:
 
 
 def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
-    """Of the straight line that is nearest to the logarithms; 0 where something costs nothing."""
+    """Return the slope of the line nearest to the logarithms, or 0 without any cost."""
     if len(lengths) < 2 or min(prices) <= 0:
         return 0.0
     x, y = [list(map(math.log, values)) for values in (lengths, prices)]
@@ -65,7 +65,7 @@ def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
 
 
 def describe_growth(growth: Growth) -> list[str]:
-    """What the figures show, in words."""
+    """Return what the figures show, in words."""
     first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
     whole, cached = growth.products()
     sentences = [
@@ -88,13 +88,13 @@ def describe_growth(growth: Growth) -> list[str]:
         sentences.insert(
             0,
             f"The two ways do not give the same logits (first at {wrong[0]} tokens), so they do "
-            "not do the same work: mend that before you believe these figures.",
+            "not do the same work: fix that before you believe these figures.",
         )
     return sentences
 
 
 def _say_power(power: float) -> str:
-    """Say like which power something grows; a power that rounds to 0 is no growth."""
+    """Describe growth by its power; a power that rounds to 0 is not growth."""
     return f"grow like T^{power:.1f}" if power >= 0.05 else "do not grow"
 
 
@@ -112,7 +112,7 @@ def _compare_times(growth: Growth) -> str:
 
 
 def curves_of(growth: Growth) -> tuple[Curves, Curves]:
-    """The multiplications and the milliseconds, without a cache and with one; none of them 0."""
+    """Return multiplications and milliseconds, without a cache and with one; none is 0."""
     lengths = tuple(row.length for row in growth.rows)
     products = (
         tuple(max(1.0, row.whole.products) for row in growth.rows),

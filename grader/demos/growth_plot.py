@@ -1,4 +1,4 @@
-"""What the next token costs, in a terminal: a table that grows, a plot, and what they show."""
+"""Show what the next token costs, in a terminal: a table, a plot, and a conclusion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADER = ("tokens", "multiplications", "ms", "multiplications", "ms", "times mor
 
 
 def heading(sheet: Sheet, code: str, model: str) -> None:
-    """What is measured, and the columns of the table."""
+    """Print what is measured, and the columns of the table."""
     sheet.line(f"What the next token costs, with the decoder in {clean(code)}", "bold")
     sheet.line(f"({model}; the products that NumPy makes, counted, and its time, measured)")
     sheet.gap()
@@ -20,7 +20,7 @@ def heading(sheet: Sheet, code: str, model: str) -> None:
 
 
 def table_row(sheet: Sheet, row: Row) -> None:
-    """One length."""
+    """Print the row of one length."""
     more = f"{row.whole.products / row.cached.products:.1f}" if row.cached.products else ""
     sheet.row(
         _cells(str(row.length), *_describe_price(row.whole), *_describe_price(row.cached), more)
@@ -36,7 +36,7 @@ def _cells(length: str, whole: str, slow: str, cached: str, quick: str, more: st
 
 
 def plot_growth(sheet: Sheet, growth: Growth) -> None:
-    """The plot of the multiplications, and what all of it shows."""
+    """Print the plot of the multiplications, and what it shows."""
     curves, _ = curves_of(growth)
     sheet.gap()
     sheet.line("multiplications for one token, both axes logarithmic", "dim")

@@ -55,7 +55,7 @@ def measure_stack(
 
 @dataclass(frozen=True)
 class Trained:
-    """What the first block reads, (T, d_model), what each row is replaced by, and the blocks."""
+    """The first block's input, (T, d_model), what each row is replaced by, and the blocks."""
 
     text: Floats
     others: Floats
@@ -84,7 +84,7 @@ def embed(params: Any, tokens: NDArray[np.int64], n_heads: int) -> Trained:
 
 
 def _maps(block: StudentFunction, model: Trained, unmasked: int | None) -> Iterable[Influence]:
-    """A map for every layer: which of its outputs moved with which token."""
+    """Yield a map for every layer: which of its outputs moved with which token."""
     text, others, length = model.text, model.others, len(model.text)
     masks = [_mask(length, number == unmasked) for number in range(1, len(model.blocks) + 1)]
 
@@ -111,7 +111,7 @@ def _mask(length: int, everyone: bool) -> Bools:
 def _outputs(
     block: StudentFunction, x: Floats, model: Trained, masks: Sequence[Bools]
 ) -> Iterable[Floats]:
-    """The output of every layer, each of which reads the one below."""
+    """Yield the output of every layer, each of which reads the one below."""
     for params, mask in zip(model.blocks, masks, strict=True):
         value = block(x=x, params=params, n_heads=model.n_heads, mask=mask)
         array = as_array(value)

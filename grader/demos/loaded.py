@@ -18,7 +18,7 @@ class NotReady(Exception):
 
 
 def step_of(registry: Registry, function: str) -> Step:
-    """The step that has the function of that name."""
+    """Return the step that has the function of that name."""
     named = (step for step in registry.steps for one in step.functions if one.name == function)
     return next(named)
 
@@ -26,7 +26,7 @@ def step_of(registry: Registry, function: str) -> Step:
 def sources(
     registry: Registry, submission: Submission, steps: Sequence[Step]
 ) -> dict[str, tuple[str, str]]:
-    """The submission's modules, and right ones for the steps that it has not.
+    """Return the submission's modules, and right ones for the steps that it has not.
 
     steps: those that must be its own; NotReady if one is not there.
     """
@@ -45,9 +45,9 @@ def right_modules(registry: Registry) -> dict[str, tuple[str, str]]:
 
 @contextlib.contextmanager
 def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
-    """A worker that has loaded the program. what: the functions that will be asked for, in words.
+    """Yield a worker that has loaded the program. what: the functions needed, in words.
 
-    What goes wrong in it, at any time, is told by a NotReady.
+    Raise NotReady, at any time, if something goes wrong in it.
     """
     worker = Worker(host, time.monotonic() + host.limits.step_seconds)
     try:
@@ -61,7 +61,7 @@ def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
 
 
 def _why(failure: CallFailed, what: str) -> str:
-    """What became of a call, in a sentence."""
+    """Return a call's outcome in a sentence."""
     if isinstance(failure, Raised):
         where = " line {1} of {0}".format(*failure.innermost) if failure.innermost else ""
         if "NotImplementedError" in failure.kinds:

@@ -38,7 +38,7 @@ class Drawing:
 
 
 def drawing(curves: Curves) -> Drawing:
-    """Where everything in the plot of these curves lies."""
+    """Return where everything in the plot of these curves lies."""
     lines = tuple(
         Line(*names, tuple((_x(across), _y(up)) for across, up in curves.points(number)))
         for number, names in enumerate(NAMES)
@@ -57,7 +57,7 @@ def _y(up: float) -> float:
 
 
 def stack_page(stack: Stack) -> str:
-    """Who depends on whom, layer by layer."""
+    """Return who depends on whom, layer by layer."""
     data = {
         "title": f"Who depends on whom in {stack.code}",
         "stack": stack,
@@ -67,7 +67,7 @@ def stack_page(stack: Stack) -> str:
 
 
 def growth_page(growth: Growth) -> str:
-    """What the next token costs."""
+    """Return what the next token costs."""
     products, seconds = curves_of(growth)
     return (
         template("picture.html")

@@ -15,7 +15,7 @@ GAP = "   "
 
 
 def draw_stack(sheet: Sheet, stack: Stack) -> None:
-    """All of it."""
+    """Draw the maps of all layers, the signs and the conclusion."""
     sheet.line(f"Who depends on whom in {clean(stack.code)}", "bold")
     sheet.line("Column: the token that was replaced. Row: the position that moved.")
     labels = [f"{i:>2} {_shorten(token)}" for i, token in enumerate(stack.tokens)]
@@ -49,7 +49,7 @@ def _row_of_maps(
     width: int,
     column: int,
 ) -> None:
-    """Some layers' maps side by side, one line of all of them after the other."""
+    """Draw the maps of some layers side by side."""
     heads = [stack.heading(number + 1).ljust(column) for number in layers]
     sheet.row(" " * width + GAP.join(heads), "bold")
     numbers = " ".join(str(j % 10) for j in range(len(labels)))  # their last digits
@@ -63,7 +63,7 @@ def _row_of_maps(
 
 
 def _legend(sheet: Sheet, stack: Stack) -> None:
-    """The signs that were used."""
+    """Explain the signs that were used."""
     size = range(len(stack.tokens))
     used = {kind(layer, i, j) for layer in stack.layers for i in size for j in size}
     shown = (f"{MAP_SIGNS[mark]} {words}" for mark, words in WORDS.items() if mark in used)

@@ -1,4 +1,4 @@
-"""Who depends on whom in a stack of decoder blocks, layer by layer, and what that shows."""
+"""Show who depends on whom in a stack of decoder blocks, layer by layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHY = (
 
 @dataclass(frozen=True)
 class Stack:
-    """What moved in the output of every layer when one token was replaced.
+    """The movement in every layer's output when one token was replaced.
 
     unmasked: the layer that had no mask, counted from 1, if there was one. code: whose blocks
     they were.
@@ -27,18 +27,18 @@ class Stack:
     layers: tuple[Influence, ...]
 
     def heading(self, number: int) -> str:
-        """What to call a layer, counted from 1."""
+        """Return what to call a layer, counted from 1."""
         return f"layer {number}, {'NO MASK' if number == self.unmasked else 'masked'}"
 
     @property
     def first_leak(self) -> int | None:
-        """The first layer, counted from 1, in which something of the future was seen."""
+        """Return the first layer, counted from 1, in which something of the future was seen."""
         leaky = (i for i, layer in enumerate(self.layers, 1) if of_kind(layer, "leak"))
         return next(leaky, None)
 
 
 def describe_stack(stack: Stack) -> list[str]:
-    """What the maps show, in words: only what was measured."""
+    """Return what the maps show, in words: only what was measured."""
     leak, count = stack.first_leak, len(stack.layers)
     if leak is None and any(of_kind(layer, "missing", "unknown") for layer in stack.layers):
         return ["A token of the past that should be felt is not: see the maps."]
@@ -62,7 +62,7 @@ def describe_stack(stack: Stack) -> list[str]:
 
 
 def _leaky(stack: Stack, leak: int, count: int) -> str:
-    """How far it is seen that one layer had no mask."""
+    """Return how far it is seen that one layer had no mask."""
     below = "Below it nobody sees the future. " if leak > 1 else ""
     above = stack.layers[leak - 1 :]
     full = all(all(map(all, layer.moved)) for layer in above)

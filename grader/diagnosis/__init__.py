@@ -1,1 +1,1 @@
-"""Why a submission is wrong: known mistakes, exceptions in words, properties of results."""
+"""Find out why a submission is wrong: known mistakes, exceptions in words, patterns."""

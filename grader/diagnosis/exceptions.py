@@ -1,6 +1,6 @@
-"""What an exception of Python or NumPy says, in words: which axes met, what is None, ...
+"""Explain an exception of Python or NumPy in words: which axes met, which value is None, ...
 
-Only what is certain from the exception's own words is said. Of those words no more is repeated
+Explain only what is certain from the exception's own words. Of those words no more is repeated
 than lengths, and in the hidden suite only lengths that the arguments have.
 """
 
@@ -39,13 +39,13 @@ class Known:
     earlier: Mapping[str, str] = field(default_factory=dict)
 
     def may_say(self, *lengths: int) -> bool:
-        """Whether these lengths may be repeated."""
+        """Return whether these lengths may be repeated."""
         if self.allowed is None:
             return True
         return len(lengths) <= MAX_TOLD and set(lengths) <= self.allowed
 
     def label(self, length: int, axis: int | None = None) -> str:
-        """The length, and the size of the case that is as large: `5 (T_k is 5)`.
+        """Return the length, and the size of the case that is as large: `5 (T_k is 5)`.
 
         The number alone where several sizes are, or where that size cannot stand: numbers of
         features and tokens stand on the last axis, batches never. axis: from the end, if known.
@@ -60,7 +60,7 @@ class Known:
         return f"{length} ({name} {'are' if ' ' in name else 'is'} {length})"
 
     def holders(self, length: int, axis: int) -> int:
-        """How many arguments are so long along that axis, counted from the front."""
+        """Return how many arguments are so long along that axis, counted from the front."""
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
 
 
@@ -73,7 +73,7 @@ def know_sizes(
     keys: Sequence[str] = (),
     earlier: Mapping[str, str] | None = None,
 ) -> Known:
-    """Names from a case's sizes. In the hidden suite only the lengths of arguments are told.
+    """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
     fed: for a call with a cache what goes in, and what that makes in all. Then nothing else has a
     name: a length may be any number of tokens before, or of layers that share what is kept.
@@ -88,7 +88,7 @@ def know_sizes(
 
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Every length that a case's sizes may give to an array, with its name; "" where it has none.
+    """Yield every length that a case's sizes may give to an array, with its name or "".
 
     What has no name takes it from other sizes that are as large: then either may be meant.
     """
@@ -111,7 +111,7 @@ def _is_length(size: object) -> bool:
 
 
 def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
-    """The shapes of all arrays in a nest of arguments, by name."""
+    """Return the shapes of all arrays in a nest of arguments, by name."""
     if isinstance(value, Mapping):
         found: dict[str, Shape] = {}
         for key, item in value.items():
@@ -122,7 +122,7 @@ def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
 
 
 def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """All lengths that a size has in several cases."""
+    """Yield all lengths that a size has in several cases."""
     for each in sizes:
         size = each.get(name)
         yield from filter(_is_length, size if isinstance(size, tuple) else (size,))
@@ -131,7 +131,7 @@ def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
 def sizes_of(
     made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
 ) -> dict[str, Any]:
-    """The sizes of the case with these shapes; of several, what they agree on.
+    """Return the sizes of the case with these shapes; of several, what they agree on.
 
     Lengths of which it is not sure that this case has them go without a name, as `any ...`.
     """
@@ -154,7 +154,7 @@ def _shape(text: str) -> Shape:
 
 
 def _clash(one: Shape, other: Shape) -> int | None:
-    """The axis, counted from the end, along which two shapes do not fit; the last such."""
+    """Return the axis, counted from the end, along which two shapes do not fit; the last such."""
     for axis in range(1, min(len(one), len(other)) + 1):
         lengths = {one[-axis], other[-axis]} - {1}
         if len(lengths) > 1:
@@ -195,7 +195,7 @@ def _einsum(match: re.Match[str], known: Known) -> str:
 
 
 def _stacks(match: re.Match[str], known: Known) -> str:
-    """For a product of stacks of matrices, of which NumPy tells what is in front of them."""
+    """Return the explanation of a failed product of stacks of matrices."""
     one, other = (_shape(text) for text in re.findall(r"\(([\d, ]*)\)->", match[0]))
     axis = _clash(one[:-2], other[:-2])
     if axis is None or not known.may_say(*one, *other):
@@ -308,10 +308,10 @@ NOTHING = _say_always(
 CALLED = _say_always("A function was called with more, fewer or other arguments than it takes.")
 NUMBER = _say_always("There is a single number where the code expects an array with axes.")
 OPERANDS = _say_always("A matrix product needs arrays with axes, and got a single number or None.")
-INDEX = _say_always("What is used as an index is no integer.")
-COUNT = _say_always("What is used as a length, or as an index, is no integer.")
+INDEX = _say_always("The value used as an index is not an integer.")
+COUNT = _say_always("The value used as a length or an index is not an integer.")
 DIVIDED = _say_always(
-    "A length or a count must be an integer, and a float is none, not even 2.0: / gives floats, "
+    "A length or a count must be an integer. A float is not one, not even 2.0: / gives floats, "
     "// integers."
 )
 POWER = _say_always("A power is written **; ^ compares the bits of integers.")
@@ -411,7 +411,7 @@ LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
 
 
 def explain(failure: Raised, known: Known) -> str:
-    """A sentence on what the exception says; empty if nothing is sure."""
+    """Return a sentence on what the exception says; empty if nothing is sure."""
     for kind, text, words in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
             return words(match, known)
@@ -419,6 +419,6 @@ def explain(failure: Raised, known: Known) -> str:
 
 
 def lengths_met(explanation: str) -> str:
-    """Of such a sentence only which lengths met: `2 met 7`; empty if none did."""
+    """Return only which lengths met in such a sentence: `2 met 7`, or "" if none did."""
     match = re.search(f"{LENGTH} met {LENGTH}", explanation)
     return match[0] if match else ""

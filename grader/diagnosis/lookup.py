@@ -1,4 +1,4 @@
-"""What known mistakes answer, for a kit that must not hold any right code.
+"""Look up the results of known mistakes, for a kit that must not hold any right code.
 
 A student's bundle has neither solutions nor known mistakes, so there nothing can be replayed. But
 the visible checks ask the same questions of everybody. So what each mistake answers to each of
@@ -44,7 +44,7 @@ RIGHT = "right"
 
 
 def describe_call(call: Call) -> list[Any]:
-    """What became of a call, as JSON data: which function, and what it did."""
+    """Return a call's outcome as JSON data: the function, and what it did."""
     done = {name: call.more[name] for name in ("products",) if call.more.get(name)}
     after = call.more.get("after")
     if after is not None:
@@ -60,7 +60,7 @@ def _error(raised: Raised) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON data, with what only student code looks into left out."""
+    """Return a value as JSON data, with what only student code looks into left out."""
     match value:
         case Handle() | Foreign():
             return OPAQUE
@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(array: NDArray[Any]) -> dict[str, Any]:
-    """An array, or a single number as one without axes."""
+    """Return an array, or a single number as one without axes."""
     kind = KINDS.get(array.dtype.kind, array.dtype.kind)
     values = [_round(number) for number in array.ravel().tolist()]
     return {"shape": list(array.shape), "kind": kind, "values": values}
@@ -86,7 +86,7 @@ def _round(number: Any) -> Any:
 
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:
-    """Equal data, but for rounding; a NaN equals a NaN."""
+    """Return whether data are equal except for rounding; a NaN equals a NaN."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(
             _same(value, other[key], tolerance) for key, value in one.items()
@@ -117,14 +117,14 @@ class Known:
     answers: Mapping[str, Mapping[str, Any]]
 
     def answer(self, check: str, number: int, right: Sequence[Any]) -> Any:
-        """What it did in that call of the check."""
+        """Return what it did in that call of the check."""
         other = self.answers.get(check, {}).get(str(number))
         return right[number] if other is None and number < len(right) else other
 
 
 @dataclass(frozen=True)
 class Came:
-    """What became of a check's calls, and how near another answer must be to be the same.
+    """The outcomes of a check's calls, and the tolerance of a comparison with them.
 
     passed: whether the check passed, which no words of an error have kept it from.
     """
@@ -140,23 +140,23 @@ def _came(calls: Sequence[Call]) -> Came:
 
 
 def _read_error(answer: Any) -> Mapping[str, str] | None:
-    """The error that a call ended with, if it did."""
+    """Return the error that a call ended with, if it did."""
     outcome = answer[1] if answer else None
     return outcome if isinstance(outcome, dict) and "raised" in outcome else None
 
 
 def _breaks(error: Mapping[str, str]) -> bool:
-    """Whether NumPy found that shapes do not go together, where code may also refuse."""
+    """Return whether NumPy found that shapes do not go together, where code may also refuse."""
     return error["words"].startswith(NUMPYS)
 
 
 def _wording(error: Mapping[str, str]) -> str:
-    """What was raised, whatever numbers are in it."""
+    """Return the exception without the numbers in it."""
     return error["raised"] + re.sub(r"\d", "", error["words"])
 
 
 def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[str]) -> bool:
-    """Whether two calls ended with one error, as `grader.diagnosis.replay` has it.
+    """Return whether two calls ended with one error, as `grader.diagnosis.replay` has it.
 
     In what words code refuses an argument is anybody's own, where right code refuses it too; and
     so it is where it refuses in the words of a refusal (refusals) what right code takes.
@@ -185,7 +185,7 @@ class Book:
     def explaining(
         self, calls: Mapping[str, Sequence[Call]], function: str, own: Sequence[str]
     ) -> list[Known]:
-        """The mistakes that answer the function's own checks as they were answered.
+        """Return the mistakes that reproduce the results of the function's own checks.
 
         First what explains most of the other checks, and of these what is in the function itself.
         """
@@ -202,7 +202,7 @@ class Book:
     def nearly(
         self, calls: Mapping[str, Sequence[Call]], own: Sequence[str], failing: Sequence[str]
     ) -> tuple[Known, str] | None:
-        """The one mistake that explains all of the function's own checks but one, and that check.
+        """Return the one mistake that explains all of a function's checks but one, and that check.
 
         Which must be a failing one, and not the first. None if several mistakes do.
         """
@@ -225,7 +225,7 @@ class Book:
         return True
 
     def _refusals(self, came: Mapping[str, Came]) -> set[str]:
-        """The words of errors where right code has errors of these types."""
+        """Return the words for errors that correct code also raises."""
         pairs = (
             (_read_error(answer), _read_error(right))
             for check, calls in came.items()
@@ -258,7 +258,7 @@ class Answers:
     def diagnosis(
         self, step: Step, function: str, log: Log, failing: Sequence[str]
     ) -> Diagnosis | None:
-        """The mistake that answered all checks of the function as this code did, if one did.
+        """Return the mistake that reproduces the results of all of the function's checks, if any.
 
         Or all but one, as `diagnosis.search` has it. failing: those of the function that failed.
         """

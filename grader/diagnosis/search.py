@@ -1,9 +1,9 @@
-"""Which known mistake gives exactly these numbers? Compared on every call of the attempt.
+"""Find the known mistake that gives exactly these numbers in every call of the attempt.
 
 The known mistakes of a function run in a worker of their own, on the calls that the student's
 function got, in the same order. One that answers every call as the student's code did is the cause,
 or does the same as it. When none does, mistakes in what the function calls are tried, then two at
-once. When none of that fits either, nothing is said: silence beats a guess.
+once. When none of that fits either, the report names no cause: silence beats a guess.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WRITES = Diagnosis(
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a student's function, and what became of it: a value, or what was raised.
+    """A call of a student's function, and its outcome: a value or an exception.
 
     more: where the check asked for it, the first of two calls with the same arrays (`before`), the
     arguments afterwards (`after`), the `products` that were counted, and the number under which
@@ -78,11 +78,11 @@ class Log:
     whole: bool = True
 
     def of(self, check: str) -> Sequence[Call]:
-        """The calls that the check made."""
+        """Return the calls that the check made."""
         return self.calls[slice(*self.spans.get(check, (0, 0)))]
 
     def with_passed(self, checks: Sequence[str]) -> Log:
-        """The same, with the calls of these checks marked as those of checks that passed."""
+        """Return the calls, with those of these checks marked as passed."""
         calls = list(self.calls)
         for start, stop in (self.spans.get(check, (0, 0)) for check in checks):
             calls[start:stop] = [
@@ -91,7 +91,7 @@ class Log:
         return replace(self, calls=calls)
 
     def fingerprint(self, check: str) -> str:
-        """A digest of what the check was answered, to the last bit; "" where it got no values."""
+        """Return a digest of the check's results, to the last bit, or "" if it got no values."""
         outcomes = [call.outcome for call in self.of(check)]
         if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
             return ""
@@ -106,12 +106,12 @@ class Cause:
 
     @property
     def places(self) -> dict[str, str]:
-        """What stands in which function's place."""
+        """Return which code replaces which function."""
         return {name: other for variant in self.variants for name, other in variant.places.items()}
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """For the report."""
+        """Return the name for the report."""
         first = self.variants[0]
         if len(self.variants) == 1:
             return Diagnosis(first.id, first.hint, first.says)
@@ -122,7 +122,7 @@ class Cause:
 
 
 def _without_numbers(outcome: Any) -> Any:
-    """The outcome with all handles alike: their numbers count what was kept before."""
+    """Return the outcome with all handles alike: their numbers count what was kept before."""
     match outcome:
         case Handle():
             return Handle
@@ -155,7 +155,7 @@ class Library:
     def causes(
         self, step: Step, function: str, named: Sequence[Cause] = ()
     ) -> Iterator[list[Cause]]:
-        """What may be wrong with a function, likeliest first: itself, a part of it, two parts.
+        """Yield what may be wrong with a function, most likely first: itself, a part, two parts.
 
         named: the causes found in other functions of the step. What calls one of these is likely
         to be wrong because of it, so they come even before the function's own: one mistake then
@@ -182,12 +182,12 @@ class Library:
         yield list(itertools.islice(pairs, MAX_PAIRS))
 
     def _plain(self, variant: Variant) -> bool:
-        """Whether one function is wrong on plain cases: two rarer things at once are rarer yet."""
+        """Return whether a function is wrong on plain cases, so two mistakes are unlikely."""
         function = self.registry.find(variant.step).function(variant.replaces)
         return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
 
     def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
-        """The known mistakes of these functions, whichever step they belong to."""
+        """Return the known mistakes of these functions, whichever step they belong to."""
         # All functions of the step, also where it was narrowed to one of them.
         steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
@@ -204,7 +204,7 @@ class Library:
         calls: Sequence[Call],
         span: tuple[int, int] = (0, 0),
     ) -> list[Cause]:
-        """Those of the causes that answer all of these calls as the student's code did.
+        """Return causes that reproduce all of these calls of the student's code.
 
         None if right code does so too. span: the calls that are looked at first.
         """
@@ -216,7 +216,7 @@ class Library:
     def nearly(
         self, step: Step, function: str, causes: Sequence[Cause], log: Log, failing: Sequence[str]
     ) -> list[tuple[Cause, str]]:
-        """Those that answer all calls alike but those of one failing check, which is not the first.
+        """Return causes that reproduce every call except those of one failing check, not the first.
 
         With each of them that check.
         """
@@ -228,7 +228,7 @@ class Library:
         return [(causes[number], check) for number, check in found]
 
     def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
-        """Whether right code answers these calls of the function as the student's code did."""
+        """Return whether correct code answers these calls as the student's code did."""
         (right,) = self._describe_causes(step, function, [Cause(())], calls)
         question = [_compile(self._text(step, ())), right, [_record(call) for call in calls]]
         return bool(self._replay(step, "is_right", question))
@@ -236,7 +236,7 @@ class Library:
     def _describe_causes(
         self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
     ) -> list[dict[str, Any]]:
-        """What the replay must know of causes: what stands where, and which calls matter."""
+        """Return what the replay must know of causes: their code, and which calls matter."""
         own = {f.name for f in self.registry.find(step.id).functions}
         used = sorted((_find_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
@@ -250,7 +250,7 @@ class Library:
         ]
 
     def _replay(self, step: Step, name: str, question: list[Any]) -> Any:
-        """What a function of the replay answers, in a worker of its own."""
+        """Return what a function of the replay answers, in a worker of its own."""
         worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
         try:
             worker.load(self._program(step))
@@ -259,7 +259,7 @@ class Library:
             worker.close()
 
     def _text(self, step: Step, causes: Sequence[Cause]) -> str:
-        """The solution, and behind it the variants under their own names."""
+        """Return the solution, followed by the variants under their own names."""
         known = {variant.name: variant for cause in causes for variant in cause.variants}
         preludes = dict.fromkeys(variant.prelude for variant in known.values())
         imports = [f"from exercises.{e.id} import *" for e in self.registry.before(step)]
@@ -267,7 +267,7 @@ class Library:
         return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
 
     def _program(self, step: Step) -> Program:
-        """The replay, and the earlier steps for what it replays."""
+        """Return the replay, and the earlier steps for what it replays."""
         # No later step's: a worker that outlived its end must not find the answers to come.
         earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
@@ -276,7 +276,7 @@ class Library:
 
 @lru_cache(maxsize=64)
 def _compile(text: str) -> NDArray[np.uint8]:
-    """The code of the kit's own text, for an interpreter like this one: parsed once, not each time.
+    """Return the compiled code of the kit's own text, parsed only once.
 
     A worker could not keep it. It is data here, and run nowhere but there.
     """
@@ -286,7 +286,7 @@ def _compile(text: str) -> NDArray[np.uint8]:
 
 @cache
 def _find_used(source: str, function: str) -> frozenset[str]:
-    """The names that a function of that module uses, directly or through its own functions."""
+    """Return the names that a function of that module uses, directly or indirectly."""
     tree = ast.parse(source)
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     found: set[str] = set()
@@ -302,7 +302,7 @@ def _find_used(source: str, function: str) -> frozenset[str]:
 
 
 def _record(call: Call) -> dict[str, Any]:
-    """A call as data for the replay."""
+    """Return a call as data for the replay."""
     record = {
         "function": call.function,
         "args": [_mark_handles(value) for value in call.args],
@@ -316,12 +316,12 @@ def _record(call: Call) -> dict[str, Any]:
 
 
 def _mark_handles(value: Any) -> Any:
-    """An argument with its handles as data."""
+    """Return an argument with its handles as data."""
     return {HANDLE: value.number} if isinstance(value, Handle) else value
 
 
 def _mark_left(value: Any) -> Any:
-    """What a call left behind, with what only student code looks into left out."""
+    """Return what a call left behind, with what only student code looks into left out."""
     match value:
         case Handle() | Foreign():
             return {FOREIGN: ""}
@@ -333,7 +333,7 @@ def _mark_left(value: Any) -> Any:
 
 
 def _mark_result(value: Any) -> Any:
-    """A result with its handles as data. What cannot be sent equals nothing.
+    """Return a result with its handles as data. What cannot be sent equals nothing.
 
     Nor does a dict that could be taken for a handle.
     """
@@ -358,12 +358,12 @@ def _is_single(leaf: Any) -> bool:
 
 
 def holds_single(call: Call) -> bool:
-    """Whether there are float32 numbers among its arguments."""
+    """Return whether there are float32 numbers among its arguments."""
     return any(map(_is_single, leaves([*call.args, *call.kwargs.values()])))
 
 
 def writes_into(log: Log, check: str) -> Diagnosis | None:
-    """The diagnosis of code that failed on an array that cannot be written."""
+    """Return the diagnosis of code that failed on an array that cannot be written."""
     last = log.of(check)[-1:]
     failed = last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text
     return WRITES if failed else None
@@ -377,7 +377,7 @@ def diagnose(
     failing: Sequence[str],
     named: list[Cause],
 ) -> Diagnosis | None:
-    """The cause of what the first failing check saw, if it is known and explains all other calls.
+    """Return the cause of the first failing check, if it is known and explains all other calls.
 
     failing: the function's checks that failed. named: the causes found in the step so far; this
     one is added.
@@ -401,19 +401,19 @@ def diagnose(
 
 
 def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
-    """Whether a cause may leave one failing check unexplained: the first one must hold values."""
+    """Return whether a cause may leave one failing check unexplained: not the check of values."""
     return len(failing) > 1 and bool(log.fingerprint(failing[0]))
 
 
 def but_for(cause: Diagnosis, check: str) -> Diagnosis:
-    """The cause, with a word that it leaves that check unexplained."""
+    """Return the cause, with a word that it leaves that check unexplained."""
     return replace(cause, says=f"{cause.says} It does not explain what is wrong in {check}.")
 
 
 def _but_for_one_check(
     library: Library, step: Step, function: str, log: Log, failing: Sequence[str]
 ) -> Diagnosis | None:
-    """The cause that explains all but what one check saw, where a second mistake shows itself.
+    """Return the cause that explains all but one check, which a second mistake explains.
 
     Only if the first failing check got values, and by mistakes of one name.
     """

@@ -1,4 +1,4 @@
-"""How many tokens a call with a cache was given, and how many had gone into that cache."""
+"""Count the tokens of a call with a cache, and those already in that cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEW, ALL = "T_new", "the tokens so far"
 
 
 def count_tokens_fed(calls: Sequence[Call]) -> dict[str, int]:
-    """Of the last call: the new tokens, and all so far; {} if it has no cache.
+    """Return the new tokens of the last call, and all so far, or {} if it has no cache.
 
     The past is followed through the caches that earlier calls returned; without ALL if one of them
     is not among the calls.
@@ -26,7 +26,7 @@ def count_tokens_fed(calls: Sequence[Call]) -> dict[str, int]:
 
 
 def _before(cache: Handle | None, calls: Sequence[Call]) -> int | None:
-    """How many tokens went into a cache; None if that is not known."""
+    """Return how many tokens went into a cache, or None if that is not known."""
     total = 0
     for call in reversed(calls):
         if cache in _find_returned(call):
@@ -43,13 +43,13 @@ def _find_returned(call: Call) -> list[Handle]:
 
 
 def _cache(call: Call) -> Handle | None:
-    """The cache among a call's arguments, which also tell what is new."""
+    """Return the cache among a call's arguments, which also tell what is new."""
     handles = (value for value in [*call.args, *call.kwargs.values()] if isinstance(value, Handle))
     return next(handles, None)
 
 
 def _new(call: Call) -> int:
-    """How many tokens a call brings: vectors have their features behind the time axis."""
+    """Return how many tokens a call brings: vectors have their features behind the time axis."""
     first = next(iter([*call.args, *call.kwargs.values()]), None)
     array = first.array if isinstance(first, Laid) else first
     if not isinstance(array, np.ndarray):

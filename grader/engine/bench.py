@@ -39,7 +39,7 @@ HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
 
 
 def _size(outcome: Any) -> int:
-    """The bytes of a result, about."""
+    """Return the bytes of a result, about."""
     if isinstance(outcome, np.ndarray):
         return A_VALUE + outcome.nbytes
     if isinstance(outcome, dict):
@@ -82,7 +82,7 @@ class Bench:
 
     @property
     def student(self) -> Student:
-        """The submission's functions of this step."""
+        """Return the submission's functions of this step."""
         return Student(self.attempt.step, self._ask, self._fetch)
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
@@ -102,7 +102,7 @@ class Bench:
         return answer
 
     def _note_result(self, result: Any) -> Any:
-        """The result, or that there was one: a log is kept in memory, and sent to the replay."""
+        """Return the result, or only that there was one. Logs stay in memory for the replay."""
         size = _size(result)
         if size > MAX_NOTED or self.noted + size > MAX_LOG:
             return Foreign("too large to be kept")
@@ -116,7 +116,7 @@ class Bench:
         options: Mapping[str, Any],
         answer: Answer | Raised,
     ) -> None:
-        """Keeps a call for the diagnosis."""
+        """Keep a call for the diagnosis."""
         positional, named = options.get("then") or args
         more: dict[str, Any] = {"before": args} if options.get("then") else {}
         outcome = answer if isinstance(answer, Raised) else self._note_result(answer.value)
@@ -134,7 +134,7 @@ class Bench:
         return value
 
     def _working(self) -> Worker:
-        """The worker, a fresh one if the last has ended."""
+        """Return the worker, a fresh one if the last has ended."""
         if self.worker is None or not self.worker.alive:
             self.log = Log(whole=False)  # what was called in the process that has ended is lost
             self.worker = Worker(self.host, self.deadline)
@@ -144,20 +144,23 @@ class Bench:
     # What grading uses.
 
     def inputs_for(self, step: Step) -> Given:
-        """The suite's inputs for a step, made once."""
+        """Return the suite's inputs for a step, made once."""
         if step.id not in self.givens:
             self.givens[step.id] = self.make_given(step)
         return self.givens[step.id]
 
     def begin_anew(self, host: Host) -> None:
-        """Forgets the last submission; the next one runs on that host."""
+        """Forget the last submission; the next one runs on that host."""
         self.host = host
         self.log = Log()
         self.faults.clear()
 
     @contextlib.contextmanager
     def on(self, attempt: Attempt) -> Iterator[None]:
-        """Loads an attempt for as long as the block lasts; CallFailed if it cannot be loaded."""
+        """Load an attempt for as long as the block lasts.
+
+        Raise CallFailed if it cannot be loaded.
+        """
         self.attempt = attempt
         self.log = Log()
         self.noted = 0
@@ -173,7 +176,7 @@ class Bench:
 
     @contextlib.contextmanager
     def aside(self, seconds: float) -> Iterator[Student]:
-        """The student's functions, for calls that belong to no check: nobody hears of them.
+        """Yield the student's functions, for unrecorded calls that belong to no check.
 
         seconds: how long all of them may take, at most what is left to the step.
         """
@@ -188,7 +191,7 @@ class Bench:
             del log.calls[count:]
 
     def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
-        """Puts the attempt on the bench through these checks, in order."""
+        """Put the attempt on the bench through these checks, in order."""
         verdicts: dict[str, CheckVerdict] = {}
         for check in checks:
             needed = verdicts.get(check.needs or "")
@@ -203,7 +206,7 @@ class Bench:
         return list(verdicts.values())
 
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
-        """The verdict on a check of any step whose checks were collected."""
+        """Return the verdict on a check of any step whose checks were collected."""
         found = self.checks.get(check.id)
         title = (found.title if found else "") or check.id
         points = check.points if status is Status.PASSED else 0.0
@@ -212,7 +215,10 @@ class Bench:
         )
 
     def check_function(self, check: Check) -> CheckFunction:
-        """The check as its author wrote it; KitError if the suite has none of that name."""
+        """Return the check as its author wrote it.
+
+        Raise KitError if the suite has none of that name.
+        """
         if check.id not in self.checks:
             raise KitError(f"there is no check {check.id}")
         return self.checks[check.id]
@@ -240,7 +246,7 @@ class Bench:
         return None
 
     def _birth_of_nan(self, failure: Broken) -> str:
-        """If the wrong result holds a NaN: what made it, by making the same call once more."""
+        """Return what made a NaN in the wrong result, by repeating the same call."""
         results = failure.evidence.got if failure.evidence else ()
         nan = any("nan" in str(array.cells) for array in results)
         call = self.log.calls[-1] if self.log.calls else None
@@ -256,13 +262,13 @@ class Bench:
         return ""
 
     def _call(self) -> Evidence | None:
-        """The last call of the check; in the hidden suite nobody is shown it."""
+        """Return the last call of the check, which the hidden suite does not show."""
         if self.suite != "visible" or self.asking is None:
             return None
         return show_call(self.attempt.step, self.asked, *self.asking)
 
     def _again(self, failure: Raised) -> bool:
-        """Whether the step has been told of this exception in this line before."""
+        """Return whether the step has reported this exception in this line before."""
         line = failure.lines[-1] if failure.lines else 0
         seen = (self.asked, failure.type, line)
         again = line > 0 and seen in self.raised
@@ -289,7 +295,7 @@ class Bench:
         return self.verdict(check, status, message, evidence=evidence, printed=printed)
 
     def _crash(self, failure: Raised) -> str:
-        """What the exception says, with names for the lengths where they are known."""
+        """Return what the exception says, with names for the lengths where they are known."""
         given = self.givens.get(self.attempt.step.id)
         call = self.log.calls[-1] if self.log.calls else None
         if call is None or given is None:
@@ -308,7 +314,7 @@ class Bench:
         )
 
     def _lengths(self) -> set[int]:
-        """All lengths of the arguments of the check's cases, and of their right results."""
+        """Return all lengths of the arguments of the check's cases, and of their right results."""
         given = self.givens.get(self.attempt.step.id)
         made = given.made if given else ()
         return {0, 1}.union(*(case.lengths() for case in made))

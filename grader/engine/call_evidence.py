@@ -19,7 +19,7 @@ def _plain(value: Any) -> Any:
 def show_call(
     step: Step, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Evidence:
-    """The call and what went in, where nothing came out that could be shown."""
+    """Return the call and its inputs, if there is no result to show."""
     takes = step.function(function).takes
     arguments = _plain({**dict(zip(takes, args, strict=False)), **kwargs})
     return Evidence(call_text(function, arguments), show_inputs(arguments))

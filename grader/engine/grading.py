@@ -36,13 +36,13 @@ Sources = Mapping[str, tuple[str, str]]
 
 
 def fresh_seed() -> int:
-    """A seed that nobody can guess; it is recorded in the report."""
+    """Return a seed that nobody can guess; the report records it."""
     return secrets.randbits(48)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What a step's checks said of it on some earlier steps. failure: why it cannot be loaded."""
+    """A step's results on some earlier steps. failure: why it cannot be loaded."""
 
     attempt: Attempt
     verdicts: Sequence[CheckVerdict] = ()
@@ -51,12 +51,12 @@ class _Trial:
 
     @property
     def points(self) -> float:
-        """The points that it earns there."""
+        """Return the points that it earns there."""
         return sum(verdict.points for verdict in self.verdicts)
 
     @property
     def timed_out(self) -> bool:
-        """Whether it, or a call of it, had no end in time."""
+        """Return whether it, or a call of it, had no end in time."""
         statuses = {verdict.status for verdict in self.verdicts}
         return Status.TIMEOUT in statuses or isinstance(self.failure, TimedOut)
 
@@ -88,7 +88,7 @@ class Grader:
         on_step: Callable[[StepVerdict], None] = lambda verdict: None,
         second: Host | None = None,
     ) -> Report:
-        """The report on these steps. on_step is called with each verdict, in order.
+        """Return the report on these steps. on_step is called with each verdict, in order.
 
         second: a host for half of the work, which is then done in a process of its own.
         """
@@ -118,7 +118,7 @@ class Grader:
     def _each(
         self, submission: Submission, steps: Sequence[Step], second: Host | None
     ) -> Iterator[tuple[int, StepVerdict]]:
-        """The steps' numbers and verdicts, in any order."""
+        """Yield the steps' numbers and verdicts, in any order."""
         if second is None or len(steps) < 2:
             for number, step in enumerate(steps):
                 yield number, self.step(submission, step)
@@ -134,7 +134,7 @@ class Grader:
             yield number, step_from_dict(verdict) if is_data else verdict
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
-        """The verdict on one step."""
+        """Return the verdict on one step."""
         if step.id in submission.refused:
             unread = self._report_unjudged(step, Status.ERROR, submission.refused[step.id])
             return replace(unread, gradable=False)
@@ -221,7 +221,7 @@ class Grader:
     def find_causes(
         self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
     ) -> tuple[list[CheckVerdict], Log]:
-        """The verdicts on a step that can be loaded, with causes and nothing more; and its calls.
+        """Return the verdicts on a loadable step, with causes and nothing more, and its calls.
 
         Without causes where the grader is not thorough. right: other earlier steps than the kit's.
         """
@@ -233,7 +233,7 @@ class Grader:
     def _diagnose(
         self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
     ) -> list[CheckVerdict]:
-        """The verdicts with the known mistake, or what can be said, at each function's failures."""
+        """Return the verdicts with a known mistake or a pattern at each function's failures."""
         causes: dict[str, Diagnosis | None] = {}
         named: list[Cause] = []
         step = attempt.step
@@ -257,18 +257,18 @@ class Grader:
         failing: Sequence[str],
         named: list[Cause],
     ) -> Diagnosis | None:
-        """The known mistake: replayed, or looked up where there is no right code to replay."""
+        """Return the known mistake: replayed, or looked up where there is no correct code."""
         if step.id in self.right:
             try:
                 return diagnose(self.library, step, verdict.function, log, failing, named)
             except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
-                return None  # results can be anything; no verdict depends on what is said of them
+                return None  # results can be anything; no verdict depends on their description
         if self.bench.suite == "visible":
             return self.answers.diagnosis(step, verdict.function, log, failing)
         return None
 
     def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
-        """What can be said of a function's wrong results in all cases of its checks."""
+        """Return patterns in a function's wrong results, in all cases of its checks."""
         function = attempt.step.function(name)
         try:
             checks = [self.bench.check_function(check) for check in function.checks]
@@ -281,7 +281,7 @@ class Grader:
             return None
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
-        """The step's code among earlier steps that are right, where `right` has them."""
+        """Return the step's code among earlier steps that are right, where `right` has them."""
         sources = submission.texts()
         own: dict[str, tuple[str, str]] = {}
         functions: dict[str, tuple[str, ...]] = {}
@@ -350,7 +350,7 @@ class Grader:
     def _doubt_earlier_steps(
         self, submission: Submission, verdict: StepVerdict, before: Sequence[StepVerdict]
     ) -> StepVerdict:
-        """The verdict, with a word on earlier steps where it may have failed because of them."""
+        """Return the verdict, with a word on earlier steps if they may have caused the failure."""
         source = submission.sources.get(verdict.step, "")
         wrong = [
             one.title
@@ -364,7 +364,7 @@ class Grader:
         return replace(verdict, message=messages.stands_on(wrong))
 
     def _report_unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
-        """A step whose code could not be run: all its checks share the reason."""
+        """Return the verdict on a step whose code could not run: all checks share the reason."""
         verdicts = [self.bench.verdict(check, status, message) for check in step.checks]
         return StepVerdict(
             step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
@@ -372,7 +372,7 @@ class Grader:
 
 
 def _wrong(verdict: CheckVerdict) -> bool:
-    """Whether there may be a cause to name."""
+    """Return whether there may be a cause to name."""
     return verdict.status in (Status.FAILED, Status.ERROR)
 
 
@@ -393,7 +393,7 @@ def _verdict(
 
 
 def choose_inputs(suite: str, seed: int) -> Callable[[Step], Given]:
-    """What makes a suite's inputs for a step."""
+    """Return what makes a suite's inputs for a step."""
     if suite == "visible":
         return lambda step: Stored(step.id)
     live = Live(seed)

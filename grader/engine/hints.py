@@ -13,13 +13,13 @@ from grader.steps.registry import Step
 
 
 def ladder(step: Step, verdict: StepVerdict) -> list[str]:
-    """All hints for this state of the step, each once."""
+    """Return all hints for this state of the step, each once."""
     mine = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
     return list(dict.fromkeys([*mine, *_levels(step, verdict)]))
 
 
 def _levels(step: Step, verdict: StepVerdict) -> tuple[str, ...]:
-    """The hints of the first check that did not pass, or the step's where it has none."""
+    """Return the hints of the first check that did not pass, or the step's where it has none."""
     known = {check.id: check.hints for check in step.checks}
     failed = (check.check for check in verdict.checks if check.status is not Status.PASSED)
     return known.get(next(failed, ""), ()) or step.hints
@@ -43,10 +43,10 @@ def are_all_given(step: Step, hints: Sequence[str], memory: Path) -> bool:
 
 
 def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
-    """The first hint that was not given before, and its number; from then on the last one.
+    """Return the first new hint and its number, or the last hint if all were given.
 
-    memory: the file that remembers which were given. One that cannot be read or written is no
-    reason to give no hint.
+    memory: the file that remembers which were given. A hint is given even if the file
+    cannot be read or written.
     """
     given = _read_given(memory)
     before = set(given.get(step.id, ()))

@@ -25,7 +25,7 @@ Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
 
 def maps_of(step: Step) -> tuple[Mapping[str, Sequence[Map]], Calls]:
-    """The maps of the step's functions, and how those are called that are not called as is."""
+    """Return the maps of the step's functions, and the names of the functions behind them."""
     name = f"grader.checks.influence_inputs.{step.id}"
     if importlib.util.find_spec(name) is None:
         return {}, {}
@@ -34,7 +34,7 @@ def maps_of(step: Step) -> tuple[Mapping[str, Sequence[Map]], Calls]:
 
 
 def telling(function: Callable[..., Any], maps: Sequence[Map]) -> Influence | None:
-    """The first of the maps in which something leaks or is missing."""
+    """Return the first of the maps in which something leaks or is missing."""
     for one in maps:
         found = one.draw(function)
         if findings(found):
@@ -43,7 +43,7 @@ def telling(function: Callable[..., Any], maps: Sequence[Map]) -> Influence | No
 
 
 def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdict]:
-    """The verdicts, a map at the first failure of every function for which it shows something.
+    """Return the verdicts, with a map at each function's first failure where it shows something.
 
     In a visible suite it is part of the evidence; elsewhere the message says in words what it
     shows, positions only.
@@ -65,7 +65,7 @@ def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdi
 
 
 def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str, int]:
-    """For each function the number of the first failure that a map can stand beside."""
+    """Return for each function the index of the first failure that can have a map."""
     found: dict[str, int] = {}
     for number, verdict in enumerate(verdicts):
         if verdict.status is Status.FAILED and (verdict.evidence or not visible):

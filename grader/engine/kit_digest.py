@@ -1,4 +1,4 @@
-"""Which kit gives these verdicts: one digest over everything that a verdict depends on."""
+"""Identify a kit by one digest over everything that a verdict depends on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _name(path: Path) -> str:
 
 @cache
 def kit_digest() -> str:
-    """The same for two kits exactly if they give every submission the same verdicts."""
+    """Return a digest that is the same for kits that give the same verdicts."""
     state = hashlib.sha256()
     for name in LIBRARIES:
         state.update(f"{name} {version(name)}\0".encode())

@@ -1,4 +1,4 @@
-"""What a student is told when a call brought no value. Own code may be quoted, inputs may not."""
+"""Messages for calls without a value. They may quote the student's code, but no inputs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
 
 def explain_not_counted(function: str) -> str:
-    """For a law that holds, of a function whose values are wrong."""
+    """Return the message for a kept law of a function whose values are wrong."""
     return f"Not counted yet: first {function} must return the right values."
 
 
 def explain_no_time_left(limits: Limits) -> str:
-    """For a step of a class's submission whose earlier steps took all the time there is."""
+    """Return the message for a step after earlier steps that used up all the time."""
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
 
@@ -45,7 +45,7 @@ def _list_defined(source: str) -> list[str]:
 
 
 def missing(name: str, step: Step, source: str) -> str:
-    """For a function that the file, or the notebook that became that source, does not define."""
+    """Return the message for a function that the file or notebook does not define."""
     if where := find_left_open(source, name):
         return (
             f"{name} is left out ({where}): "
@@ -54,12 +54,12 @@ def missing(name: str, step: Step, source: str) -> str:
     wanted = {function.name for function in step.functions}
     others = [other for other in _list_defined(source) if other not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
-    guess = f" Is {close[0]!r} meant to be it?" if close else ""
+    guess = f" Did you mean {close[0]!r}?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
 
 
 def explain_timeout(failure: TimedOut, function: str, limits: Limits) -> str:
-    """For a call, or a whole step, that took too long."""
+    """Return the message for a call, or a whole step, that took too long."""
     if failure.whole_step:
         return (
             f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
@@ -72,17 +72,17 @@ def explain_timeout(failure: TimedOut, function: str, limits: Limits) -> str:
 
 
 def explain_death(function: str) -> str:
-    """For a process that ended instead of answering."""
+    """Return the message for a process that ended instead of answering."""
     return f"The process ended while {function} was running: it exited, crashed or was killed."
 
 
 def unusable(function: str) -> str:
-    """For a result that the check itself stumbled over."""
+    """Return the message for a result that the check itself stumbled over."""
     return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
 def clean_printed(text: str) -> str:
-    """What the code printed; warnings from inside a library without the place on this machine."""
+    """Return what the code printed, without this machine's paths in library warnings."""
     lines: list[str] = []
     inside = False
     for line in text.split("\n"):
@@ -96,7 +96,7 @@ def clean_printed(text: str) -> str:
 
 
 def is_placed(raised: Raised, source: str, visible: bool) -> bool:
-    """Whether the line that raised may be named: which it is, is the worker's word."""
+    """Return whether the line that raised may be named, because the worker reports it."""
     return bool(raised.lines) and (visible or len(lines_of(source)) <= MAX_PLACED)
 
 
@@ -108,7 +108,7 @@ def _place(raised: Raised, source: str, step: Step, visible: bool = True) -> str
 
 
 def _own_lines(text: str, source: str) -> str:
-    """What Python said of a syntax error, with its lines as the student counts them."""
+    """Return Python's message on a syntax error, with the student's line numbers."""
 
     def count_line(match: re.Match[str]) -> str:
         where, _ = place(source, int(match[1]), "")
@@ -118,7 +118,7 @@ def _own_lines(text: str, source: str) -> str:
 
 
 def _function_around(source: str, number: int) -> str:
-    """The name of the function at the left margin in which a line stands; "" if there is none."""
+    """Return the name of the top-level function around a line, or "" if there is none."""
     beginnings = _beginnings(source)
     before = bisect.bisect_left(beginnings, (number + 1, ""))
     return beginnings[before - 1][1] if before and number > 0 else ""
@@ -139,7 +139,7 @@ def _beginnings(source: str) -> list[tuple[int, str]]:
 
 
 def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
-    """Where the function under check called what raised, if that is another function."""
+    """Return where the function under check called what raised, if that is another function."""
     if not raised.lines or _function_around(source, raised.lines[-1]) in (function, ""):
         return ""
     calls = [n for n in raised.lines[:-1] if _function_around(source, n) == function]
@@ -152,7 +152,7 @@ def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
 def _place_in_call(
     raised: Raised, function: str, source: str, step: Step, visible: bool
 ) -> tuple[str, str]:
-    """The line that raised and the one that called it; and what is to be said of the second.
+    """Return the line that raised, the line that called it, and a sentence on the second.
 
     The hidden suite names one line only.
     """
@@ -170,7 +170,7 @@ def _place_in_call(
 def explain_raised(
     failure: Raised, function: str, source: str, step: Step, visible: bool, explanation: str = ""
 ) -> tuple[Status, str]:
-    """For an exception. Its text may carry inputs, so it is shown only where inputs are.
+    """Return the message for an exception; its text is shown only where inputs are.
 
     explanation: a sentence on what the text says; NumPy's own notation is left out for it.
     """
@@ -188,12 +188,12 @@ def explain_raised(
 
 
 def explain_raised_more(function: str) -> str:
-    """For another exception of a function of which the hidden suite has named one already."""
+    """Return the message for a further exception, after the hidden suite named one already."""
     return f"{function} raised an exception here too: fix the one above first."
 
 
 def explain_raised_again(met: str) -> str:
-    """For an exception that was told before; met: the lengths that did not fit this time."""
+    """Return the message for a repeated exception. met: the lengths that did not fit this time."""
     return f"The same error as above, in the same line{f': here {met}' if met else ''}."
 
 
@@ -207,7 +207,7 @@ BIRTHS = {
 
 
 def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
-    """Where the first number went bad that made a NaN of the result."""
+    """Return where the first number went bad that made a NaN of the result."""
     operation = failure.text.rpartition(" ")[2]
     why = f" ({BIRTHS[operation]})" if operation in BIRTHS else ""
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
@@ -217,7 +217,7 @@ IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
 
 
 def _explain_refused_import(raised: Raised, source: str) -> str:
-    """What may be imported, in words of our own, if the line that raised asks for something else.
+    """Return which imports are allowed, if the line that raised asks for something else.
 
     Said from the student's own line: the exception's text could be anybody's.
     """
@@ -238,7 +238,7 @@ def _explain_refused_import(raised: Raised, source: str) -> str:
 
 
 def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -> str:
-    """Which line at the left margin called the function that raised; "" if none did.
+    """Return which line at the left margin called the function that raised, or "" if none did.
 
     The hidden suite names one line only, and that is the one that raised.
     """
@@ -256,12 +256,12 @@ def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -
 def explain_not_loaded(
     failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool
 ) -> str:
-    """For a file that could not be imported, or a notebook's cells.
+    """Return the message for a file or notebook that could not be imported.
 
     What was raised may quote the right earlier steps that it was loaded with: its text is shown
-    only where that is no secret.
+    only where it may be.
     """
-    file = "what stands in the notebook" if from_notebook(source) else step.filename
+    file = "the code in the notebook" if from_notebook(source) else step.filename
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
     match failure:
         case Raised():
@@ -321,7 +321,7 @@ def explain_not_on_own(
 
 
 def stands_on(titles: Sequence[str]) -> str:
-    """What is said of a failed step that was judged on top of the student's own earlier ones."""
+    """Return the note for a failed step that ran on the student's own earlier steps."""
     named = " and ".join(filter(None, [", ".join(titles[:-1]), titles[-1]]))
     return (
         f"It was judged on top of your own earlier steps, of which {named} "

@@ -11,13 +11,13 @@ Judge = Callable[[int], Any]
 
 
 def _tickets(descriptor: int) -> Iterator[int]:
-    """Numbers from a pipe that several processes read: each number goes to one of them."""
+    """Yield numbers from a pipe that several processes read: each number goes to one of them."""
     while ticket := os.read(descriptor, 1):
         yield ticket[0]
 
 
 def _other_half(tickets: int, results: int, judge: Judge) -> None:
-    """Never returns: what comes after the fork belongs to the first process."""
+    """Judge the other half in the forked process, and never return."""
     try:
         with os.fdopen(results, "w", encoding="utf-8") as lines:
             for number in _tickets(tickets):
@@ -28,7 +28,7 @@ def _other_half(tickets: int, results: int, judge: Judge) -> None:
 
 
 def in_two(count: int, judge: Judge, other: Judge) -> Iterator[tuple[int, Any]]:
-    """Results for 0..count-1 as they come; `other` runs in a second process and returns JSON data.
+    """Yield results for 0..count-1 as they come; `other` runs in a second process.
 
     What the second process leaves out, because it broke, is done here.
     """

@@ -2,7 +2,7 @@
 
 Names are compared, never used as paths. What is read is streamed up to a limit, whatever sizes the
 archive claims. The archive as a whole is refused if it is too large, names more members than a
-submission has, names a place outside of itself, lets members overlap, or is no sound zip.
+submission has, names a place outside of itself, lets members overlap, or is damaged.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Bounded:
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
-    """The member's path; some Windows programs write it with backslashes."""
+    """Return the member's path; some Windows programs write it with backslashes."""
     name = info.filename.replace("\\", "/")
     if _OUTSIDE.match(name) or _CONTROL.search(name):
         raise SubmissionError(
@@ -72,7 +72,7 @@ def _is_folder(info: zipfile.ZipInfo) -> bool:
 
 
 def _refuse_overlaps(infos: Sequence[zipfile.ZipInfo], end: int) -> None:
-    """Members that share bytes are how a small archive becomes a huge one."""
+    """Refuse members that share bytes: this is how a small archive becomes a huge one."""
     offsets = sorted((info.header_offset, info.compress_size) for info in infos)
     for (offset, size), (following, _) in pairwise([*offsets, (end, 0)]):
         if offset < 0 or offset + 30 + size > following:
@@ -80,7 +80,7 @@ def _refuse_overlaps(infos: Sequence[zipfile.ZipInfo], end: int) -> None:
 
 
 def _reason(info: zipfile.ZipInfo) -> str:
-    """Why a member cannot be taken; empty if it can."""
+    """Return why a member cannot be taken; empty if it can."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         return "it is not a regular file"
@@ -110,7 +110,7 @@ class Archive:
         size: int = MAX_ARCHIVE,
         table: int = MAX_DIRECTORY,
     ) -> Archive:
-        """The archive in a file that the caller keeps open; SubmissionError with the reason.
+        """Open the archive in a file that the caller closes. Raise SubmissionError if not.
 
         most: how many members it may have. size, table: the most bytes of all, and of its contents.
         """
@@ -121,7 +121,7 @@ class Archive:
         except NotImplementedError as error:
             raise SubmissionError("it needs a newer program to be unpacked") from error
         except BROKEN as error:
-            raise SubmissionError("it is no zip archive, or a damaged one") from error
+            raise SubmissionError("it is not a zip archive, or it is damaged") from error
         infos = zipped.infolist()
         if len(infos) > most:
             raise SubmissionError(f"it holds more than {most:,} files")

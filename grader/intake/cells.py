@@ -1,4 +1,4 @@
-"""What a notebook's code cell is made of: imports, definitions, assignments, and all the rest.
+"""Split a notebook's code cell into imports, definitions, assignments, and all the rest.
 
 A cell is cut at its left margin without being parsed: student source is never parsed where it is
 judged. All that is known here of Python is where strings, brackets and comments end.
@@ -73,7 +73,7 @@ class Cut:
 
 
 def _string_end(text: str, at: int, quote: str) -> int:
-    """Where the string that is open at `at` has ended; -1 if it never does."""
+    """Return where the string that is open at `at` has ended; -1 if it never does."""
     while True:
         end = text.find(quote, at)
         if len(quote) == 1:
@@ -89,7 +89,7 @@ def _string_end(text: str, at: int, quote: str) -> int:
 
 
 def _find_line_end(text: str, at: int, end: int) -> int:
-    """The first line end from `at` up to `end` with no backslash before it; -1 if there is none."""
+    """Return the first unescaped line end between `at` and `end`, or -1 if there is none."""
     stop = text.find("\n", at, end if end >= 0 else len(text))
     while stop >= 0 and text[stop - 1] == "\\":
         stop = text.find("\n", stop + 1, end if end >= 0 else len(text))
@@ -97,7 +97,7 @@ def _find_line_end(text: str, at: int, end: int) -> int:
 
 
 def _logical_lines(text: str) -> Iterator[_Line]:
-    """The logical lines; one that is never closed does not come."""
+    """Yield the logical lines, without one that is never closed."""
     at = first = number = depth = 0
     assigns = False
     fresh = True
@@ -133,7 +133,7 @@ def _logical_lines(text: str) -> Iterator[_Line]:
 
 
 def _find_imported(text: str) -> list[tuple[str, str]]:
-    """The modules that an import statement names, each with a name that it binds."""
+    """Return the modules that an import statement names, each with a name that it binds."""
     text = re.sub(r"#[^\n]*|[()\\]", " ", text).partition(";")[0]
     match = _IMPORT.match(text)
     pairs = []
@@ -166,7 +166,7 @@ def _first(match: re.Match[str] | None) -> tuple[str, ...]:
 
 
 def _begins(line: str, block: list[str]) -> bool:
-    """Whether a line begins a statement at the left margin, after those of the open block."""
+    """Return whether a line begins a statement at the left margin, after the open block."""
     if not line or line[0] in " \t\f#":
         return False
     word = _WORD.match(line)
@@ -175,7 +175,7 @@ def _begins(line: str, block: list[str]) -> bool:
 
 
 def cut_cell(source: str) -> Cut:
-    """The cell, cut into blocks."""
+    """Return the cell, cut into blocks."""
     text = source.replace("\r\n", "\n").replace("\r", "\n") + "\n"
     lines = text.split("\n")[:-1]
     groups: list[list[_Line]] = []
@@ -203,23 +203,23 @@ def cut_cell(source: str) -> Cut:
 
 
 def _find_defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
-    """The functions and classes that begin at the left margin from that line on."""
+    """Yield the functions and classes that begin at the left margin from that line on."""
     for number in range(first, len(lines)):
         if match := _DEFINES.match(lines[number]):
             yield match[1], number
 
 
 def idle(block: Block) -> bool:
-    """Whether a block does nothing: a text standing alone, or what a magic has left behind."""
+    """Return whether a block does nothing: a lone text, or the rest of a magic."""
     return block.kind == "other" and _IDLE.match(block.text) is not None
 
 
 def missing_modules(block: Block) -> list[str]:
-    """What an import block asks for that is not there where code is judged."""
+    """Return the modules of an import block that a worker lacks."""
     return [module for module, _ in _find_imported(block.text) if module not in PROVIDED]
 
 
 def harmless(block: Block, imported: Collection[str]) -> bool:
-    """Whether an assignment calls nothing but built-in types and what was imported."""
+    """Return whether an assignment calls nothing but built-in types and what was imported."""
     called = {match[1] for match in _CALL.finditer(block.text.partition("lambda")[0])}
     return all(name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in called)

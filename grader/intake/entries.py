@@ -1,7 +1,7 @@
 """A class's submissions: who has handed in what, which attempt counts, and what it holds.
 
-How entries are named, and when several are one student's: see `grader/intake/platform_names.py`.
-Where in an entry the step files may lie is told in `grader/intake/handins.py`.
+`grader/intake/platform_names.py` has the rules for names, and for several entries of one student.
+`grader/intake/handins.py` has the rules for where step files may be in an entry.
 
 The latest attempt counts, and no other, even if it cannot be read. The latest is the one with the
 highest number, or date, in its name, one without before one with; among equals the one whose
@@ -46,21 +46,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class Listing:
-    """What a class folder holds: an entry per student, by id; and what is none, with the reason."""
+    """A class folder: an entry per student, by id, and all other files, with the reason."""
 
     entries: tuple[Entry, ...]
     ignored: Mapping[str, str]
 
 
 def _explain_ignored(name: str, registry: Registry) -> str:
-    """Why a file of the class folder is nobody's."""
+    """Return why a file of the class folder is nobody's."""
     if handins.is_known(name, registry):
         return "a step file must lie in a folder that has the student's name"
     return "it is neither a folder nor a zip nor a notebook"
 
 
 def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
-    """Whose the entries of the class folder are, and why some are nobody's."""
+    """Return the student of each entry in the class folder, and why some belong to nobody."""
     kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
     canvas = platform_names.is_canvas(kinds)
     found: list[Found] = []
@@ -82,7 +82,7 @@ def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict
 
 
 def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
-    """The attempts in a student's folder, or the folder itself where it is one."""
+    """Return the attempts in a student's folder, or the folder itself where it is one."""
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
         return whole
@@ -103,7 +103,7 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
 
 
 def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, ...]:
-    """When the newest file of an attempt was changed; () if that cannot be found out."""
+    """Return when the newest file of an attempt was changed; () if that cannot be found out."""
     times: list[tuple[int, ...]] = [()]
     try:
         with ExitStack() as until:
@@ -167,7 +167,7 @@ def _numbers(names: Sequence[str]) -> list[int]:
 
 
 def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
-    """What a class folder holds; SubmissionError if it cannot be listed at all.
+    """Return what a class folder holds. Raise SubmissionError if it cannot be listed at all.
 
     out: where the results go: if that lies in the class folder, it is nobody's. So is whatever
     else holds a gradebook.
@@ -188,7 +188,7 @@ def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
 
 
 def _is_results(path: Path, found: Found, out: Path | None) -> bool:
-    """Whether an entry is a folder that grading has written."""
+    """Return whether an entry is a folder that grading has written."""
     if found.how != "folder":
         return False
     try:
@@ -271,7 +271,7 @@ def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
 
 
 def _timestamp(folder: Folder, attempt: Attempt) -> str:
-    """What nbgrader has noted beside the notebooks."""
+    """Return what nbgrader has noted beside the notebooks."""
     if attempt.files or not attempt.path:
         return ""
     place = folder
@@ -290,12 +290,12 @@ def _timestamp(folder: Folder, attempt: Attempt) -> str:
 
 
 def entries(path: Path, registry: Registry) -> list[Entry]:
-    """The students of a class folder, by id."""
+    """Return the students of a class folder, by id."""
     return list(survey(path, registry).entries)
 
 
 def alone(path: Path) -> Entry:
-    """One submission that is given by its own path: a folder, a zip or a notebook."""
+    """Return one submission that is given by its own path: a folder, a zip or a notebook."""
     path = path.resolve()
     is_folder = path.is_dir()
     student = path.name if is_folder else platform_names.stem(path.name)
@@ -303,7 +303,7 @@ def alone(path: Path) -> Entry:
 
 
 def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
-    """Where an attempt's files lie."""
+    """Return where an attempt's files lie."""
     if attempt.files:
         return Some(folder, attempt.files)
     for name in attempt.path[:-1]:
@@ -321,7 +321,10 @@ def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
 
 
 def read(entry: Entry, registry: Registry) -> Submission:
-    """The attempt that counts; SubmissionError with the reason if it cannot be graded."""
+    """Return the attempt that counts.
+
+    Raise SubmissionError with the reason if it cannot be graded.
+    """
     attempt = entry.attempts[-1]
     with ExitStack() as until:
         folder = until.enter_context(Folder.open(entry.folder))
@@ -341,7 +344,7 @@ def read(entry: Entry, registry: Registry) -> Submission:
 
 
 def _tell_attempt(entry: Entry, reason: str) -> str:
-    """The reason, and which of several attempts it is about."""
+    """Return the reason, and which of several attempts it is about."""
     if len(entry.attempts) == 1:
         return reason
     return (

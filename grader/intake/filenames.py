@@ -57,7 +57,7 @@ def module_name(name: str, registry: Registry) -> str:
 
 
 def is_taken(module: str, registry: Registry) -> bool:
-    """Whether a step, NumPy or the standard library has that name."""
+    """Return whether a step, NumPy or the standard library has that name."""
     folded = module.casefold()
     return folded in _TAKEN or folded in {step.id for step in registry.steps}
 

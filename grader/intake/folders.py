@@ -19,12 +19,12 @@ class SubmissionError(Exception):
 
 
 def litter(name: str) -> bool:
-    """Whether a name is one that systems and editors leave behind, or hidden."""
+    """Return whether a name is one that systems and editors leave behind, or hidden."""
     return name.startswith((".", "~$")) or name.lower() in LITTER
 
 
 def moment(seconds: float) -> tuple[int, ...]:
-    """Year to second, in UTC; empty, and so before all others, for what is no time at all."""
+    """Return year to second, in UTC; empty, and so before all others, if it is not a time."""
     try:
         return tuple(time.gmtime(seconds)[:6])
     except (OverflowError, OSError, ValueError):
@@ -35,19 +35,19 @@ class Place(Protocol):
     """Where files lie: a folder, a folder in a zip, or some files of a folder."""
 
     def folders(self) -> list[str]:
-        """The names of the folders in it, litter left out, in order."""
+        """Return the sorted names of the folders in it, without litter."""
 
     def files(self) -> list[str]:
-        """The names of all else in it, litter left out, in order."""
+        """Return the sorted names of everything else in it, without litter."""
 
     def into(self, name: str) -> Place:
-        """A folder in it; SubmissionError if it cannot be opened."""
+        """Return a folder in it. Raise SubmissionError if it cannot be opened."""
 
     def read(self, name: str, limit: int) -> bytes:
-        """A regular file's first `limit` bytes at most; SubmissionError with the reason."""
+        """Return at most `limit` bytes of a regular file. Raise SubmissionError if it cannot."""
 
     def modified(self, name: str) -> tuple[int, ...]:
-        """When a file was last changed, year to second; () where nothing says so."""
+        """Return when a file was last changed, year to second, or () if that is unknown."""
 
 
 class Folder:
@@ -61,7 +61,7 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path, most: int = MAX_NAMES) -> Folder:
-        """The folder at a path of one's own, links in it followed; SubmissionError.
+        """Return the folder at the user's own path, or raise SubmissionError. Follow links.
 
         most: how many names it may hold.
         """
@@ -79,12 +79,12 @@ class Folder:
         self.close()
 
     def close_inner(self) -> None:
-        """Closes all that was opened by way of it."""
+        """Close everything that was opened through it."""
         while self.inner:
             self.inner.pop().close()
 
     def close(self) -> None:
-        """Closes it and all that was opened by way of it."""
+        """Close it and everything that was opened through it."""
         self.close_inner()
         if self.descriptor is not None:
             os.close(self.descriptor)
@@ -109,7 +109,7 @@ class Folder:
         return sorted((name, is_folder) for name, is_folder in found if not litter(name))
 
     def kind(self, name: str) -> str:
-        """`folder`, `file`, `link`, or `other` (a pipe, a device, nothing at all)."""
+        """Return `folder`, `file`, `link`, or `other` (a pipe, a device, nothing at all)."""
         try:
             mode = self._stat(name).st_mode
         except (OSError, ValueError):
@@ -139,7 +139,10 @@ class Folder:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.descriptor)
 
     def file(self, name: str) -> BinaryIO:
-        """A regular file, open for reading; FileNotFoundError if there is none of that name."""
+        """Return a regular file, open for reading.
+
+        Raise FileNotFoundError if there is none of that name.
+        """
         try:
             descriptor = self._open(name)
         except FileNotFoundError:
@@ -197,7 +200,7 @@ class Some:
         raise SubmissionError(f"there is no folder {name}")
 
     def file(self, name: str) -> BinaryIO:
-        """A regular file, open for reading."""
+        """Return a regular file, open for reading."""
         return self.folder.file(self.names[name])
 
     def read(self, name: str, limit: int) -> bytes:
@@ -208,4 +211,4 @@ class Some:
 
 
 def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or "that is no file name"
+    return (error.strerror if isinstance(error, OSError) else None) or "that is not a file name"

@@ -1,4 +1,4 @@
-"""What one student has handed in, wherever its files lie, as a Submission.
+"""Read one student's hand-in, wherever its files are, into a Submission.
 
 The files are looked for at the top; where there are none, in `exercises` and `notebooks`; else in
 the only folder that has any; else in the only folder, or the only zip, that there is, and so on, a
@@ -39,33 +39,33 @@ class HasFiles(Protocol):
     """A place whose files can be opened, as those of an archive cannot."""
 
     def file(self, name: str) -> BinaryIO:
-        """A regular file, open for reading."""
+        """Return a regular file, open for reading."""
 
 
 def is_notebook(name: str) -> bool:
-    """Whether the name is that of a notebook."""
+    """Return whether the name is that of a notebook."""
     return name.lower().endswith(".ipynb")
 
 
 def is_packed(name: str) -> bool:
-    """Whether the name is that of a zip or of any other archive."""
+    """Return whether the name is that of a zip or of any other archive."""
     return PACKED.fullmatch(name) is not None
 
 
 def is_known(name: str, registry: Registry) -> bool:
-    """Whether the name is that of a notebook, or plainly that of a step file."""
+    """Return whether the name is that of a notebook, or plainly that of a step file."""
     return is_notebook(name) or step_meant(name, registry) is not None
 
 
 def has_known(place: Place, registry: Registry) -> bool:
-    """Whether a step file or a notebook lies right here."""
+    """Return whether a step file or a notebook lies right here."""
     return any(is_known(name, registry) for name in place.files())
 
 
 def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
-    """The zip of that name in a place, open as long as the stack is.
+    """Return the zip of that name in a location, open as long as the stack is.
 
-    SubmissionError if it cannot be read, or is no zip.
+    SubmissionError if it cannot be read, or is not a zip.
     """
     try:
         if not isinstance(place, HasFiles):
@@ -80,7 +80,7 @@ def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
 
 
 def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
-    """The folders right below that hold step files or notebooks; unreadable ones do not count."""
+    """Return the readable folders right below that hold step files or notebooks."""
     rooms: dict[str, Place] = {}
     for name in place.folders()[:MAX_LOOKED_INTO]:
         try:
@@ -93,7 +93,10 @@ def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
 
 
 def home(place: Place, registry: Registry, until: ExitStack) -> list[Place]:
-    """The place, or places, where the step files and notebooks lie; SubmissionError if nowhere."""
+    """Return the place, or places, where the step files and notebooks lie.
+
+    Raise SubmissionError if nowhere.
+    """
     for _ in range(MAX_DOWN):
         if has_known(place, registry):
             return [place]
@@ -182,7 +185,7 @@ class _Reading:
                 self.warnings.append(f"{show_name(name)} is ignored: step files lie beside it.")
 
     def read_notebooks(self, place: Place) -> None:
-        """Reads the notebooks of a place."""
+        """Read the notebooks of a place."""
         names = [name for name in place.files() if is_notebook(name)]
         if len(names) > MAX_NOTEBOOKS:
             raise SubmissionError(f"it holds more than {MAX_NOTEBOOKS} notebooks")
@@ -201,7 +204,7 @@ class _Reading:
             self.refused.setdefault(id, sentence)
 
     def merge(self) -> None:
-        """Takes from the notebooks the steps that no file has."""
+        """Take from the notebooks the steps that no file has."""
         for step in self.registry.steps:
             offers = [
                 (name, notebook) for name, notebook in self.notebooks if step.id in notebook.sources
@@ -240,10 +243,10 @@ class _Reading:
 
 
 def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, str]:
-    """Least for the notebook that a step is taken from.
+    """Return a sort key that is least for the notebook to take a step from.
 
     The one that is named after the step; then the one with most of its functions written; then
-    one that is no copy.
+    one that is not a copy.
     """
     return (
         name != f"{step.id}.ipynb",
@@ -254,7 +257,7 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, s
 
 
 def submission(student: str, place: Place, registry: Registry) -> Submission:
-    """What lies in a place; SubmissionError with the reason if it cannot be graded."""
+    """Return the submission in a location. Raise SubmissionError if it cannot be graded."""
     reading = _Reading(registry)
     with ExitStack() as until:
         for room in home(place, registry, until):

@@ -22,7 +22,7 @@ _NOT_STRUCTURE = bytes(set(range(256)) - set(_STRUCTURE))
 class RawCell:
     """A cell: its number, counted from 1, its nbgrader `grade_id`, and its text.
 
-    test: whether it is one that checks. text: None if it is no text.
+    test: whether it is one that checks. text: None if it is not text.
     """
 
     number: int
@@ -33,7 +33,7 @@ class RawCell:
 
 
 def _refuse_giants(data: bytes) -> None:
-    """SubmissionError for JSON that would take too much to be read; strings do not count."""
+    """Raise SubmissionError for JSON that would take too much memory, strings aside."""
     if len(data) > MAX_NOTEBOOK:
         raise SubmissionError(f"it is larger than {MAX_NOTEBOOK // 2**20} MiB")
     plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
@@ -69,7 +69,7 @@ def _parse(data: bytes) -> Mapping[str, Any]:
 
 
 def _list_cells(notebook: Mapping[str, Any]) -> list[Any]:
-    """The cells, of format 4, or of format 3, which has them in worksheets."""
+    """Return the cells, of format 4, or of format 3, which has them in worksheets."""
     sheets = notebook.get("worksheets")
     lists = [notebook.get("cells")]
     if isinstance(sheets, list):
@@ -83,7 +83,7 @@ def _list_cells(notebook: Mapping[str, Any]) -> list[Any]:
 
 
 def _text(cell: Mapping[str, Any]) -> str | None:
-    """A cell's text, which is a string or a list of lines; None if it is neither."""
+    """Return a cell's text, which is a string or a list of lines, or None if it is neither."""
     text = cell.get("source", cell.get("input", ""))
     if isinstance(text, list) and all(isinstance(line, str) for line in text):
         text = "".join(text)
@@ -108,7 +108,10 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
 
 
 def raw_cells(data: bytes) -> Iterator[RawCell]:
-    """The cells in the file that these bytes are; SubmissionError if it is no notebook."""
+    """Yield the cells in the file that these bytes are.
+
+    Raise SubmissionError if it is not a notebook.
+    """
     for number, cell in enumerate(_list_cells(_parse(data)), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)

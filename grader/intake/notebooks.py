@@ -39,7 +39,7 @@ _QUIET = "from contextlib import suppress as _suppress"
 
 
 def _find_imported_steps(block: Block) -> list[str]:
-    """The steps that a block imports from, by id."""
+    """Return the steps that a block imports from, by id."""
     return re.findall(r"\bexercises\.(\w+)", block.text) if block.kind == "import" else []
 
 
@@ -52,16 +52,16 @@ class Cell:
     cut: Cut = field(repr=False)
 
     def defines(self, name: str) -> bool:
-        """Whether a function, or whatever else, of that name is made at its left margin."""
+        """Return whether that name is defined at its left margin."""
         return bool(self._texts(name))
 
     def written(self, name: str) -> bool:
-        """Whether that function is there and no stub any more."""
+        """Return whether that function exists and is not a stub."""
         texts = self._texts(name)
         return bool(texts) and not is_unfinished(texts[-1])
 
     def _texts(self, name: str) -> list[str]:
-        """What makes that name, in order; importing it from another step does not."""
+        """Return the statements that define that name, in order, without imports."""
         return [
             block.text
             for block in self.cut.blocks
@@ -71,7 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """What a notebook holds: a source by step id, how many of its functions, and warnings.
+    """A notebook's contents: sources by step id, the number of functions, and warnings.
 
     left_out: the last of the warnings, if calls, plots and the like had to be passed over.
     """
@@ -95,27 +95,27 @@ class _Reading:
         self.left_out: set[int] = set()
 
     def label(self, *numbers: int) -> str:
-        """What a reader calls these cells: by their file, or by their numbers in a kernel."""
+        """Return the reader's name for these cells: their file, or their numbers in a kernel."""
         if self.name:
             return f"{self.name}, cell {', '.join(map(str, numbers))}"
         return f"cell {', '.join(f'In[{number}]' for number in numbers)}"
 
     def warn(self, where: Cell | int, text: str) -> None:
-        """One warning, which names the cell."""
+        """Note one warning, which names the cell."""
         number = where if isinstance(where, int) else where.number
         warning = f"{self.label(number)}: {text}"
         if warning not in self.warnings:
             self.warnings.append(warning)
 
     def cells(self, raws: Iterable[RawCell]) -> list[Cell]:
-        """The code cells that may count; SubmissionError if their code is too long."""
+        """Return the code cells that may count. Raise SubmissionError if their code is too long."""
         found: list[Cell] = []
         total = 0
         for raw in raws:
             if raw.test or not (raw.code or self._names(raw.grade_id)):
                 continue
             if raw.text is None:
-                self.warn(raw.number, "it holds what is no text, and is left out.")
+                self.warn(raw.number, "it holds something other than text, and is skipped.")
                 continue
             total += len(raw.text)
             if total > MAX_SOURCE:
@@ -144,7 +144,7 @@ class _Reading:
         return [cell]
 
     def owner(self, name: str, cells: Sequence[Cell]) -> Cell | None:
-        """The cell that a function is taken from."""
+        """Return the cell that a function is taken from."""
         defining = [cell for cell in cells if cell.defines(name)]
         if not defining:
             return None
@@ -160,7 +160,7 @@ class _Reading:
         return chosen
 
     def find_unclosed(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> dict[str, Cell]:
-        """The functions that no cell makes, and that one would but for an open bracket or quote."""
+        """Return the functions that a cell would define, except for an open bracket or quote."""
         return {
             name: cell
             for cell in cells
@@ -169,7 +169,10 @@ class _Reading:
         }
 
     def source(self, step: Step, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> str:
-        """The step's module. Of functions that are left out for an open bracket a word is left."""
+        """Return the step's module.
+
+        Of functions that are left out for an open bracket a word is left.
+        """
         pieces = []
         bound: set[str] = set()
         imported: set[str] = set()
@@ -225,13 +228,13 @@ class _Reading:
         return False
 
     def _imports_itself(self, block: Block, step: Step) -> bool:
-        """Whether a block, meant for other cells, imports from this step or a later one."""
+        """Return whether a block, meant for other cells, imports from this step or a later one."""
         known = {one.id for one in self.registry.steps}
         earlier = {one.id for one in self.registry.before(step)}
         return bool(set(_find_imported_steps(block)) & known - earlier)
 
     def _earlier(self, step: Step, text: str, bound: set[str]) -> list[str]:
-        """Imports of the earlier steps' functions that are used without one."""
+        """Return imports for functions of earlier steps that the source uses without importing."""
         words = set(re.findall(r"\w+", text))
         return [
             f"from exercises.{earlier.id} import {function.name}"
@@ -242,7 +245,7 @@ class _Reading:
 
 
 def read(data: bytes, name: str, registry: Registry) -> Notebook:
-    """The notebook in these bytes; SubmissionError if it is none that can be read.
+    """Return the notebook in these bytes. Raise SubmissionError if it cannot be read.
 
     name is the file's, for the warnings.
     """
@@ -250,7 +253,7 @@ def read(data: bytes, name: str, registry: Registry) -> Notebook:
 
 
 def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook:
-    """The notebook that consists of these cells; SubmissionError if they are too much.
+    """Return the notebook that consists of these cells. Raise SubmissionError if they are too much.
 
     name is the file's; "" for what a kernel has run, where cells have numbers of their own.
     """

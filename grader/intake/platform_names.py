@@ -1,4 +1,4 @@
-"""How the entries of a class folder are named, and whose they are.
+"""Recognise the entries of a class folder by their names, and find their students.
 
 A student is one entry: a folder, a zip, a notebook. Its name, without `.zip` or `.ipynb`, is the
 id, as it stands; ids are compared exactly, so `Anna` and `anna` are two students. Entries are put
@@ -12,7 +12,7 @@ together under one student only where they say so themselves:
 - In `alice/`, where no step files lie, folders and zips that are all named by a number of up to
   three digits, with or without a word (`1`, `attempt_2`, `v3.zip`), or all by a date
   (`2026-03-01`, `20260301-101500`), or all alike but for a browser's ` (1)`, are her attempts.
-- Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, be it a
+- Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, in a
   folder, with or without a last `_`, or loose files; so is `…_assignsubmission_onlinetext…`. In
   blind marking the name is `Participant`. A team's folder, `Team 1_assignsubmission_file`, has no
   number: `Team 1`.
@@ -64,7 +64,7 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """Return what to call it in a sentence."""
         return show_name("/".join(self.path) or ", ".join(sorted(self.files.values())))
 
 
@@ -79,23 +79,23 @@ class Found:
 
 
 def stem(name: str) -> str:
-    """The name without the ending that makes it an archive or a notebook."""
+    """Return the name without the ending that makes it an archive or a notebook."""
     if is_notebook(name) or is_packed(name):
         return _ENDING.sub("", name) or name
     return name
 
 
 def is_canvas(names: Collection[str]) -> bool:
-    """Whether most of these are named as in a bulk download from Canvas."""
+    """Return whether most of these are named as in a bulk download from Canvas."""
     return 2 * sum(_CANVAS.fullmatch(name) is not None for name in names) > len(names)
 
 
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
-    """Return whose an entry of Moodle's is, and what its file is called; None if it is none.
+    """Return the student and file name of an entry from Moodle, or None for any other entry.
 
     A student chooses what follows Moodle's mark in a loose file's name, so the first mark is
-    Moodle's; in a folder's name it is the last one. A loose file with several is nobody's to read:
-    whoever is called like a file could hand in for another.
+    Moodle's; in a folder's name it is the last one. A loose file with several belongs to
+    nobody: a student with such a name could hand in for another.
     """
     marks = [*_MOODLE.finditer(name)]
     mark = marks[-1 if is_folder else 0] if marks else None
@@ -110,7 +110,7 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
 
 
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
-    """Whose an entry of a platform's bulk download is; None if it is named otherwise."""
+    """Return the student of an entry in a platform's bulk download, or None."""
     if (found_by_moodle := _moodle(name, is_folder)) is not None:
         found, rest = found_by_moodle
     elif canvas and (match := _CANVAS.fullmatch(name)):
@@ -127,7 +127,7 @@ def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
 
 
 def plain(name: str, names: Collection[str], how: str) -> Found:
-    """Whose any other folder, archive or notebook is, among all names of the class folder."""
+    """Return the student of any other folder, archive or notebook in the class folder."""
     base = name if how == "folder" else stem(name)
     if match := _ATTEMPT.fullmatch(base):
         return Found(match[1], Attempt((name,), (int(match[2]),)), how)
@@ -138,7 +138,7 @@ def plain(name: str, names: Collection[str], how: str) -> Found:
 
 
 def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
-    """What the name of an attempt in a student's folder has in common with others; its order."""
+    """Return an attempt's common part of the name, and its order."""
     if match := _NUMBER.fullmatch(base):
         return "a number", (int(match[1]),)
     if _DATE.fullmatch(base) or _STAMP.fullmatch(base):
@@ -148,7 +148,7 @@ def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
 
 
 def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """The order of the attempts in a student's folder; empty if they are named otherwise.
+    """Return the order of the attempts in a student's folder; empty if they are named otherwise.
 
     names: of its folders and archives.
     """

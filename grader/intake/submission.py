@@ -37,7 +37,7 @@ GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
 _CODING = re.compile(
     rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})"
 )
-# Encodings of plain text; Python knows others, some slow to decode and some that are no encodings.
+# Encodings of plain text. Python has others: some are slow, and some do not encode text.
 _ENCODINGS = re.compile(
     r"utf-8(-sig)?|ascii|cp\d{3,4}|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5"
     r"(hkscs)?|shift_jis|euc_(jp|kr)|tis-620"
@@ -60,7 +60,7 @@ class Submission:
 
     @property
     def sha256(self) -> str:
-        """Of all files, by name; the same sources have the same hash wherever they lie."""
+        """Return a hash of all files, by name, independent of where they are."""
         state = hashlib.sha256()
         for name, source in sorted(self.files.items()):
             data = source.encode("utf-8", "surrogatepass")
@@ -69,7 +69,7 @@ class Submission:
 
     @property
     def files(self) -> dict[str, str]:
-        """All sources: steps by their ids, the student's own modules by `name.py`."""
+        """Return all sources: steps by their ids, the student's own modules by `name.py`."""
         own = {f"{name}.py": source for name, source in self.modules.items()}
         return {**self.sources, **own}
 
@@ -105,7 +105,7 @@ def decode_source(data: bytes) -> str:
 
 
 def _looks_wide(data: bytes) -> bool:
-    """Whether every second byte of the beginning is null, as in UTF-16 without a mark."""
+    """Return whether every second byte of the beginning is null, as in UTF-16 without a mark."""
     start = data[:40]
     even, odd = start[::2], start[1::2]
     return len(start) > 3 and any(not any(some) and all(rest) for some, rest in _pairs(even, odd))
@@ -177,12 +177,12 @@ def own_modules(
 
 
 def refusal(filename: str, reason: object) -> str:
-    """The sentence for a file that could not be taken."""
+    """Return the sentence for a file that could not be taken."""
     return f"{filename} cannot be read: {reason}."
 
 
 def place(source: str, number: int, filename: str) -> tuple[str, str]:
-    """Where a line of a source was written, for a reader, and the line; ("", "") if it has none.
+    """Return where a source's line was written, for a reader, and the line, or ("", "").
 
     That is a file and a line, or, in a source that was put together from a notebook, the cell and
     the line in it.
@@ -212,12 +212,12 @@ def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
 
 
 def from_notebook(source: str) -> bool:
-    """Whether a source was put together from a notebook's cells."""
+    """Return whether a source was put together from a notebook's cells."""
     return any(_MARK.fullmatch(line) for line in source.split("\n"))
 
 
 def find_left_open(source: str, name: str) -> str:
-    """Where a function stood that was left out for an open bracket or quote; "" if none was."""
+    """Return where a function stood that an open bracket or quote hides, or "" if none."""
     for number, line in enumerate(lines_of(source), 1):
         if line == LEFT_OPEN.format(name=name):
             return place(source, number, "")[0]
@@ -225,7 +225,7 @@ def find_left_open(source: str, name: str) -> str:
 
 
 def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:
-    """The step files in a folder of one's own; whatever else lies there is ignored."""
+    """Return the step files in the user's own folder, and ignore everything else."""
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder}")
     sources: dict[str, str] = {}

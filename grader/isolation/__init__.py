@@ -1,4 +1,4 @@
-"""Where workers run: starting the worker program, and what keeps it in."""
+"""Start the worker program, and keep it in a sandbox."""
 
 from grader.isolation.bubblewrap import Bubblewrap
 from grader.isolation.hosts import (

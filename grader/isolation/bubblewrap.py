@@ -29,12 +29,12 @@ FIRST_USER, USERS = 1_600_000_000, 400_000_000
 
 
 def find_installed() -> str | None:
-    """The path of bubblewrap, if it is there."""
+    """Return the path of bubblewrap, if it is there."""
     return shutil.which("bwrap")
 
 
 def _may_be_anybody() -> bool:
-    """Whether this is root, and not just in a user namespace without other users."""
+    """Return whether this is root, and not just in a user namespace without other users."""
     if os.geteuid() != 0:
         return False
     rows = Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()
@@ -58,11 +58,11 @@ class Bubblewrap:
         self.root = _may_be_anybody()
 
     def paths(self) -> Paths:
-        """Neutral ones."""
+        """Return neutral ones."""
         return Paths(f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES)
 
     def walls(self) -> str:
-        """Those of `process+`."""
+        """Return the walls of `process+`."""
         readable = [PREFIX, SHARED, PACKAGES, "/dev", str(self.world.loader.parent)]
         return json.dumps(
             {
@@ -75,11 +75,11 @@ class Bubblewrap:
         )
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """Nothing: that of the program inside is set on the command line."""
+        """Return no environment: the command line sets that of the program inside."""
         return {}
 
     def command(self, program: list[str]) -> list[str]:
-        """Bubblewrap, what it makes, and the program."""
+        """Return the command line: bubblewrap, its options, and the program."""
         return [find_installed() or "bwrap", *self._namespaces(), *self._mounts(), "--", *program]
 
     def _namespaces(self) -> Iterator[str]:

@@ -41,7 +41,7 @@ class Raised(CallFailed):
 
     @property
     def known(self) -> str | None:
-        """Its name if that is one of Python's own: any other may say anything, inputs included."""
+        """Return Python's own name of an exception; any other name could carry inputs out."""
         own = getattr(builtins, self.type, None)
         return self.type if isinstance(own, type) and issubclass(own, BaseException) else None
 
@@ -60,7 +60,7 @@ class Died(CallFailed):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call brought back. arguments is only there where it was asked for."""
+    """The answer to a call. arguments is present only on request."""
 
     value: Any
     printed: str = ""
@@ -90,7 +90,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any:
-    """What must be in an answer, and of which type: one that leaves it out is none."""
+    """Return the keys that an answer must have, and their types."""
     if name not in answer or not isinstance(answer[name], kind):
         raise ProtocolError("not an answer")
     return answer[name]
@@ -189,14 +189,14 @@ class Worker:
         self.numbered = 0  # handles that were given so far have lower numbers
 
     def close(self) -> None:
-        """Ends the process and all that it started."""
+        """End the process and all that it started."""
         if self.alive:
             self.alive = False
             self.channel.close()
             self.host.end(self.number)
 
     def load(self, program: Program) -> tuple[str, ...]:
-        """Runs the module; the names that can be called in it."""
+        """Run the module, and return the names that can be called in it."""
         modules = [[name, *source] for name, source in program.sources.items()]
         own = [
             [name, *source, list(program.functions.get(name, ()))]
@@ -220,7 +220,7 @@ class Worker:
         forget: Sequence[Handle] = (),
         traced: bool = False,
     ) -> Answer:
-        """Calls a function there.
+        """Call a function in the worker.
 
         keep: hold the result, so that it can be fetched again later. arguments: also tell what
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
@@ -277,7 +277,7 @@ class Worker:
         self.close()
 
     def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
-        """What a kept result looks like now; rows: only these of its second to last axis."""
+        """Return a kept result's present value. rows: only these of its second-to-last axis."""
         request: dict[str, Any] = {"do": "fetch", "object": handle}
         if rows is not None:
             request["rows"] = list(rows)
@@ -288,7 +288,7 @@ class Worker:
         return value if rows is not None else _without_too_much(value)
 
     def hold(self, value: Any) -> Handle:
-        """Sends what many calls take, once: it stays there for as long as the worker lives.
+        """Send what many calls take, once: it stays there for as long as the worker lives.
 
         A value may be put together from others that are held already.
         """
@@ -327,7 +327,10 @@ class Worker:
         return self._exactly(size, until)
 
     def _exactly(self, size: int, until: float) -> bytes:
-        """That many bytes; TimeoutError at the deadline, however steadily they trickle in."""
+        """Return that many bytes.
+
+        Raise TimeoutError at the deadline, however steadily they trickle in.
+        """
         while len(self.unread) < size:
             remaining = until - time.monotonic()
             if remaining <= 0:

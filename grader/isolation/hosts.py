@@ -37,7 +37,7 @@ def _program(isolation: Isolation, mode: str, descriptor: int, limits: Limits) -
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Two connected sockets, one for the judge and one for a worker."""
+    """Return two connected sockets, one for the judge and one for a worker."""
     return socket.socketpair()
 
 
@@ -58,19 +58,19 @@ class Host:
         self.close()
 
     def start(self) -> tuple[socket.socket, int]:
-        """A new worker: the socket that it listens on, and its number for `end`."""
+        """Start a worker, and return the socket that it listens on and its number for `end`."""
         raise NotImplementedError
 
     def end(self, number: int) -> None:
-        """Kills a worker and whatever it has started."""
+        """Kill a worker and everything that it started."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Ends everything and removes the working directory."""
+        """End everything and remove the working directory."""
         remove(self.folder)
 
     def _reply(self, control: socket.socket, seconds: float) -> int:
-        """The number that the worker program sends; SandboxError if none comes."""
+        """Return the number that the worker program sends. Raise SandboxError if none comes."""
         deadline = time.monotonic() + seconds
         data = b""
         while len(data) < _COMMAND.size:
@@ -110,7 +110,10 @@ class Host:
 
 
 def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether the process ends within that time. It is not reaped, so its number stays its own."""
+    """Return whether the process ends within that time.
+
+    It is not reaped, so its number stays its own.
+    """
     deadline = time.monotonic() + seconds
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         if time.monotonic() > deadline:
@@ -120,7 +123,7 @@ def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the program with all that it started, and waits for its end."""
+    """End the program with everything that it started, and wait for it."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -135,7 +138,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder, be it too deep for recursion or locked; what cannot go stays.
+    """Remove a folder, even if it is locked or too deep for recursion, as far as possible.
 
     Every folder inside is moved to the top, so that no path becomes long, and emptied there.
     """

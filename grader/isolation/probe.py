@@ -1,4 +1,4 @@
-"""Whether a sandbox holds on this machine: every promise is tried from inside a worker.
+"""Probe a sandbox on this machine: try every promise from inside a worker.
 
 Grading other people's code starts here, and is refused where a promise does not hold.
 """
@@ -48,7 +48,7 @@ EXEMPT = {"process+": {PATHS_UNKNOWN}}
 
 @dataclass(frozen=True)
 class Probe:
-    """What the attempts are made with: workers, and things of the judge's to look for."""
+    """The equipment of the attempts: workers, and secrets of the judge to look for."""
 
     host: Host
     token: str
@@ -56,13 +56,13 @@ class Probe:
     listening: tuple[int, str]
 
     def worker(self, seconds: float = STEP_SECONDS) -> Worker:
-        """A worker with all attempts loaded."""
+        """Return a worker with all attempts loaded."""
         worker = Worker(self.host, time.monotonic() + seconds)
         worker.load(Program("attempts", {"attempts": (ATTEMPTS.read_text("utf-8"), "attempts.py")}))
         return worker
 
     def try_to(self, attempt: str, *args: Any) -> Any:
-        """What a fresh worker got hold of; CallFailed if it broke."""
+        """Return what a fresh worker got hold of. Raise CallFailed if it broke."""
         worker = self.worker()
         try:
             return worker.call(attempt, args, {}).value
@@ -70,7 +70,7 @@ class Probe:
             worker.close()
 
     def paths(self) -> list[str]:
-        """Of the judge and the host: hidden checks, a submission, passwords, processes."""
+        """Return paths of the judge and the host: hidden checks, submissions, processes."""
         paths = [self.folder, self.folder / self.token, ROOT, ROOT / "solutions", PROGRAM]
         paths += [Path.home(), Path("/etc"), Path("/etc/passwd"), Path(sys.executable).parent]
         paths += [Path(path) for path in sys.path if path.endswith("-packages")]
@@ -100,7 +100,7 @@ def _environment(probe: Probe) -> bool:
 
 
 def _is_unwritten(probe: Probe) -> bool:
-    """Believed is what is found on the host, not what the worker says."""
+    """Return whether the host has no such file, whatever the worker says."""
     folders = [probe.folder, Path(tempfile.gettempdir()), Path("/dev/shm"), ROOT, Path.home()]
     names = [folder / f"probe-{probe.token}" for folder in folders]
     probe.try_to("writes", [str(folder) for folder in folders], f"probe-{probe.token}")
@@ -111,7 +111,7 @@ def _is_unwritten(probe: Probe) -> bool:
 
 
 def _is_kept_whole(probe: Probe) -> bool:
-    """Believed is what the file then holds; under walls, it is among what a worker may read."""
+    """Return whether the file is unchanged on the host, and hidden from a worker under walls."""
     bait = probe.folder / "bait"
     bait.write_text(probe.token, encoding="ascii")
     bait.chmod(0o666)
@@ -121,7 +121,7 @@ def _is_kept_whole(probe: Probe) -> bool:
 
 
 def _readable(isolation: Isolation, path: Path) -> Isolation:
-    """The same isolation, in which a worker may read that file of the host too."""
+    """Return the isolation, in which a worker may also read that file of the host."""
     if isinstance(isolation, ProcessPlus):
         world = replace(isolation.world, shared=(*isolation.world.shared, path))
         return ProcessPlus(world, isolation.limits)
@@ -158,7 +158,7 @@ def _output(probe: Probe) -> bool:
 
 
 def _time(probe: Probe) -> bool:
-    """A loop is ended, and nothing holds its end of the channel any more."""
+    """Return whether a loop was ended and its end of the channel closed."""
     worker = probe.worker()
     worker.deadline = time.monotonic() + HASTE
     with worker.channel.dup() as watched:
@@ -170,7 +170,7 @@ def _time(probe: Probe) -> bool:
 
 
 def _leaves_nothing(probe: Probe) -> bool:
-    """Where it does not hold, what was left is removed from the host."""
+    """Return whether nothing was left on the host, and remove what was."""
     try:
         probe.try_to("leaves", probe.token)
         return bool(probe.try_to("finds", probe.token) == [])
@@ -203,7 +203,7 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
 
 @contextlib.contextmanager
 def _listening(token: str) -> Iterator[tuple[int, str]]:
-    """A port and an abstract address of the judge's that could be connected to."""
+    """Yield a port and an abstract address of the judge's that could be connected to."""
     with socket.create_server(("127.0.0.1", 0)) as inet, socket.socket(socket.AF_UNIX) as unix:
         unix.bind(b"\0" + token.encode())
         unix.listen()
@@ -220,7 +220,7 @@ def _mark_environment(token: str) -> Iterator[None]:
 
 
 def _holds(probe: Probe, promise: str) -> bool:
-    """Whether it held; what breaks, holds nothing."""
+    """Return whether the promise held; if the trial breaks, it did not."""
     try:
         return PROMISES[promise](probe)
     except (CallFailed, SandboxError, OSError, TypeError):
@@ -230,7 +230,10 @@ def _holds(probe: Probe, promise: str) -> bool:
 def probe_promises(
     isolation: Isolation, limits: Limits, promises: Sequence[str] = tuple(PROMISES)
 ) -> dict[str, bool]:
-    """Each promise, and whether it held here; SandboxError if not even a worker starts."""
+    """Return each promise, and whether it held here.
+
+    Raise SandboxError if not even a worker starts.
+    """
     token = secrets.token_hex(16)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nopeek-")))
@@ -263,7 +266,7 @@ def _process_plus(limits: Limits) -> Isolation:
 
 
 def _complaint(isolation: Isolation) -> str:
-    """What the sandbox itself says when a worker does not start."""
+    """Return what the sandbox itself says when a worker does not start."""
     done = subprocess.run(
         isolation.command([isolation.paths().python, "-s", "-S", "-B", "-c", "import json"]),
         env=isolation.environment(Path(tempfile.gettempdir())),
@@ -285,7 +288,7 @@ def _probe_or_refuse(isolation: Isolation, limits: Limits) -> Mapping[str, bool]
 def isolation_for_grading(
     name: str, limits: Limits, held: Mapping[str, bool] | None = None
 ) -> Isolation:
-    """The isolation of that name, probed; `auto` is bubblewrap. SandboxError if it does not hold.
+    """Return the probed isolation; `auto` is bubblewrap. Raise SandboxError if it fails.
 
     `process` promises nothing, so it is only taken where it is asked for by name. held: what this
     process, on this machine, has found before; then it is not probed again.

@@ -1,4 +1,4 @@
-"""What the probe tries in a worker: a program like a submission, that wants what is forbidden.
+"""The probe's program for a worker: like a submission that tries what is forbidden.
 
 Most functions return what they got hold of, as a list of strings. In a tight sandbox it is empty.
 The file is sent to a worker as text and never imported, so it needs nothing but NumPy.

@@ -46,20 +46,20 @@ class Isolation(Protocol):
     """What it was probed for here, and whether that held; empty if it promises nothing."""
 
     def paths(self) -> Paths:
-        """Where things are for the program."""
+        """Return where things are for the program."""
 
     def walls(self) -> str:
-        """What the program is told to take from a worker, as JSON; empty for nothing."""
+        """Return the rights that the program takes from a worker, as JSON, or "" for none."""
 
     def command(self, program: list[str]) -> list[str]:
-        """The command line that runs `program` under this isolation."""
+        """Return the command line that runs `program` under this isolation."""
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """The whole environment of the program; folder is its empty working directory."""
+        """Return the whole environment of the program; folder is its empty working directory."""
 
 
 def environment_in(folder: str) -> dict[str, str]:
-    """One thread for every BLAS, a fixed hash seed, and nothing of the judge's."""
+    """Return one thread for every BLAS, a fixed hash seed, and nothing of the judge's."""
     return {
         "HOME": folder,
         "TMPDIR": folder,
@@ -76,22 +76,22 @@ class Process:
     held: Mapping[str, bool] = {}
 
     def paths(self) -> Paths:
-        """As the judge has them."""
+        """Return the paths as the judge has them."""
         spec = find_spec("numpy")
         if spec is None or spec.origin is None:
             raise SandboxError("NumPy is not installed: run `pip install numpy`")
         return Paths(sys.executable, str(PROGRAM), str(Path(spec.origin).parent.parent))
 
     def walls(self) -> str:
-        """None."""
+        """Return None."""
         return ""
 
     def command(self, program: list[str]) -> list[str]:
-        """The program itself."""
+        """Return the program itself."""
         return program
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """A clean one, with what the platform cannot do without."""
+        """Return a clean environment, with what the platform needs."""
         keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
         kept = {name: os.environ[name] for name in keep if name in os.environ}
         return {**environment_in(str(folder)), **kept}
@@ -113,7 +113,7 @@ class ProcessPlus(Process):
         self.held: Mapping[str, bool] = {}
 
     def walls(self) -> str:
-        """System calls, and files other than Python's and NumPy's."""
+        """Return walls against system calls and files other than Python's and NumPy's."""
         return json.dumps(
             {
                 "landlock": landlock.version(),

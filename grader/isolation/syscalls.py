@@ -95,7 +95,7 @@ _INSTRUCTION = struct.Struct("=HBBI")
 
 
 def _code(operation: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    """One instruction; then and otherwise are how many to skip."""
+    """Return one instruction; then and otherwise are how many to skip."""
     return _INSTRUCTION.pack(operation, then, otherwise, value)
 
 
@@ -104,7 +104,7 @@ def _allow(number: int) -> bytes:
 
 
 def _allow_some(number: int, argument: int, values: tuple[int, ...]) -> bytes:
-    """The call for those values of the argument, whose lower half is all that the kernel reads."""
+    """Return the filter that allows the call for those argument values (lower half only)."""
     inside = [_code(LOAD, ARGUMENTS + 8 * argument), *(_allow(value) for value in values)]
     inside += [_code(RETURN, FAIL | errno.EPERM)]
     body = b"".join(inside)
@@ -112,7 +112,10 @@ def _allow_some(number: int, argument: int, values: tuple[int, ...]) -> bytes:
 
 
 def program(machine: str = "") -> bytes:
-    """The filter for that machine, this one by default; KeyError if it is none of ours."""
+    """Return the filter for that machine, this one by default.
+
+    Raise KeyError for an unknown name.
+    """
     chosen = MACHINES[machine or platform.machine()]
     parts = [_code(LOAD, AUDIT), _code(EQUAL, chosen.audit, 1, 0), _code(RETURN, KILL)]
     parts += [_code(LOAD, NUMBER), _code(AT_LEAST, X32, 0, 1), _code(RETURN, KILL)]

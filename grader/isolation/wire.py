@@ -87,13 +87,13 @@ def _text(tag: bytes, text: str) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _key(text: str) -> bytes:
-    """The few names that all requests are made of; never a whole source."""
+    """Return the few names that requests consist of, never a whole source."""
     return _text(b"", text)
 
 
 @lru_cache(maxsize=64)
 def _dtype(dtype: np.dtype[Any]) -> tuple[bytes, np.dtype[Any]]:
-    """The head of an array of that type, and the type in which its numbers cross."""
+    """Return the head of an array of that type, and the type in which its numbers cross."""
     sent = dtype.newbyteorder("<")
     code = sent.str.encode()
     return b"A" + bytes([len(code)]) + code, sent
@@ -107,7 +107,7 @@ def _array(array: NDArray[Any], layout: int, writable: bool) -> bytes:
 
 
 def _write(value: Any, put: Callable[[bytes], None]) -> None:
-    """Hands on the value's bytes, piece by piece; what there is most of comes first."""
+    """Pass on the value's bytes, piece by piece. The most frequent types come first."""
     match value:
         case np.ndarray():
             put(_array(value, 0, True))
@@ -143,7 +143,7 @@ def _write(value: Any, put: Callable[[bytes], None]) -> None:
 
 
 def encode(value: Any) -> bytes:
-    """The value as bytes; TypeError for a type that has no encoding."""
+    """Return the value as bytes. Raise TypeError for a type that has no encoding."""
     pieces: list[bytes] = []
     _write(value, pieces.append)
     return b"".join(pieces)
@@ -159,7 +159,7 @@ class _Reader:
         self.items = 0
 
     def past(self, size: int) -> int:
-        """Where the next so many bytes begin, which are then behind."""
+        """Return where the next so many bytes begin, which are then behind."""
         at = self.at
         if size > self.size - at:
             raise ProtocolError("the value ends too soon")
@@ -204,7 +204,7 @@ class _Reader:
         try:
             number = int(digits)
         except ValueError as error:
-            raise ProtocolError("an integer that is none") from error
+            raise ProtocolError("a malformed integer") from error
         if not -(2**63) <= number < 2**63:  # NumPy would make an array of objects of it
             raise ProtocolError("an integer too long to be one")
         return number
@@ -255,7 +255,10 @@ _CONSTANTS: dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
 
 
 def decode(data: bytes) -> Any:
-    """The value in these bytes; ProtocolError unless they are exactly one allowed value."""
+    """Return the value in these bytes.
+
+    Raise ProtocolError unless they are exactly one allowed value.
+    """
     if len(data) > MAX_FRAME:
         raise ProtocolError("too large")
     reader = _Reader(bytes(data))

@@ -1,4 +1,4 @@
-"""What a worker must be able to read: the interpreter, its standard library, NumPy, and no more.
+"""The files that a worker must read: the interpreter, its standard library, NumPy.
 
 Found by asking: an interpreter loads NumPy and every extension module, and tells which shared
 libraries came along, by the names that the loader looked for.
@@ -58,11 +58,11 @@ class World:
     loader: Path
 
     def foreign(self) -> list[Path]:
-        """Folders in the standard library that are not of it."""
+        """Return folders in the standard library that do not belong to it."""
         return [self.library / name for name in FOREIGN if (self.library / name).is_dir()]
 
     def readable(self) -> list[Path]:
-        """Everything, with the standard library entry by entry, without what is foreign."""
+        """Return all readable paths, with the standard library entry by entry."""
         inside = [path for path in self.library.iterdir() if path.name not in FOREIGN]
         cache_of_loader = [path for path in [Path("/etc/ld.so.cache")] if path.exists()]
         others = [self.python, *self.modules, *self.numpy, *self.shared, self.loader]
@@ -77,14 +77,14 @@ def _numpy() -> Path:
 
 
 def _of_numpy(folder: Path) -> tuple[Path, ...]:
-    """NumPy, the libraries that its wheel brings, and its description."""
+    """Return NumPy, the libraries that its wheel brings, and its description."""
     beside = [folder, folder.with_name("numpy.libs"), *folder.parent.glob("numpy-*.dist-info")]
     return tuple(path for path in beside if path.is_dir())
 
 
 @cache
 def find_world() -> World:
-    """What this interpreter needs; FileNotFoundError or CalledProcessError if it is unusual."""
+    """Return what this interpreter needs. Raise FileNotFoundError if it is unusual."""
     python, library, numpy = Path(sys.executable), Path(os.__file__).parent, _numpy()
     said = subprocess.run(
         [python, "-s", "-S", "-B", "-c", ASK, numpy.parent],

@@ -1,4 +1,4 @@
-"""What the test cells of an assignment call, in the kernel of whoever works on it.
+"""Functions for the test cells of an assignment, in the student's or author's kernel.
 
 `check("softmax")` puts what the notebook's cells say through the visible checks: in processes of
 their own, as `python -m grader check` does. Nothing that happens in a kernel counts for a grade.
@@ -33,7 +33,7 @@ from grader.report.text.terminal import Printer, number_of
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
 
-UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: mend that, and run it again."
+UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: fix that, and run it again."
 
 
 class ChecksFailed(AssertionError):
@@ -44,17 +44,17 @@ class ChecksFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """Return the line that IPython shows instead of a traceback."""
         return [line for line in (str(self), "", *self.report.strip("\n").split("\n")) if line]
 
 
 def _beside(step: Step) -> Path:
-    """Where the notebook of another step lies, if all lie as nbgrader hands them out."""
+    """Return where the notebook of another step lies, if all lie as nbgrader hands them out."""
     return Path.cwd().parent / step.id / f"{step.id}.ipynb"
 
 
 def _other(step: Step, registry: Registry) -> str:
-    """The source of another step, from its notebook or the exercises; "" if it is nowhere."""
+    """Return another step's source, from its notebook or the exercises, or "" without one."""
     try:
         with _beside(step).open("rb") as file:
             found = notebooks.read(file.read(MAX_NOTEBOOK + 1), f"{step.id}.ipynb", registry)
@@ -65,7 +65,7 @@ def _other(step: Step, registry: Registry) -> str:
 
 
 def _list_executed() -> list[Run]:
-    """All that this kernel has run, in order."""
+    """Return all that this kernel has run, in order."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -83,7 +83,7 @@ def _step_with(function: str, registry: Registry) -> Step:
 
 
 def _judge(step: Step, sources: Mapping[str, str]) -> Report:
-    """The report of the visible checks on one step; ChecksFailed if there is none."""
+    """Return the report of the visible checks on one step. Raise ChecksFailed if there is none."""
     with tempfile.TemporaryDirectory() as name:
         folder, report = Path(name), Path(name) / "report.json"
         for id, text in sources.items():
@@ -106,7 +106,7 @@ def _judge(step: Step, sources: Mapping[str, str]) -> Report:
 
 
 def _only(step: StepVerdict, function: str) -> StepVerdict:
-    """The verdict with no checks but those of one function."""
+    """Return the verdict with no checks but those of one function."""
     checks = tuple(check for check in step.checks if check.function == function)
     statuses = {check.status for check in checks}
     status = statuses.pop() if len(statuses) == 1 else Status.FAILED
@@ -115,7 +115,7 @@ def _only(step: StepVerdict, function: str) -> StepVerdict:
 
 
 def _show(step: StepVerdict) -> str:
-    """What `make check` shows of a step."""
+    """Return what `make check` shows of a step."""
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     Printer(text).step(number_of(step), step)
     text.seek(0)
@@ -123,7 +123,10 @@ def _show(step: StepVerdict) -> str:
 
 
 def check(function: str) -> None:
-    """Judges a function as this notebook has it; ChecksFailed unless all visible checks hold."""
+    """Judge a function as this notebook has it.
+
+    Raise ChecksFailed unless all visible checks hold.
+    """
     if os.environ.get("NBGRADER_EXECUTION") == "autograde":
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()
@@ -148,7 +151,7 @@ def check(function: str) -> None:
 
 
 class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the steps that a notebook imports."""
+    """A visitor that finds the steps a notebook imports."""
 
     PACKAGE = "exercises"
 

@@ -1,4 +1,4 @@
-"""Things to look at in the lessons on one layer: scores, masks, weights, outputs, loss, its cache.
+"""Pictures for the lessons on one layer: scores, masks, weights, outputs, loss, cache.
 
 Each takes the learner's functions as they are in the kernel.
 """
@@ -36,7 +36,7 @@ MANY = 2000  # tokens that are drawn
 
 @draw_or_explain
 def projections(project_qkv: Function) -> Shown:
-    """Which query, key and value moves when one token of the sentence changes."""
+    """Return which query, key and value moves when one token of the sentence changes."""
     random = np.random.RandomState(1)
     texts = random.standard_normal((2, T, 4))
     weights = {name: random.standard_normal((4, 3)) for name in ("w_q", "w_k", "w_v")}
@@ -51,14 +51,14 @@ def projections(project_qkv: Function) -> Shown:
 
 @draw_or_explain
 def scores(attention_scores: Function) -> Shown:
-    """How much each word of the sentence wants each other: the scores of vectors made up for it."""
+    """Return the scores of made-up vectors: how much each word wants each other."""
     values = array(attention_scores(QUERIES, KEYS), (T, T), "attention_scores")
     return show_pictures([heat("row asks, column is asked", values)], text=table(TOKENS, values))
 
 
 @draw_or_explain
 def spread(attention_scores: Function) -> Shown:
-    """How far scores of random vectors spread, for longer and longer vectors."""
+    """Return how far scores of random vectors spread, for longer and longer vectors."""
     random = np.random.RandomState(2)
     plain, mine = [], []
     for width in WIDTHS:
@@ -73,7 +73,7 @@ def spread(attention_scores: Function) -> Shown:
 
 @draw_or_explain
 def masking(apply_mask: Function, causal_mask: Function) -> Shown:
-    """The scores of the sentence before the mask and after it."""
+    """Return the scores of the sentence before the mask and after it."""
     masked = array(apply_mask(SCORES.copy(), causal_mask(T)), (T, T), "apply_mask")
     pictures = [heat("before", SCORES), heat("after", masked)]
     return show_pictures(pictures, text=table(TOKENS, masked))
@@ -81,7 +81,7 @@ def masking(apply_mask: Function, causal_mask: Function) -> Shown:
 
 @draw_or_explain
 def weights(softmax: Function) -> Shown:
-    """The weights of the sentence under the causal mask."""
+    """Return the weights of the sentence under the causal mask."""
     masked = np.where(past(T), SCORES, -np.inf)
     found = array(softmax(masked), (T, T), "softmax")
     return show_pictures([heat("row attends to column", found)], text=table(TOKENS, found))
@@ -89,7 +89,7 @@ def weights(softmax: Function) -> Shown:
 
 @draw_or_explain
 def sharpness(softmax: Function) -> Shown:
-    """The weights of one row of scores, made larger and smaller."""
+    """Return the weights of one row of scores, made larger and smaller."""
     times = (0.125, 0.5, 1.0, 2.0, 8.0)
     row = SCORES[TOKENS.index("great")]
     found = array(softmax(np.outer(times, row)), (len(times), T), "softmax")
@@ -102,7 +102,7 @@ def sharpness(softmax: Function) -> Shown:
 
 @draw_or_explain
 def attention_weights(attention: Function, causal_mask: Function) -> Shown:
-    """The weights inside `attention`, got out by giving it the identity for values."""
+    """Return the weights inside `attention`, by passing the identity as values."""
     found = [
         array(attention(QUERIES, KEYS, np.eye(T), mask), (T, T), "attention")
         for mask in (None, causal_mask(T))
@@ -113,7 +113,7 @@ def attention_weights(attention: Function, causal_mask: Function) -> Shown:
 
 @draw_or_explain
 def leaks(attention: Function, causal_mask: Function) -> Shown:
-    """Which output moves when one token's key and value change, before masking and after."""
+    """Return which output moves when one token's key and value change, before masking and after."""
     vectors = {"q": normal(T, 3), "k": normal(T, 4)[:, :3], "v": normal(T, 2)}
     others = {"k": normal(T, 5)[:, :3], "v": normal(T, 6)[:, :2]}
     maps = []
@@ -128,7 +128,7 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
 
 @draw_or_explain
 def peeking(attention: Function, log_softmax: Function, cross_entropy: Function) -> Shown:
-    """The loss of a model that may look ahead against one that may not, while both are trained."""
+    """Return the losses of a model that may look ahead and one that may not, in training."""
     random = np.random.RandomState(1)
     seen, fresh = models.texts(random), models.texts(random)
     mask = past(models.LENGTH - 1)
@@ -148,7 +148,7 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
 
 
 def _nothing() -> float:
-    """The loss of a uniform guess."""
+    """Return the loss of a uniform guess."""
     return float(np.log(models.V))
 
 
@@ -156,7 +156,7 @@ def _nothing() -> float:
 def times(
     masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
 ) -> Shown:
-    """What one more token takes after more and more tokens, with the cache and without."""
+    """Return what one more token takes after more and more tokens, with the cache and without."""
     x, w = normal(longest(TIMED), 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
 
     def append(start: int, end: int, cache: Any) -> Any:
@@ -168,7 +168,7 @@ def times(
 
 @draw_or_explain
 def temperatures(sample_token: Function) -> Shown:
-    """Which word is drawn how often, at several temperatures."""
+    """Return which word is drawn how often, at several temperatures."""
     u = (np.arange(MANY) + 0.5) / MANY
     logits = np.tile(LOGITS, (MANY, 1))
     ways: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""What a cell of a notebook shows: a verdict in a compact form, as HTML and as text."""
+"""Show a verdict in a notebook's cell, in a compact form, as HTML and as text."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class State:
 
     @property
     def failing(self) -> bool:
-        """Whether there is something to be shown."""
+        """Return whether there is something to be shown."""
         return self.status not in OUTCOMES
 
 
 def state_of(checks: Sequence[CheckVerdict]) -> State:
-    """How the checks of one function went, taken together."""
+    """Return how the checks of one function went, taken together."""
     wrong = wrong_of(checks)
     passed = sum(check.status is Status.PASSED for check in checks)
     if wrong:
@@ -56,28 +56,28 @@ def state_of(checks: Sequence[CheckVerdict]) -> State:
 
 
 def word_of(step: StepVerdict) -> str:
-    """How the step went, in words: one that is half written is not called wrong."""
+    """Return the step's state in words; a half-written step is not called wrong."""
     unfinished = step.status is Status.FAILED and not any(map(failing, step.checks))
     return "right so far" if unfinished and not step.message else SIGNS[step.status][1]
 
 
 def has_one_reason(step: StepVerdict) -> bool:
-    """Whether all checks share one reason, which is the step's message."""
+    """Return whether all checks share one reason, which is the step's message."""
     return bool(step.message) and all(check.message == step.message for check in step.checks)
 
 
 def wrong_of(checks: Sequence[CheckVerdict]) -> list[CheckVerdict]:
-    """The checks that failed."""
+    """Return the checks that failed."""
     return [check for check in checks if failing(check)]
 
 
 def count_more_failed(checks: Sequence[CheckVerdict]) -> str:
-    """`3 more checks fail`."""
+    """Format a text such as `3 more checks fail`."""
     return f"{len(checks)} more {'check fails' if len(checks) == 1 else 'checks fail'}"
 
 
 def only(step: StepVerdict, function: str) -> StepVerdict:
-    """The verdict on one function, as if the step had no other."""
+    """Return the verdict on one function, as if the step had no other."""
     checks = tuple(check for check in step.checks if check.function == function)
     points, of = sum(c.points for c in checks), sum(c.max_points for c in checks)
     shared = step.message if has_one_reason(step) else ""
@@ -103,7 +103,7 @@ def _lines(rows: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequence[str]) -> Card:
-    """A step's verdict, or that on one of its functions, if one is named."""
+    """Return a step's verdict, or that on one of its functions, if one is named."""
     shown = only(step, function) if function else step
     title = function or number_step(step)
     several = not function and len(by_function(step)) > 0
@@ -119,7 +119,7 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
 
 
 def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence[str]) -> Card:
-    """The state of all steps; told: a word on each."""
+    """Return the state of all steps. told: a word on each."""
     out = io.StringIO()
     printer = Printer(out)
     printer.plain = False
@@ -131,5 +131,5 @@ def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence
 
 
 def words_card(*says: str) -> Card:
-    """Nothing but sentences."""
+    """Return a card with sentences only."""
     return Card(_html(says=says), "\n\n".join(says))

@@ -19,7 +19,7 @@ _CELL = re.compile(r"^# %%", re.MULTILINE)
 
 
 def _keep(runs: Sequence[Run]) -> Iterator[Block]:
-    """The imports, definitions and constants of the cells, as they are judged."""
+    """Yield the imports, definitions and constants of the cells, as they are judged."""
     imported: set[str] = set()
     for run in runs:
         for block in cut_cell(run.text).blocks:
@@ -34,7 +34,7 @@ def _keep(runs: Sequence[Run]) -> Iterator[Block]:
 def _by_function(
     blocks: Sequence[Block], mine: Collection[str], others: Collection[str]
 ) -> dict[str, list[str]]:
-    """The texts that belong to each function, itself last; those below the last one come at "".
+    """Return the texts that belong to each function, itself last; the rest is at "".
 
     mine: the step's functions; others: those of other steps, which have files of their own.
     """
@@ -53,13 +53,13 @@ def _by_function(
 
 
 def _names_of(texts: Iterable[str]) -> set[str]:
-    """What is defined or assigned by these texts."""
+    """Return what is defined or assigned by these texts."""
     blocks = [block for text in texts for block in cut_cell(text).blocks if block.kind != "import"]
     return {name for block in blocks for name in block.names}
 
 
 def _without(part: str, names: Collection[str]) -> str:
-    """The text without the definitions of these names."""
+    """Return the text without the definitions of these names."""
     for block in cut_cell(part).blocks:
         if block.kind != "import" and set(block.names) & set(names):
             gone = re.escape(block.text.rstrip())
@@ -68,7 +68,7 @@ def _without(part: str, names: Collection[str]) -> str:
 
 
 def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
-    """One cell of a file, the functions in it replaced."""
+    """Return one cell of a file, the functions in it replaced."""
     for block in cut_cell(part).blocks:
         name = block.names[0] if block.kind == "definition" and block.names else ""
         if name in texts:
@@ -79,12 +79,12 @@ def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
 
 
 def _holds(file: str, text: str) -> bool:
-    """Whether these lines stand in the file, as whole lines."""
+    """Return whether these lines stand in the file, as whole lines."""
     return f"\n{text}\n" in f"\n{file}\n"
 
 
 def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> str:
-    """The exercise file with what the cells define; file: its text until now, or the stub's."""
+    """Return the exercise file with the cells' definitions. file: its text so far, or the stub."""
     mine = [function.name for function in step.functions]
     others = [f.name for one in registry.steps if one is not step for f in one.functions]
     texts = _by_function(list(_keep(runs)), mine, others)
@@ -99,7 +99,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
 
 
 def _code(part: str) -> str:
-    """What is code in one cell of a file; below a text, what has been written after it."""
+    """Return what is code in one cell of a file; below a text, what has been written after it."""
     header, _, body = part.partition("\n")
     if "[markdown]" in header:
         body = re.sub(r"\A(?:#[^\n]*(?:\n|\Z))*", "", body)
@@ -107,7 +107,7 @@ def _code(part: str) -> str:
 
 
 def cell_of(file: str) -> str:
-    """The code of an exercise file as one cell."""
+    """Return the code of an exercise file as one cell."""
     parts = re.split(r"^(?=# %%)", without_self_study(file), flags=re.MULTILINE)
     code = [_code(part).strip("\n") for part in parts]
     return "\n\n\n".join(text for text in code if text.strip())

@@ -1,4 +1,4 @@
-"""Things to look at in the lessons on decoders: heads, a memory, blocks, stacks, their cache, gaps.
+"""Pictures for the lessons on decoders: heads, a memory, blocks, stacks, caches, gaps.
 
 Each takes the learner's functions as they are in the kernel.
 """
@@ -45,13 +45,13 @@ def _block(*key: object, d_model: int = D_MODEL) -> Arguments:
 
 
 def _map_moves(function: Function, length: int, sees: Bools, *, width: int = D_MODEL) -> Influence:
-    """The map of a function of vectors (length, width), one of which is changed at a time."""
+    """Return the map of a function of vectors (length, width), changing one vector at a time."""
     text, others = Draw("look", length, width).normal(2, length, width)
     return Moves(Change({"x": text}, {"x": others}, {"x": -2}), sees).draw(function)
 
 
 def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
-    """Maps of what should see the past and nothing else, with what is wrong in them counted."""
+    """Return maps of what should see only the past, with a count of what is wrong."""
     sees = past(len(labels))
     told = [f"{name}: {_counts(one)}." for name, one in found.items()]
     maps = [influence(name, one, sees, labels) for name, one in found.items()]
@@ -59,7 +59,7 @@ def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
 
 
 def _counts(found: Influence) -> str:
-    """How many cells show the future, and how many that should show the past do not."""
+    """Return how many cells show the future, and how many that should show the past do not."""
     leaks, missing = len(of_kind(found, "leak")), len(of_kind(found, "missing"))
     return f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past"
 
@@ -69,7 +69,7 @@ def _counts(found: Influence) -> str:
 
 @draw_or_explain
 def cut(split_heads: Function, merge_heads: Function) -> Shown:
-    """Who sees whom through heads under the causal mask: the learner's, and reshapes."""
+    """Return who sees whom through heads under the causal mask: the learner's, and reshapes."""
     split, merged = (N_HEADS, SIZE, 2), (SIZE, N_HEADS * 2)
 
     def through(apart: Function, join: Function) -> Influence:
@@ -91,14 +91,14 @@ def cut(split_heads: Function, merge_heads: Function) -> Shown:
 
 
 def _past_means(heads: Floats) -> Floats:
-    """In every head, for every row, the mean of the rows up to it: attention that has no wishes."""
+    """Return for every row, in every head, the mean of the rows up to it."""
     weights = past(SIZE) / past(SIZE).sum(-1, keepdims=True)
     return np.asarray(weights @ heads)
 
 
 @draw_or_explain
 def heads(multi_head_attention: Function) -> Shown:
-    """The weights of three heads, got out by giving each the identity for values."""
+    """Return the weights of three heads, by passing each the identity as values."""
     count = len(HEADS)
     d_model = count * SIZE
     once, none = np.eye(d_model)[:, :SIZE], np.zeros(d_model)
@@ -119,7 +119,7 @@ def heads(multi_head_attention: Function) -> Shown:
 
 @draw_or_explain
 def translation(cross_attention: Function) -> Shown:
-    """The weights of a translation, and what a triangle would make of them."""
+    """Return the weights of a translation, and what a triangle would make of them."""
     size = len(SOURCE)
     one, none = np.eye(size), np.zeros(size)
     params = {f"w_{name}": one for name in "kvo"} | {f"b_{name}": none for name in "qkvo"}
@@ -143,7 +143,7 @@ def translation(cross_attention: Function) -> Shown:
 
 @draw_or_explain
 def norms(layer_norm: Function, decoder_block: Function) -> Shown:
-    """A block's leaks, and those of the same block behind a norm that runs over time."""
+    """Return a block's leaks, and those of the same block after a norm over time."""
     params = _block("norms")
 
     def block(x: Floats) -> Floats:
@@ -165,7 +165,7 @@ def norms(layer_norm: Function, decoder_block: Function) -> Shown:
 
 @draw_or_explain
 def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
-    """Who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
+    """Return who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
     masked = _decoders(decoder_logits)
     maps = tuple(
         _map_moves(_stack(decoder_block, layer), SIZE, past(SIZE)) for layer in range(1, LAYERS + 1)
@@ -182,7 +182,7 @@ def _by_layer(titles: Sequence[str], maps: Sequence[Influence], words: Sequence[
 
 
 def _stack(decoder_block: Function, count: int) -> Function:
-    """So many blocks, of which one is given a mask that hides nothing."""
+    """Return that many blocks, one with a mask that hides nothing."""
 
     def run(x: Floats) -> Floats:
         for layer in range(1, count + 1):
@@ -195,7 +195,7 @@ def _stack(decoder_block: Function, count: int) -> Function:
 
 
 def _decoders(decoder_logits: Function) -> Shown:
-    """The learner's decoder with one block, with two, and so on."""
+    """Return the learner's decoder with one block, with two, and so on."""
     tokens = np.arange(SIZE)
     arguments: Arguments = {"n_heads": N_HEADS, "tokens": tokens}
 
@@ -225,7 +225,7 @@ def _decoders(decoder_logits: Function) -> Shown:
 def decoder_times(
     decoder_logits: Function, decoder_step: Function, new_decoder_cache: Function
 ) -> Shown:
-    """What one more token takes a decoder of two blocks, with its cache and without."""
+    """Return what one more token takes a decoder of two blocks, with its cache and without."""
     # Narrow layers and short texts: what grows with the length is soon most of the work.
     blocks = [_block("times", layer, d_model=16) for layer in range(2)]
     params = decoder_params(Draw("look", "times"), 16, longest(TIMED), blocks)

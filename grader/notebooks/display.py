@@ -1,4 +1,4 @@
-"""What a cell displays."""
+"""The displayed output of a cell."""
 
 from __future__ import annotations
 

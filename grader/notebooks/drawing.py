@@ -1,4 +1,4 @@
-"""How pictures of lessons are drawn from the learner's functions, and what may take their place.
+"""Draw the pictures of the lessons from the learner's functions, or explain why not.
 
 While a function is a stub, or its results cannot be drawn, a sentence says so.
 """
@@ -27,7 +27,7 @@ Map = tuple[str, str, str]  # and the same as text
 
 
 def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
-    """With a sentence in place of the picture where a function raises or returns something else."""
+    """Decorate a picture's function: it shows a sentence if the learner's function fails."""
     names = ", ".join(inspect.signature(draw).parameters)
 
     @functools.wraps(draw)
@@ -49,7 +49,7 @@ def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
 
 
 def _raiser(error: BaseException) -> str:
-    """The function in which it was raised; and where that is, if it is not in this notebook."""
+    """Return the function that raised, and where it is if it is not in this notebook."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -65,7 +65,7 @@ def _words(text: str) -> Shown:
 
 
 def array(value: Any, shape: tuple[int, ...], name: str) -> Floats:
-    """The result as an array of floats; Broken, in a sentence, if it has another shape."""
+    """Return the result as an array of floats. Raise Broken if it has another shape."""
     found = np.asarray(value, dtype=np.float64)
     if found.shape != shape:
         raise Broken(f"{name} returned the shape {found.shape}, and {shape} is drawn here.")
@@ -73,24 +73,24 @@ def array(value: Any, shape: tuple[int, ...], name: str) -> Floats:
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
-    """The two results of a function that returns two; Broken, in a sentence, if they are not."""
+    """Return the two results of a function. Raise Broken, with a sentence, if it has not two."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise Broken(f"{name} returned something else than two results.")
     return value[0], value[1]
 
 
 def normal(*shape: int) -> Floats:
-    """Standard normal numbers, the same for the same shape."""
+    """Return standard normal numbers, the same for the same shape."""
     return np.random.RandomState(len(shape) + sum(shape)).standard_normal(shape)
 
 
 def heat(title: str, values: Floats) -> Picture:
-    """A matrix of the sentence with itself."""
+    """Return a matrix of the sentence with itself."""
     return title, heat_map(title, TOKENS, TOKENS, values.tolist())
 
 
 def table(rows: Sequence[str], values: Floats) -> str:
-    """A matrix as text."""
+    """Return a matrix as text."""
     wide = max(map(len, rows))
     return "\n".join(
         f"{row:>{wide}}  " + " ".join(f"{number(float(value)):>6}" for value in line)
@@ -99,7 +99,7 @@ def table(rows: Sequence[str], values: Floats) -> str:
 
 
 def show_pictures(pictures: Sequence[Picture], *words: str, text: str = "", **data: Any) -> Shown:
-    """Pictures with sentences below; text: what there is to see, where no picture can be shown."""
+    """Return pictures with sentences below. text: used where no picture can be shown."""
     plain = "\n".join(part for part in (*(title for title, _ in pictures), text, *words) if part)
     return Shown(side_by_side(pictures, words), plain, **data)
 
@@ -110,7 +110,7 @@ def heats(
     rows: Sequence[str] = TOKENS,
     columns: Sequence[str] = TOKENS,
 ) -> Shown:
-    """Matrices with titles and labels side by side."""
+    """Return matrices with titles and labels side by side."""
     pictures = [
         (title, heat_map(title, rows, columns, values.tolist())) for title, values in found.items()
     ]
@@ -121,7 +121,7 @@ def heats(
 def influence(
     title: str, found: Influence, may: NDArray[np.bool_], labels: Sequence[str] = TOKENS
 ) -> Map:
-    """Which row moved when which column changed; may: where it is no leak."""
+    """Return which row moved when which column changed; may: where this is allowed."""
     moved = [[bool(value) for value in row] for row in found.moved]
     allowed = may.tolist()
     return title, influence_map(title, labels, moved, allowed), _signs(labels, moved, allowed)
@@ -130,7 +130,7 @@ def influence(
 def _signs(
     labels: Sequence[str], moved: Sequence[Sequence[bool]], allowed: Sequence[Sequence[bool]]
 ) -> str:
-    """A map of influence as text."""
+    """Return a map of influence as text."""
     signs = [
         " ".join("!" if m and not a else "#" if m else "." for m, a in zip(row, may, strict=True))
         for row, may in zip(moved, allowed, strict=True)
@@ -140,7 +140,7 @@ def _signs(
 
 
 def map_influences(found: Sequence[Map], *words: str) -> Shown:
-    """Maps of influence side by side."""
+    """Return influence maps side by side."""
     texts = [f"{title}\n{signs}" for title, _, signs in found]
     texts += [text.replace("●", "#") for text in words]
     html = side_by_side([(title, svg) for title, svg, _ in found], words)
@@ -148,6 +148,6 @@ def map_influences(found: Sequence[Map], *words: str) -> Shown:
 
 
 def below(*parts: Shown) -> Shown:
-    """Several rows of pictures, each with its own sentences."""
+    """Return several rows of pictures, each with its own sentences."""
     html = "".join(f'<div style="margin-bottom:1.2em">{part.html}</div>' for part in parts)
     return Shown(html, "\n".join(part.text for part in parts))

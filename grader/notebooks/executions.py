@@ -1,4 +1,4 @@
-"""What stands in a notebook, as far as its kernel knows: from the cells that were executed.
+"""Read a notebook from the cells that its kernel executed.
 
 A kernel sees texts, and with each, in most front ends, the id of the cell. A cell that was executed
 again stands as it was the last time. Where there are no ids, a text is its own cell, and gives way
@@ -36,23 +36,23 @@ class Run:
 
     @property
     def key(self) -> str:
-        """What tells cells apart."""
+        """Return what tells cells apart."""
         return self.cell or f"text {self.text}"
 
     @property
     def defines(self) -> frozenset[str]:
-        """The functions and classes that the text makes, or was to make, at its left margin."""
+        """Return the functions and classes that the text defines, or tries to define."""
         return frozenset(_DEFINED.findall(self.text))
 
     @property
     def makes(self) -> frozenset[str]:
-        """The same with what is assigned."""
+        """Return the names with those that are assigned."""
         blocks = cut_cell(self.text).blocks
         return frozenset(n for block in blocks if block.kind != "import" for n in block.names)
 
 
 def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[str]) -> list[Run]:
-    """The cells that stand in the notebook, in an order in which they work.
+    """Return the notebook's cells in an order in which they work.
 
     deleted: the ids of cells that are gone. names: the functions of the steps.
     """
@@ -71,14 +71,14 @@ def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[st
 
 
 def _is_superseded(run: Run, others: Sequence[Run]) -> bool:
-    """Whether a text of which no cell is known has been overtaken."""
+    """Return whether a later execution replaced a text without a known cell."""
     later = {name for other in others if other.number > run.number for name in other.defines}
     mine = run.defines
     return mine <= later if mine else run.broken
 
 
 def latest_step(runs: Sequence[Run], steps: Sequence[Step]) -> Step | None:
-    """The step of the function that was defined last."""
+    """Return the step of the function that was defined last."""
     owner = {function.name: step for step in steps for function in step.functions}
     for run in sorted(runs, key=lambda run: -run.number):
         for name in run.makes:
@@ -88,13 +88,13 @@ def latest_step(runs: Sequence[Run], steps: Sequence[Step]) -> Step | None:
 
 
 def find_unclosed(runs: Sequence[Run], names: Collection[str]) -> Run | None:
-    """The cell that was to define one of these functions, if a bracket or quote is left open."""
+    """Return the cell that leaves a bracket or quote open in one of these functions."""
     made = {name for run in runs for name in run.makes}
     return next((run for run in runs if (run.defines & set(names)) - made), None)
 
 
 def raw_cells(runs: Sequence[Run], step: Step | None) -> Iterator[RawCell]:
-    """Cells as a notebook's are read; functions of the step that no cell makes come as stubs."""
+    """Yield cells as a notebook's are read, with stubs for functions that no cell defines."""
     made = {name for run in runs for name in run.makes}
     for function in step.functions if step else ():
         if function.name not in made:

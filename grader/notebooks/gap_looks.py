@@ -1,4 +1,4 @@
-"""Things to look at in the lesson on hidden words: a text with gaps, and who may fill them."""
+"""Pictures for the lesson on hidden words: a text with gaps, and what may fill them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ MANY = 20_000
 def _draw_hidden(
     mask_tokens: Function, tokens: Ints, select: Floats, replace: Floats, random_ids: Ints
 ) -> tuple[Ints, Ints]:
-    """Both results of the learner's function, as integers; Broken if they cannot be drawn."""
+    """Return both results of the learner's function, as integers.
+
+    Raise Broken if they cannot be drawn.
+    """
     both = pair(mask_tokens(tokens, select, replace, random_ids, 0), "mask_tokens")
     corrupted, targets = (array(one, tokens.shape, "mask_tokens").astype(int) for one in both)
     return corrupted, targets
@@ -72,7 +75,7 @@ def _draw_hidden(
 
 @draw_or_explain
 def hidden(mask_tokens: Function) -> Shown:
-    """A text as the learner's function corrupts it, and what became of many words."""
+    """Return a text as the learner's function corrupts it, and what became of many words."""
     tokens = np.array([VOCABULARY.index(word) for word in TEXT])
     draws = np.array([CHOSEN.get(place, NOT_CHOSEN) for place in range(len(TEXT))])
     others = np.full(len(TEXT), VOCABULARY.index(OTHER))
@@ -96,7 +99,7 @@ def _word(was: int, now: int, target: int) -> Word:
 
 
 def _shares(mask_tokens: Function) -> str:
-    """What becomes of many words, counted."""
+    """Return counts of what happens to many words."""
     draw = Draw("look", "hidden")
     tokens = 1 + draw.tokens(50, MANY)
     others = 1 + (tokens + draw.tokens(49, MANY)) % 50  # never the word itself
@@ -116,7 +119,7 @@ def _shares(mask_tokens: Function) -> str:
 
 @draw_or_explain
 def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
-    """Which words the answer in a gap depends on, if the model looks both ways, and if not."""
+    """Return which words the answer in a gap depends on, looking both ways or not."""
     gaps = {
         "it looks both ways": (everything(T, T), ~np.eye(T, dtype=bool)),
         "under a causal mask": (past(T), np.tri(T, k=-1, dtype=bool)),
@@ -136,7 +139,7 @@ def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
 
 
 def _answers(mask_tokens: Function, decoder_block: Function, mask: Bools) -> Function:
-    """From a text (T,) to what a block has in each gap, (T, d_model), one gap at a time."""
+    """Return from a text (T,) to what a block has in each gap, (T, d_model), one gap at a time."""
     draw = Draw("look", "gaps")
     table, places = draw.normal(2 * T + 1, 8), draw.normal(T, 8)
     params = block_params(draw, 8, 16)
@@ -147,7 +150,7 @@ def _answers(mask_tokens: Function, decoder_block: Function, mask: Bools) -> Fun
         select = np.where(gap, 0.0, 0.5)
         read, _ = _draw_hidden(mask_tokens, texts, select, zeros, zeros.astype(int))
         if not ((read >= 0) & (read < len(table))).all():
-            raise Broken("mask_tokens returned an id that is no token.")
+            raise Broken("mask_tokens returned an id outside the vocabulary.")
         x = np.stack([table[row] + places for row in read])
         filled = array(decoder_block(x, params, 2, mask), x.shape, "decoder_block")
         return np.asarray(filled[gap])

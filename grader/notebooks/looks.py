@@ -1,4 +1,4 @@
-"""What each lesson has to look at, and the functions that draw it."""
+"""List the pictures of each lesson, and the functions that draw them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ OFFSETS = (-1, 0, 1)
 
 
 def texts(random: np.random.RandomState) -> Ints:
-    """Texts of the chain, (TEXTS, LENGTH)."""
+    """Return texts of the chain, (TEXTS, LENGTH)."""
     tokens = np.zeros((TEXTS, LENGTH), dtype=np.int64)
     tokens[:, 0] = random.randint(0, V, TEXTS)
     for t in range(1, LENGTH):
@@ -49,7 +49,7 @@ class Model:
     out: Floats = field(default_factory=lambda: np.zeros((V, V)))
 
     def mix_tokens(self, tokens: Ints, where: Floats, mask: Any) -> Floats:
-        """What the model sees at each position, a mixture of tokens (TEXTS, T, V)."""
+        """Return what the model sees at each position, a mixture of tokens (TEXTS, T, V)."""
         t = tokens.shape[-1]
         keys = np.eye(t) * np.sqrt(t)
         queries = sum(w * np.eye(t, k=offset) for w, offset in zip(where, OFFSETS, strict=True))
@@ -59,12 +59,12 @@ class Model:
         )
 
     def loss(self, tokens: Ints, where: Floats, mask: Any) -> float:
-        """Cross entropy of the next tokens."""
+        """Return cross entropy of the next tokens."""
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         return float(self.cross_entropy(self.mix_tokens(inputs, where, mask) @ self.out, targets))
 
     def gradients(self, tokens: Ints) -> tuple[float, Floats]:
-        """The loss, and its gradient in all numbers of the model, as one vector."""
+        """Return the loss, and its gradient in all numbers of the model, as one vector."""
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         seen = self.mix_tokens(inputs, self.where, self.mask)
         logits = seen @ self.out
@@ -77,7 +77,7 @@ class Model:
 
 
 def train(model: Model, tokens: Ints, seconds: float = SECONDS) -> list[float]:
-    """The losses, one for each step; fewer steps where the learner's functions take long."""
+    """Return a loss for each step, with fewer steps if the learner's functions are slow."""
     mean = np.zeros(3 + V * V)
     square = np.zeros(3 + V * V)
     losses: list[float] = []

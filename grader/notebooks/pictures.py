@@ -1,7 +1,7 @@
 """Pictures as inline SVG: heat maps, maps of influence, curves. Pure functions of numbers.
 
-They take their text colour from the page that they stand in, so they work on light and on dark, and
-nothing is told by colour alone.
+They take their text colour from their page, so they work on light and on dark. Nothing depends on
+colour alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Curve:
 
 
 def number(value: float) -> str:
-    """A number in at most five characters or so; what is exactly 0 is `0`."""
+    """Return a number in at most five characters or so; what is exactly 0 is `0`."""
     if math.isinf(value):
         return "∞" if value > 0 else FORBIDDEN
     text = f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
@@ -41,12 +41,12 @@ def number(value: float) -> str:
 
 
 def label(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
-    """A word or a sentence in a picture."""
+    """Return a word or a sentence in a picture."""
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
 
 
 def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """The SVG of these parts."""
+    """Return the SVG of these parts."""
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     body = "".join(parts)
     style = 'style="max-width:100%;height:auto;vertical-align:top"'
@@ -54,7 +54,7 @@ def picture(width: float, height: float, title: str, parts: Iterable[str]) -> st
 
 
 def _labels(rows: Sequence[str], columns: Sequence[str]) -> tuple[list[str], float, float]:
-    """The labels at the left and, slanted, above; and where the cells begin."""
+    """Return the labels at the left and, slanted, above; and where the cells begin."""
     left = max((len(row) for row in rows), default=0) * LETTER + 10
     top = max((len(column) for column in columns), default=0) * LETTER * 0.72 + 16
     found = [label(left - 6, top + (i + 0.62) * CELL, row, "end") for i, row in enumerate(rows)]
@@ -75,7 +75,7 @@ class _Cells:
     signs: list[str] = field(default_factory=list)
 
     def add(self, i: int, j: int, fill: str, opacity: float, title: str, sign: str = "") -> None:
-        """One cell: how full, what it says when it is pointed at, and what stands in it."""
+        """Draw one cell: how full, what it says when it is pointed at, and its text."""
         x, y = self.left + j * CELL, self.top + i * CELL
         color = f' fill="{fill}"' if fill != BLUE else ""
         place = f'x="{x + 1:.0f}" y="{y + 1:.0f}" width="{CELL - 2}" height="{CELL - 2}"'
@@ -90,7 +90,7 @@ class _Cells:
 
     @property
     def drawn(self) -> str:
-        """All of them."""
+        """Return all of them."""
         return (
             f'<g fill="{BLUE}" stroke="{GREY}" stroke-opacity="0.5">{"".join(self.boxes)}</g>'
             '<g text-anchor="middle" font-size="10" pointer-events="none">'
@@ -104,7 +104,7 @@ def _width(left: float, columns: Sequence[str]) -> float:
 
 
 def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Matrix) -> str:
-    """A matrix with labels: the larger a number, the fuller its cell; −∞ is crossed out."""
+    """Return a matrix with labels: the larger a number, the fuller its cell; −∞ is crossed out."""
     labels, left, top = _labels(rows, columns)
     finite = [value for row in values for value in row if math.isfinite(value)]
     low, high = min([0.0, *finite]), max([0.0, *finite])
@@ -119,7 +119,7 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Ma
 
 
 def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Marks) -> str:
-    """Which row moved when a column changed; `!` where it moved and must not."""
+    """Return which row moved when a column changed; `!` where it moved and must not."""
     names, left, top = _labels(labels, labels)
     cells = _Cells(left, top)
     for i, row in enumerate(moved):
@@ -144,7 +144,7 @@ def _ticks(most: float) -> list[float]:
 def curves(
     title: str, across: str, up: str, lines: Sequence[Curve], levels: Sequence[tuple[str, float]]
 ) -> str:
-    """Lines from 0 up, each with a dash of its own; levels: named horizontal lines."""
+    """Return lines from 0 up, each with a dash of its own; levels: named horizontal lines."""
     points = [value for line in lines for value in line.y if math.isfinite(value)]
     most = max([*points, *(level for _, level in levels), 1e-12]) * 1.05
     last = max((x for line in lines for x in line.x), default=1.0)
@@ -189,7 +189,7 @@ def _levels(levels: Sequence[tuple[str, float]], place: Place, last: float) -> l
 
 
 def side_by_side(pictures: Sequence[tuple[str, str]], words: Sequence[str]) -> str:
-    """Pictures, each with a title, and sentences below."""
+    """Return pictures, each with a title, and sentences below."""
     figures = "".join(
         f'<figure style="margin:0"><figcaption>{escape(title)}</figcaption>{svg}</figure>'
         for title, svg in pictures

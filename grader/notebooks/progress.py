@@ -1,7 +1,7 @@
-"""What is remembered between notebooks, in a small file beside the exercises.
+"""Progress that notebooks share, in a small file beside the exercises.
 
 For each step: how its notebook's last check ended, and what `save_work()` wrote last. A file that
-cannot be read or written is no reason to fail.
+cannot be read or written is ignored.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Progress:
             write_whole(self.path, [json.dumps(data, indent=1) + "\n"])
 
     def note_checked(self, verdict: StepVerdict) -> None:
-        """A notebook's step was checked as a whole."""
+        """Note that a notebook's step was checked as a whole."""
         points = [verdict.status.value, verdict.points, verdict.on_own_steps]
         self._write(verdict.step, checked=points, at=time.time())
 
     def last(self, step: Step, file: Path) -> StepVerdict | None:
-        """How the last check in a notebook ended; None if there was none, or the file is newer."""
+        """Return a notebook's last check, or None if the file is newer or unchecked."""
         entry = self._read().get(step.id)
         try:
             status, points, own = entry["checked"]  # type: ignore[index]
@@ -57,11 +57,11 @@ class Progress:
         return None if newer else verdict
 
     def note_saved(self, step: Step, text: str) -> None:
-        """That text was written into the exercises."""
+        """Note that this text was written into the exercises."""
         self._write(step.id, saved=_hash(text))
 
     def is_ours(self, step: Step, text: str) -> bool:
-        """Whether that is the text which was written last."""
+        """Return whether that is the text which was written last."""
         entry = self._read().get(step.id)
         return isinstance(entry, dict) and entry.get("saved") == _hash(text)
 

@@ -28,7 +28,7 @@ def _package() -> dict[str, str]:
 
 
 class JudgeError(Exception):
-    """Why there is no answer, in one sentence."""
+    """The reason for a missing answer, in one sentence."""
 
 
 class JudgeProcess:
@@ -45,7 +45,7 @@ class JudgeProcess:
         self.lock = threading.Lock()
 
     def start(self) -> None:
-        """Starts it, without waiting until it is ready."""
+        """Start it, without waiting until it is ready."""
         if self.process is not None and self.process.poll() is None:
             return
         self.ready = False
@@ -63,7 +63,7 @@ class JudgeProcess:
         )
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer; JudgeError if there is none."""
+        """Return the answer. Raise JudgeError if there is none."""
         with self.lock:
             try:
                 self.start()
@@ -86,7 +86,7 @@ class JudgeProcess:
         return answer
 
     def stop(self) -> None:
-        """Lets it end: it does when its input is closed."""
+        """Close its input, so that it ends."""
         if self.process is not None:
             for pipe in (self.process.stdin, self.process.stdout):
                 if pipe is not None:
@@ -114,7 +114,7 @@ class JudgeProcess:
 
 
 class History:
-    """What a kernel has executed: the text of every cell, and its id where it is known."""
+    """The history of a kernel: the text of every executed cell, and its id if known."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -126,12 +126,12 @@ class History:
 
     @property
     def texts(self) -> list[str]:
-        """Every text by its number; the first one is empty."""
+        """Return every text by its number; the first one is empty."""
         manager = self.shell.history_manager
         return list(manager.input_hist_raw) if manager is not None else []
 
     def runs(self) -> list[list[Any]]:
-        """Number, cell, text, and whether it did not compile, of every execution."""
+        """Return number, cell, text, and whether it failed to compile, of every execution."""
         return [
             [number, self.ids.get(number, ""), text, number in self.broken]
             for number, text in enumerate(self.texts)
@@ -148,7 +148,7 @@ class History:
             self.broken.add(number)
 
     def _note(self, info: Any, number: int) -> None:
-        """JupyterLab says with every execution which cell it is, and which have been deleted."""
+        """Note which cell JupyterLab executes, and which cells were deleted."""
         cell = getattr(info, "cell_id", None)
         if cell and info.store_history:
             self.ids[number] = cell
@@ -169,7 +169,7 @@ class Exercises:
         shell.events.register("post_run_cell", lambda result: self._note())
 
     def refresh(self) -> None:
-        """Forgets all of them if one has changed: they import each other."""
+        """Forget all modules if one has changed, because they import each other."""
         now = self._times()
         if any(now[name] != time for name, time in self.seen.items() if name in now):
             for name in now:
@@ -177,11 +177,11 @@ class Exercises:
             self.seen.clear()
 
     def _note(self) -> None:
-        """Notes what has been loaded since, not what has changed since it was."""
+        """Note which modules were loaded since, not which files changed."""
         self.seen = {**self._times(), **self.seen}
 
     def _times(self) -> dict[str, float]:
-        """When the files of the loaded modules were written."""
+        """Return when the files of the loaded modules were written."""
         found = {}
         for name in [name for name in sys.modules if name.startswith("exercises.")]:
             with contextlib.suppress(OSError):

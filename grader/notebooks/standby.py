@@ -33,7 +33,7 @@ from grader.steps import stubs
 from grader.steps.registry import Registry, Step
 
 UNCLOSED = (
-    "In cell In[{number}] a bracket or a quote is never closed: mend that, run the cell, and check "
+    "In cell In[{number}] a bracket or a quote is never closed: fix that, run the cell, and check "
     "again."
 )
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
@@ -54,7 +54,10 @@ class Asked:
         self.function, self.step = self._about(request["about"], request["lesson"])
 
     def _about(self, about: str, lesson: str) -> tuple[str, Step | None]:
-        """The function that was named, and the step; Problem if there is none of that name."""
+        """Return the function that was named, and the step.
+
+        Raise Problem if there is none of that name.
+        """
         for step in self.registry.steps:
             if any(function.name == about for function in step.functions):
                 return about, step
@@ -66,7 +69,7 @@ class Asked:
             raise Problem(self._unknown(about or lesson)) from None
 
     def _unknown(self, name: str) -> str:
-        """What is said of a name that nothing has: which one it is close to, or what there is."""
+        """Return the message for an unknown name: a similar name, or all names."""
         names = [function.name for step in self.registry.steps for function in step.functions]
         if close := difflib.get_close_matches(name, names, 1, CLOSE):
             return f"There is no function {name!r}: is {close[0]!r} meant?"
@@ -77,18 +80,18 @@ class Asked:
 
     @property
     def one(self) -> Step:
-        """The step; Problem if it cannot be told which."""
+        """Return the step. Raise Problem if the name is ambiguous."""
         if self.step is None:
             raise Problem(NO_STEP.format(call=self.call))
         return self.step
 
     @property
     def file(self) -> Path:
-        """The step's file in the exercises."""
+        """Return the step's file in the exercises."""
         return self.folder / self.one.filename
 
     def submission(self) -> tuple[Submission, tuple[str, ...]]:
-        """The exercises, with what stands in the notebook in their place; and what to note."""
+        """Return the exercises with the notebook's functions in their place, and what to note."""
         files = read_folder(self.folder, self.registry)
         cells = list(raw_cells(self.runs, self.step))
         book = notebooks.of_cells(cells, "", self.registry)
@@ -109,7 +112,7 @@ class Judge:
         self.progress = Progress(folder)
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer: what to show, or the problem in one sentence."""
+        """Return the answer: what to show, or the problem in one sentence."""
         known: dict[str, Callable[[Asked], tuple[Card, dict[str, Any]]]] = {
             "check": self.check,
             "hint": self.hint,
@@ -128,7 +131,7 @@ class Judge:
         return {"html": card.html, "text": card.text, **more}
 
     def _judge(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
-        """The verdict on the step, or on that function alone; and what to note."""
+        """Return the verdict on the step, or on that function alone; and what to note."""
         step = asked.one.narrow(function) if function else asked.one
         wanted = [function] if function else [one.name for one in step.functions]
         if run := find_unclosed(asked.runs, wanted):
@@ -140,7 +143,7 @@ class Judge:
         return verdict, notes
 
     def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
-        """The verdict on the step, or on the function that was named."""
+        """Return the verdict on the step, or on the function that was named."""
         function = asked.function
         if function and not asked.one.function(function).checks:
             others = ", ".join(f.name for f in asked.one.functions if f.checks)
@@ -152,7 +155,7 @@ class Judge:
         return step_card(verdict, function, says, told[:5]), data
 
     def _next(self, asked: Asked, verdict: StepVerdict, function: str) -> list[str]:
-        """What to do next, in a sentence."""
+        """Return what to do next, in a sentence."""
         checks = [c for c in verdict.checks if not function or c.function == function]
         statuses = {check.status for check in checks}
         if statuses == {Status.NOT_ATTEMPTED}:
@@ -166,10 +169,10 @@ class Judge:
         return [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
-        """The next hint for the step."""
+        """Return the next hint for the step."""
         verdict, _ = self._judge(asked)
         if verdict.status is Status.PASSED:
-            return words_card("There is nothing to mend: everything in this step passes."), {}
+            return words_card("There is nothing to fix: everything in this step passes."), {}
         ladder = hints.ladder(asked.one, verdict)
         number, text = hints.next_hint(asked.one, ladder, self.folder / HINTS_FILE)
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."
@@ -177,7 +180,7 @@ class Judge:
         return words_card(heading, text, more), {}
 
     def status(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
-        """All steps: as they were checked last in their notebooks, or as their files are now."""
+        """Return all steps, as last checked in their notebooks, or as their files are now."""
         files = read_folder(self.folder, self.grader.registry)
         steps, told = [], []
         for step in self.grader.registry.steps:
@@ -188,7 +191,7 @@ class Judge:
         return steps_card(steps, told, [f"{points:g} of {of:g} points"]), {}
 
     def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
-        """Writes what stands in the notebook into the exercises."""
+        """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
         if not _read_written(asked, step):
             return words_card(f"No function of step {step.number} is written yet: not saved."), {}
@@ -207,7 +210,7 @@ class Judge:
         return words_card(where + (f" The old file is kept as {kept.name}." if kept else "")), {}
 
     def load(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
-        """The code of the step's file, as the text of a new cell."""
+        """Return the code of the step's file, as the text of a new cell."""
         step = asked.one
         source = read_folder(self.folder, asked.registry).sources.get(step.id, "")
         if not source:
@@ -222,16 +225,16 @@ def _read_written(asked: Asked, step: Step) -> int:
 
 
 def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:
-    """Answers until there are no more requests."""
+    """Answer until there are no more requests."""
     for line in requests:
         answers.write(json.dumps(judge.answer(json.loads(line))) + "\n")
         answers.flush()
 
 
 def main(folder: Path) -> None:
-    """Serves one kernel on standard input and output."""
+    """Serve one kernel on standard input and output."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else is printed is no answer
+    os.dup2(2, 1)  # other output must not look like an answer
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
         grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)

@@ -1,4 +1,4 @@
-"""A text as boxes, one for each word: what stands there now and, below, what is to be found out."""
+"""A text as boxes, one for each word: the present word and, below it, the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRAMES = {
 
 @dataclass(frozen=True)
 class Word:
-    """now: what stands there; kind: a key of FRAMES, "" for a word that nothing is asked about."""
+    """now: the present word; kind: a key of FRAMES, "" for a word that nothing is asked about."""
 
     now: str
     kind: str = ""
@@ -27,17 +27,20 @@ class Word:
 
     @property
     def told(self) -> str:
-        """The same in words."""
+        """Return the finding in words."""
         return f"{self.now}: {self.kind}, to be found: {self.target}" if self.kind else self.now
 
     @property
     def width(self) -> float:
-        """How wide its box is."""
+        """Return how wide its box is."""
         return max(len(self.now), len(self.target), len(self.kind) * 0.8) * LETTER + 14
 
 
 def strip(title: str, lines: Sequence[Sequence[Word]]) -> str:
-    """Lines of words. What is asked about has a frame of its own, its kind and its target below."""
+    """Draw lines of words.
+
+    What is asked about has a frame of its own, its kind and its target below.
+    """
     parts, widest = [], 0.0
     for number, line in enumerate(lines):
         x = 2.0

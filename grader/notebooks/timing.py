@@ -1,4 +1,4 @@
-"""What one more token takes, with a cache and without, as the text grows."""
+"""Time one more token, with a cache and without, as the sequence grows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Whole = Callable[[int], Any]
 
 
 def longest(lengths: Sequence[int]) -> int:
-    """How many tokens there must be for that."""
+    """Return how many tokens there must be for that."""
     return lengths[-1] + FEW
 
 
 def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Shown:
-    """The time of one more token after so many and so many of them, both ways.
+    """Return the time of one more token after so many and so many of them, both ways.
 
     append(start, end, cache): a cache that holds those tokens too; None is an empty one.
     whole(end): all tokens up to there, without a cache.
@@ -38,7 +38,7 @@ def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Show
 
 
 def _after(length: int, append: Append) -> float:
-    """Seconds for one token after so many, the shortest of a few."""
+    """Return seconds for one token after so many, the shortest of a few."""
     cache = append(0, length, None)
     seconds = []
     for t in range(length, length + FEW):

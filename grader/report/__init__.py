@@ -1,1 +1,1 @@
-"""What the judge found, as frozen records, and every renderer of them."""
+"""The judge's findings as frozen records, and every renderer of them."""

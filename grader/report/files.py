@@ -12,7 +12,7 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 
 
 def write_whole(path: Path, pieces: Iterable[str]) -> None:
-    """Writes a text, piece by piece; a reader finds the old file or the new one, never a part.
+    """Write a text in pieces, so that a reader finds the old file or the new one, never a part.
 
     Characters that UTF-8 does not have are written as escapes. OSError if it cannot be written.
     """
@@ -31,7 +31,7 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
 
 
 def put(archive: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False) -> None:
-    """Adds a file to a zip. runs: whether it is one to execute."""
+    """Add a file to a zip. runs: whether it is executable."""
     entry = zipfile.ZipInfo(name, LONG_AGO)
     entry.create_system = 3  # the mode that follows is one of Unix
     entry.external_attr = (0o100755 if runs else 0o100644) << 16

@@ -60,7 +60,7 @@ class Exhibit:
 
 
 def number_text(value: Any, decimals: int) -> str:
-    """A cell's text; what is exactly 0 has no decimals."""
+    """Return a cell's text; what is exactly 0 has no decimals."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
     if decimals == WHOLE:
@@ -78,7 +78,7 @@ def _flat(cells: Any) -> Iterator[Any]:
 
 
 def whole_beside(expected: Array, got: Array) -> bool:
-    """Whether floats came where none belong, and none of them has a fraction."""
+    """Return whether the results are floats without a fraction where integers belong."""
     if expected.cells is None or got.cells is None:
         return False
     if any(isinstance(cell, float) for cell in _flat(expected.cells)):
@@ -88,14 +88,14 @@ def whole_beside(expected: Array, got: Array) -> bool:
 
 
 def list_inputs(evidence: Evidence) -> tuple[Array, ...]:
-    """What went in, without the numbers that stand in the call already."""
+    """Return what went in, without the numbers that stand in the call already."""
     return tuple(
         array for array in evidence.inputs if array.shape or f"{array.name}=" not in evidence.call
     )
 
 
 def _tell_apart(one: Any, other: Any) -> tuple[str, str]:
-    """Two numbers, with as many decimals as it takes to see that they differ."""
+    """Return two numbers, with as many decimals as it takes to see that they differ."""
     for decimals in (3, 4, 6, 8, 10, 12):
         texts = number_text(one, decimals), number_text(other, decimals)
         if texts[0] != texts[1]:
@@ -104,7 +104,7 @@ def _tell_apart(one: Any, other: Any) -> tuple[str, str]:
 
 
 def _matrix(array: Array, place: Place) -> Any:
-    """The rows of one slice; of an array with fewer than two dimensions, all of it."""
+    """Return the rows of one slice; of an array with fewer than two dimensions, all of it."""
     cells = array.cells
     for index in place:
         cells = cells[index]
@@ -114,7 +114,7 @@ def _matrix(array: Array, place: Place) -> Any:
 
 
 def _marks(array: Array) -> dict[Place, Marks]:
-    """Row and column of the wrong cells, by slice."""
+    """Return row and column of the wrong cells, by slice."""
     found: dict[Place, set[tuple[int, int]]] = {}
     for rest in array.wrong:
         place: Place = ()
@@ -127,19 +127,19 @@ def _marks(array: Array) -> dict[Place, Marks]:
 
 
 def _some(length: int, first: Set[int], most: int = MAX_LINES) -> tuple[int, ...]:
-    """As many of 0..length-1 as are shown: those in `first` first, in order."""
+    """Return the numbers of 0..length-1 to show: those in `first` come first."""
     wanted = sorted(range(length), key=lambda i: (i not in first, i))
     return tuple(sorted(wanted[:most]))
 
 
 def _places(array: Array, first: Set[Place]) -> list[Place]:
-    """The slices of an array that are shown: those in `first` first."""
+    """Return the slices of an array that are shown: those in `first` first."""
     every = itertools.product(*map(range, array.shape[:-2]))
     return sorted(every, key=lambda place: (place not in first, place))[:MAX_SLICES]
 
 
 def _describe_left_out(array: Array, places: list[Place], marked: Set[Place]) -> str:
-    """What is to be said of the slices that are not shown."""
+    """Return the note on slices that are not shown."""
     left = math.prod(array.shape[:-2]) - len(places)
     wrong = len(marked - set(places))
     also = f", {wrong} of them with wrong cells" if wrong else ""
@@ -156,7 +156,7 @@ def _shorten(rows: int, columns: int, most: int = MAX_LINES) -> str:
 
 
 def shape_text(shape: Place) -> str:
-    """`(2, 3)`; nothing for a single number."""
+    """Return a shape such as `(2, 3)`, or nothing for a single number."""
     return str(tuple(shape)) if shape else ""
 
 
@@ -165,7 +165,7 @@ def _fill(value: Any) -> float:
 
 
 def _cell(value: Any, decimals: int, mark: str, other: Any, name: str) -> Cell:
-    """A marked cell is told apart from its counterpart, if there is one."""
+    """Return a cell as text, with enough decimals to differ from its marked counterpart."""
     if not mark:
         return Cell(number_text(value, decimals), fill=_fill(value))
     if not name:
@@ -184,7 +184,7 @@ def _grid(
     decimals: int = 3,
     note: str = "",
 ) -> Grid:
-    """One slice, the cells at `marks` marked; other: the array that it is compared with."""
+    """Return one slice, the cells at `marks` marked; other: the array that it is compared with."""
     rows = _matrix(array, place)
     beside = rows if other is None else _matrix(other, place)
     down = _some(len(rows), {i for i, _ in marks})
@@ -207,7 +207,7 @@ def _grid(
 
 
 def _bare(array: Array) -> Grid | None:
-    """An array that has no cells to show."""
+    """Return an array that has no cells to show."""
     size = math.prod(array.shape)
     if size and array.cells is not None:
         return None
@@ -216,7 +216,7 @@ def _bare(array: Array) -> Grid | None:
 
 
 def _grids(array: Array, first: Set[Place], decimals: int = 3) -> Iterator[Grid]:
-    """The slices of an array that stands by itself."""
+    """Yield the slices of an array that stands by itself."""
     if bare := _bare(array):
         yield bare
         return
@@ -232,7 +232,7 @@ def _comparable(expected: Array, got: Array) -> bool:
 
 
 def _compare_slices(expected: Array, got: Array) -> Iterator[Exhibit]:
-    """What should have come beside what came, slice by slice."""
+    """Yield what should have come beside what came, slice by slice."""
     if not _comparable(expected, got):
         yield Exhibit((*_grids(expected, set()), *_grids(got, set())))
         return
@@ -248,7 +248,7 @@ def _compare_slices(expected: Array, got: Array) -> Iterator[Exhibit]:
 
 
 def _lines(cells: Any) -> Iterator[list[Any]]:
-    """The innermost lists."""
+    """Yield the innermost lists."""
     if cells and isinstance(cells[0], list):
         for part in cells:
             yield from _lines(part)
@@ -257,7 +257,7 @@ def _lines(cells: Any) -> Iterator[list[Any]]:
 
 
 def are_weights(array: Array) -> bool:
-    """Whether it looks like attention weights: rows of shares of 1, or of nothing at all."""
+    """Return whether it looks like attention weights: rows that sum to 1 or to 0."""
     if array.cells is None or len(array.shape) < 2 or array.shape[-1] < 2:
         return False
     rows = list(_lines(array.cells))
@@ -270,7 +270,7 @@ def _is_one(row: list[float]) -> bool:
 
 
 def exhibits(evidence: Evidence) -> list[Exhibit]:
-    """The matrices of a failing case: what went in, then what came out."""
+    """Return the matrices of a failing case: what went in, then what came out."""
     wrong = {place for array in evidence.got for place in _marks(array)}
     arrays = list_inputs(evidence)
     flat = [array for array in arrays if not is_nested(array)]
@@ -283,7 +283,7 @@ def exhibits(evidence: Evidence) -> list[Exhibit]:
 
 
 def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
-    """The map as a matrix, outputs down and inputs across; most: lines of each that are shown."""
+    """Return the map as a matrix, outputs down, inputs across. most: lines shown of each."""
     rows = influence.moved
     columns = len(rows[0]) if rows else 0
     first_down, first_across = _find_involved(influence, square=len(rows) == columns)
@@ -306,14 +306,14 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
 
 
 def _find_involved(influence: Influence, *, square: bool) -> tuple[set[int], set[int]]:
-    """The rows and columns with something wrong; of a square map the same of both."""
+    """Return the rows and columns with something wrong; of a square map the same of both."""
     wrong = of_kind(influence, "leak", "missing")
     down, across = {i for i, _ in wrong}, {j for _, j in wrong}
     return (down | across, down | across) if square else (down, across)
 
 
 def _border(may: list[list[bool]]) -> tuple[tuple[int, int, int, int], ...]:
-    """The sides that a cell which may depend on something shares with one that must not."""
+    """Return the sides that an allowed cell shares with a forbidden one."""
     rows, columns = len(may), len(may[0]) if may else 0
     right = [
         (i, j + 1, 1, 0)

@@ -1,4 +1,4 @@
-"""What a map of influence says: of each of its cells, and in words."""
+"""Explain a map of influence: each of its cells, and the whole in words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ VERDICTS = {
     "leak": ": it must not",
     "may": ": it may",
     "missing": ": it should",
-    "unknown": ": one of the two is no number",
+    "unknown": ": one of the two is not a number",
     "none": "",
 }
 
 
 def is_allowed(influence: Influence, output: int, source: int) -> bool:
-    """Whether this output may depend on that input."""
+    """Return whether this output may depend on that input."""
     if influence.allowed:
         return influence.allowed[output][source]
     past = len(influence.moved[output]) - len(influence.moved)
@@ -22,7 +22,7 @@ def is_allowed(influence: Influence, output: int, source: int) -> bool:
 
 
 def kind(influence: Influence, output: int, source: int) -> str:
-    """What a cell is: `leak`, `may`, `missing`, `unknown` or `none`."""
+    """Return what a cell is: `leak`, `may`, `missing`, `unknown` or `none`."""
     moved, may = influence.moved[output][source], is_allowed(influence, output, source)
     if moved is None:
         return "unknown"
@@ -32,7 +32,7 @@ def kind(influence: Influence, output: int, source: int) -> str:
 
 
 def of_kind(influence: Influence, *kinds: str) -> list[tuple[int, int]]:
-    """The cells of these kinds, row by row."""
+    """Return the cells of these kinds, row by row."""
     return [
         (i, j)
         for i, row in enumerate(influence.moved)
@@ -42,7 +42,7 @@ def of_kind(influence: Influence, *kinds: str) -> list[tuple[int, int]]:
 
 
 def worth_drawing(influence: Influence) -> bool:
-    """Whether the picture shows more than wrong values do.
+    """Return whether the picture shows more than wrong values do.
 
     Where every output may listen to its own input alone, one that stands still is a wrong value
     and no more; only a leak is news there.
@@ -57,7 +57,7 @@ def worth_drawing(influence: Influence) -> bool:
 
 
 def movement(influence: Influence, output: int, source: int, *, amounts: bool = True) -> str:
-    """One cell in words, as the beginning of a sentence."""
+    """Return one cell in words, as the beginning of a sentence."""
     moved = influence.moved[output][source]
     changed = f"when only {influence.input} {source} changed"
     if moved is None:
@@ -68,12 +68,12 @@ def movement(influence: Influence, output: int, source: int, *, amounts: bool = 
 
 
 def count_words(count: int, word: str) -> str:
-    """`1 row`, `2 rows`."""
+    """Format a text such as `1 row`, `2 rows`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def findings(influence: Influence, *, amounts: bool = True) -> list[str]:
-    """What is wrong in the map, in words: the first pair of each kind, the others counted.
+    """Return what is wrong in the map, in words: the first pair of each kind, the others counted.
 
     amounts: by how much, too; without, there is no number but positions in it.
     """

@@ -11,9 +11,9 @@ RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])(\..*)?
 
 
 def show_name(name: str) -> str:
-    """The name as one short line of text that a sentence may hold.
+    """Return the name as one short line of text that a sentence may hold.
 
-    What cannot be printed (line ends, marks that turn the direction of writing, bytes that are no
+    What cannot be printed (line ends, marks that turn the direction of writing, bytes that are not
     text) is shown as �. It is not escaped for any format.
     """
     text = "".join(letter if letter.isprintable() else "�" for letter in name[: MAX_SHOWN + 1])
@@ -21,7 +21,7 @@ def show_name(name: str) -> str:
 
 
 def safe_name(student: str) -> str:
-    """A file's name for a student's id: at most 100 characters, fit for every system.
+    """Return a file's name for a student's id: at most 100 characters, fit for every system.
 
     A plain id (small letters, digits, `@ + . _ -`, up to 60) is its own name. Any other gets what
     is readable of it, `~` and 128 bits of its hash, so no two ids have the same name, not even

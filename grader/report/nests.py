@@ -12,12 +12,12 @@ WAY = re.compile(r"\w+(\.\w+(\[\d+\])*)+")
 
 
 def is_nested(array: Array) -> bool:
-    """Whether its name is the way to it inside an argument: `params.blocks[0].ln_1.gain`."""
+    """Return whether its name is the way to it inside an argument: `params.blocks[0].ln_1.gain`."""
     return WAY.fullmatch(array.name) is not None
 
 
 def nest_text(arrays: Sequence[Array]) -> str:
-    """What is in the nested arguments: `params: embedding (5, 4), 2 blocks, ln_f`."""
+    """Return what is in the nested arguments: `params: embedding (5, 4), 2 blocks, ln_f`."""
     inside: dict[str, list[Array]] = {}
     for array in arrays:
         if is_nested(array):
@@ -26,7 +26,7 @@ def nest_text(arrays: Sequence[Array]) -> str:
 
 
 def _parts(arrays: Sequence[Array]) -> list[str]:
-    """An argument's parts: an array by its shape, a list by its length, a dict by its name."""
+    """Return an argument's parts: an array by shape, a list by length, a dict by name."""
     lists: dict[str, set[str]] = {}
     dicts: dict[str, list[Array]] = {}
     for array in arrays:
@@ -44,7 +44,7 @@ def _parts(arrays: Sequence[Array]) -> list[str]:
 
 
 def _part(name: str, arrays: Sequence[Array]) -> str:
-    """`embedding (5, 4)`, or of a dict `feed_forward (w_in (4, 6), …)`: its first matrix."""
+    """Return `embedding (5, 4)`, or of a dict `feed_forward (w_in (4, 6), …)`: its first matrix."""
     if arrays[0].name.count(".") == 1:
         return f"{name} {arrays[0].shape}"
     matrices = [array for array in arrays if len(array.shape) > 1]

@@ -1,4 +1,4 @@
-"""What the judge found, as frozen records; everything a report shows is in here."""
+"""The judge's findings as frozen records, which hold everything that a report shows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The known mistake that produces exactly these numbers, or else what can be said of them.
+    """The known mistake that produces exactly these numbers, or else a pattern in them.
 
     misconception: the mistake's name; where none fits, `property:` and what was seen.
     """
@@ -83,13 +83,13 @@ class Diagnosis:
 
     @property
     def known(self) -> bool:
-        """Whether it is a known mistake, not only a property of what came."""
+        """Return whether it is a known mistake, not only a property of what came."""
         return not self.misconception.startswith(PROPERTY)
 
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """What one check found about one function of a submission."""
+    """The result of one check of one function of a submission."""
 
     check: str
     function: str
@@ -123,7 +123,7 @@ class StepVerdict:
     on_own_steps: bool | None = None
     message: str = ""
     gradable: bool = True
-    """Whether its file could be read: if not, its points are none, not 0."""
+    """Whether its file could be read: if not, it has no points, rather than 0."""
     blamed: tuple[str, ...] = ()
     """The student's earlier steps, each of which alone breaks it among right ones."""
 
@@ -133,7 +133,7 @@ def _array(data: dict[str, Any]) -> Array:
 
 
 def _influence(data: dict[str, Any]) -> Influence:
-    """The map; one from before there was `allowed` says no more than its numbers."""
+    """Return the map; an old one without `allowed` holds only its numbers."""
     rows = {name: tuple(map(tuple, data.get(name, ()))) for name in ("moved", "allowed")}
     return Influence(**{**data, **rows})
 
@@ -157,7 +157,7 @@ def _check(data: dict[str, Any]) -> CheckVerdict:
 
 
 def step_from_dict(data: dict[str, Any]) -> StepVerdict:
-    """The verdict that `dataclasses.asdict` made this of."""
+    """Return the verdict that `dataclasses.asdict` made this of."""
     checks = tuple(map(_check, data["checks"]))
     blamed = tuple(data.get("blamed", ()))
     status = Status(data["status"])
@@ -166,14 +166,14 @@ def step_from_dict(data: dict[str, Any]) -> StepVerdict:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...] | None:
-    """The names of a record's fields; None for any other type."""
+    """Return the names of a record's fields, or None for any other type."""
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _plain(data: Any) -> Any:
-    """Records, tuples and dicts as JSON data, with strings for numbers that JSON does not have."""
+    """Return records, tuples and dicts as JSON data, with strings for numbers that JSON lacks."""
     if data is None or isinstance(data, (str, int)):
         return data
     if isinstance(data, float):
@@ -201,17 +201,17 @@ class Report:
 
     @property
     def score(self) -> float:
-        """Points earned."""
+        """Return points earned."""
         return sum(step.points for step in self.steps)
 
     @property
     def max_score(self) -> float:
-        """Points to be had."""
+        """Return points to be had."""
         return sum(step.max_points for step in self.steps)
 
     @property
     def passed(self) -> bool:
-        """Whether every step passed."""
+        """Return whether every step passed."""
         return all(step.status is Status.PASSED for step in self.steps)
 
     @property
@@ -224,7 +224,7 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON data, schema `nopeek/report/1`.
+        """Return the report as JSON data, schema `nopeek/report/1`.
 
         JSON has no infinity and no NaN: such numbers, in evidence, are the strings "inf", "-inf"
         and "nan".
@@ -253,7 +253,7 @@ def report_from_json(text: str | bytes) -> Report:
 
 
 def report_from_dict(data: dict[str, Any]) -> Report:
-    """The report that `Report.to_dict` made this of."""
+    """Return the report that `Report.to_dict` made this of."""
     submission = data["submission"]
     return Report(
         submission["id"],
@@ -268,7 +268,7 @@ def report_from_dict(data: dict[str, Any]) -> Report:
 
 @dataclass(frozen=True)
 class Who:
-    """What a download, or the class list, says of a student beside the id.
+    """Data on a student from a download or the class list, beside the id.
 
     platform: `Canvas` or `Moodle`. number: what the student is called there. files: the names that
     the work had in the download, under which feedback goes back. submitted: ISO 8601, if known.
@@ -287,7 +287,7 @@ class Who:
 
 @dataclass(frozen=True)
 class Graded:
-    """What became of one student's submission: a report, or the reason why there is none.
+    """The outcome of one student's submission: a report, or the reason why it is missing.
 
     student: the id as it was handed in, any text at all. warnings: what had to be passed over.
     attempts: how many there were; the latest counts. seconds: what grading it took. grade: what
@@ -305,27 +305,27 @@ class Graded:
 
     @property
     def score(self) -> float | None:
-        """The points that count; None where there are none, which is not 0."""
+        """Return the points that count, or None where there are none, which is not 0."""
         if self.grade is not None:
             return self.grade.score
         return self.report.score if self.report is not None else None
 
     @property
     def max_score(self) -> float | None:
-        """What these points are out of."""
+        """Return what these points are out of."""
         if self.grade is not None:
             return self.grade.max_score
         return self.report.max_score if self.report is not None else None
 
     @property
     def excused(self) -> bool:
-        """Whether the student need not have handed it in."""
+        """Return whether the student is excused."""
         return self.grade is not None and self.grade.excused
 
 
 @dataclass(frozen=True)
 class Grade:
-    """What a student's work comes to. score: None where it cannot be said.
+    """The grade of a student's work. score: None if there is no score.
 
     raw: before anything was taken off for being late. steps: the points of each step by its id,
     after changes by hand. notes: what was done to the score, each with who did it and when.

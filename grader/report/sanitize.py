@@ -14,7 +14,7 @@ def _escape(char: str, kept: str) -> str:
 
 
 def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
-    """A text in which nothing is hidden, reordered or endless.
+    """Return a text in which nothing is hidden, reordered or endless.
 
     Characters that do not print, lone surrogates among them, are written as escapes, all but those
     kept.
@@ -27,5 +27,5 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
 
 
 def one_line(text: str, limit: int = MAX_LINE) -> str:
-    """The same on one line."""
+    """Return the text on one line."""
     return visible(text, limit, kept="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 from grader.steps.paths import HOME
 
@@ -10,13 +11,13 @@ from grader.steps.paths import HOME
 ALONE = {"exam": "check --suite hidden"}
 
 
-def spell_command(name: str, step: int | None = None) -> str:
-    """Return a command as it can be typed here.
+def spell_command(name: str, step: int | None = None, home: Path | None = None) -> str:
+    """Return a command as it can be typed here, or in another learner's folder.
 
     make: where the learner's folder has a Makefile and the machine has make. nopeek: where the
     package's script is on the path. Otherwise Python runs the package.
     """
-    if (HOME / "Makefile").is_file() and shutil.which("make"):
+    if ((home or HOME) / "Makefile").is_file() and shutil.which("make"):
         return f"make {name}" if step is None else f"make {name} STEP={step}"
     program = "nopeek" if shutil.which("nopeek") else "python -m grader"
     name = ALONE.get(name, name)

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def block_params(draw: Draw, d_model: int, d_ff: int) -> Arguments:
-    """One block: no bias 0, no gain 1."""
+    """Return one block: no bias 0, no gain 1."""
 
     def weight(rows: int, columns: int) -> Floats:
         return np.asarray(draw.normal(rows, columns) / np.sqrt(rows))
@@ -29,12 +29,12 @@ def block_params(draw: Draw, d_model: int, d_ff: int) -> Arguments:
 
 
 def norm_params(draw: Draw, d_model: int) -> Arguments:
-    """Gain and bias of one norm."""
+    """Return gain and bias of one norm."""
     return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 4}
 
 
 def decoder_params(draw: Draw, vocabulary: int, longest: int, blocks: list[Arguments]) -> Arguments:
-    """A decoder of these blocks, for texts of up to `longest` tokens."""
+    """Return a decoder of these blocks, for texts of up to `longest` tokens."""
     d_model = len(blocks[0]["ln_1"]["gain"])
     return {
         "embedding": draw.normal(vocabulary, d_model) / 2,

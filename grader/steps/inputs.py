@@ -43,24 +43,24 @@ class Draw:
         return array if self.decimals is None else np.round(array, self.decimals)
 
     def normal(self, *shape: int) -> NDArray[np.float64]:
-        """Standard normal numbers."""
+        """Return standard normal numbers."""
         return self._round(np.asarray(self.random.standard_normal(shape)))
 
     def uniform(self, *shape: int) -> NDArray[np.float64]:
-        """Uniform numbers in [0, 1)."""
+        """Return uniform numbers in [0, 1)."""
         return np.floor(np.asarray(self.random.random_sample(shape)) * 2**20) / 2**20
 
     def tokens(self, vocabulary: int, *shape: int) -> NDArray[np.int64]:
-        """Token ids below `vocabulary`."""
+        """Return token ids below `vocabulary`."""
         return np.asarray(self.random.randint(0, vocabulary, shape)).astype(np.int64)
 
     def whole(self, low: int, high: int) -> int:
-        """One whole number, low <= n < high."""
+        """Return one whole number, low <= n < high."""
         return int(self.random.randint(low, high))
 
 
 def resize(sizes: Sizes, *key: object) -> dict[str, Any]:
-    """The same sizes, enlarged at random: equal ones stay equal, larger ones larger, 1 stays 1."""
+    """Return the sizes, enlarged at random but in the same order; 1 stays 1."""
     draw = Draw("sizes", *key)
     grown = [0, 1]
     while len(grown) < 64:
@@ -76,23 +76,23 @@ def resize(sizes: Sizes, *key: object) -> dict[str, Any]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, which nobody can write into any more."""
+    """Return the array itself, made read-only."""
     array.flags.writeable = False
     return array
 
 
 def map_arrays(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
-    """The same nest of dicts, lists and tuples, with every array changed."""
+    """Return the same nest of dicts, lists and tuples, with every array changed."""
     return map_leaves(value, lambda leaf: change(leaf) if isinstance(leaf, np.ndarray) else leaf)
 
 
 def as_single(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in float32, where it holds floats."""
+    """Return the array in float32, where it holds floats."""
     return array.astype(np.float32) if array.dtype.kind == "f" else array
 
 
 def digest(value: Any) -> str:
-    """A short name for exactly these arguments."""
+    """Return a short name for exactly these arguments."""
     state = hashlib.blake2b(digest_size=8)
 
     def add(item: Any) -> None:

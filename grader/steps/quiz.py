@@ -36,7 +36,7 @@ class AnswerError(ValueError):
 class Question:
     """A question; shape and digits say how a matrix and a number are read.
 
-    key is the hash of the right answer; locked has what is said to an answer, by its hash.
+    key is the hash of the right answer; locked has the reply to an answer, by its hash.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Marked:
-    """Whether an answer is right, and why; for an open question the model answer."""
+    """The verdict on an answer, and why; for an open question, the model answer."""
 
     right: bool
     why: str
@@ -105,7 +105,7 @@ def _mix(data: bytes, secret: bytes) -> bytes:
 
 
 def mark(question: Question, answer: object) -> Marked:
-    """Judge an answer; AnswerError if it is none that the question could have."""
+    """Judge an answer. Raise AnswerError if the question cannot have it."""
     name, secret = _hash(question, read(question, answer))
     why = ""
     if name in question.locked:
@@ -271,14 +271,14 @@ def show_question(question: Question) -> list[str]:
 
 
 def verdict(question: Question, marked: Marked) -> str:
-    """Return what is said to an answer."""
+    """Return the reply to an answer."""
     if question.kind == "open":
         return f"One good answer: {marked.why}"
     return f"{'Right.' if marked.right else 'Not yet.'} {marked.why}"
 
 
 class Record:
-    """Which questions were answered, in a small file; one that cannot be used is no error."""
+    """The answered questions, in a small file; ignore a file that cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

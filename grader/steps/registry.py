@@ -79,30 +79,30 @@ class Step:
 
     @property
     def number(self) -> int:
-        """3 for `step03_mask`."""
+        """Return 3 for `step03_mask`."""
         return int(self.id[4:6])
 
     @property
     def filename(self) -> str:
-        """`step03_mask.py`."""
+        """Format a text such as `step03_mask.py`."""
         return f"{self.id}.py"
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """The checks of all functions, in order."""
+        """Return the checks of all functions, in order."""
         return tuple(check for function in self.functions for check in function.checks)
 
     @property
     def max_points(self) -> float:
-        """What the whole step is worth."""
+        """Return what the whole step is worth."""
         return sum(check.points for check in self.checks)
 
     def function(self, name: str) -> Function:
-        """The function of that name; KeyError if the step has none."""
+        """Return the function of that name. Raise KeyError if the step has none."""
         return {function.name: function for function in self.functions}[name]
 
     def narrow(self, name: str) -> Step:
-        """The same step with the checks of that function alone."""
+        """Return the step with the checks of that function only."""
         functions = (f if f.name == name else replace(f, checks=()) for f in self.functions)
         return replace(self, functions=tuple(functions))
 
@@ -116,13 +116,13 @@ class Part:
 
     @property
     def name(self) -> str:
-        """`Part II`."""
+        """Format a text such as `Part II`."""
         return f"Part {ROMAN[self.number]}"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a call, a step and a submission may take."""
+    """The limits of a call, a step and a submission."""
 
     call_seconds: float
     step_seconds: float
@@ -140,26 +140,26 @@ class Registry:
 
     @property
     def size_names(self) -> dict[str, str]:
-        """The names in the lessons of all sizes that cases have."""
+        """Return the lesson's names for all sizes of cases."""
         return {size: name for step in self.steps for size, name in step.sizes.items()}
 
     @property
     def last_axis(self) -> frozenset[str]:
-        """The names in the lessons of sizes that only an array's last axis has."""
+        """Return the lesson's names for sizes that only an array's last axis has."""
         return frozenset(name for step in self.steps for name in step.last_axis)
 
     def of(self, part: Part) -> tuple[Step, ...]:
-        """The steps of that part."""
+        """Return the steps of that part."""
         return tuple(step for step in self.steps if step.part == part.number)
 
     def group_by_part(self, steps: Sequence[Step]) -> dict[str, list[str]]:
-        """The steps' ids of each part that is wholly among these, by `Part I: ...`."""
+        """Return the steps' ids of each part that is wholly among these, by `Part I: ...`."""
         whole = (part for part in self.parts if self.of(part) and set(self.of(part)) <= set(steps))
         return {f"{one.name}: {one.title}": [step.id for step in self.of(one)] for one in whole}
 
     @property
     def numbers(self) -> str:
-        """The steps' numbers in words: `1 to 14`, `1, 3, 5`, or `1 to 14, 20 to 25`."""
+        """Return the steps' numbers in words: `1 to 14`, `1, 3, 5`, or `1 to 14, 20 to 25`."""
         runs: list[list[int]] = []
         for step in self.steps:
             if runs and step.number == runs[-1][-1] + 1:
@@ -169,7 +169,7 @@ class Registry:
         return ", ".join(str(run[0]) + f" to {run[-1]}" * (len(run) > 1) for run in runs)
 
     def choose(self, name: str) -> tuple[Step, ...]:
-        """The steps of `part2`, or the one step that `find` finds."""
+        """Return the steps of `part2`, or the one step that `find` finds."""
         match = re.fullmatch(r"part(\d+)", name.strip().lower())
         for part in self.parts:
             if match and part.number == int(match[1]):
@@ -177,7 +177,10 @@ class Registry:
         return (self.find(name),)
 
     def find(self, name: str) -> Step:
-        """The step called `3`, `03`, `step03` or `step03_mask`; ValueError if there is none."""
+        """Return the step called `3`, `03`, `step03` or `step03_mask`.
+
+        Raise ValueError if there is none.
+        """
         wanted = name.strip().removesuffix(".py")
         match = re.fullmatch(r"(?:step)?(\d{1,3})", wanted)
         for step in self.steps:
@@ -189,12 +192,12 @@ class Registry:
         )
 
     def before(self, step: Step) -> tuple[Step, ...]:
-        """The steps that come before this one, which it may import."""
+        """Return the steps that come before this one, which it may import."""
         return self.steps[: [one.id for one in self.steps].index(step.id)]
 
 
 def _function(entry: dict[str, Any], hints: dict[str, list[str]]) -> Function:
-    """hints: for a check, or for all checks of a function, by its name."""
+    """Return a function from its TOML table. hints: by the name of a check or function."""
     function, first = entry["name"], next(iter(entry["checks"]), None)
     checks = []
     for name, points in entry["checks"].items():
@@ -205,12 +208,12 @@ def _function(entry: dict[str, Any], hints: dict[str, list[str]]) -> Function:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What stands in a TOML file."""
+    """Return the contents of a TOML file."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _step(path: Path) -> Step:
-    """The step that the TOML file describes; the file's name is its id."""
+    """Return the step that the TOML file describes; the file's name is its id."""
     try:
         entry = read_toml(path)
         if problem := problem_with(entry):

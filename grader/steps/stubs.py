@@ -1,4 +1,4 @@
-"""The solutions; the stubs, which are made from them; and how a file is told from its stub."""
+"""Read the solutions, make the stubs from them, and recognise a file that is still its stub."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ def is_untouched(source: str, step: Step) -> bool:
 
 
 def find_defined(source: str, step: Step) -> list[Function]:
-    """The step's functions that a cell defines, in the step's order."""
+    """Return the step's functions that a cell defines, in the step's order."""
     return [f for f in step.functions if re.search(rf"^def {f.name}\(", source, re.MULTILINE)]
 
 
 def without_self_study(solution: str) -> str:
-    """The file without the cells that are meant for notebooks only, tagged `active-ipynb`."""
+    """Return the file without its notebook-only cells, tagged `active-ipynb`."""
     text, count = _SELF_STUDY.subn("", solution)
     return text.rstrip("\n") + "\n" if count else text
 
 
 def stub(solution: str) -> str:
-    """The student's file: everything but self-study cells and what the solution marks enclose."""
+    """Return the student's file, without self-study cells and solutions."""
     return remove_solutions(without_self_study(solution))
 
 
 def remove_solutions(solution: str) -> str:
-    """The text with a request in place of what the solution marks enclose."""
+    """Return the text with a request in place of what the solution marks enclose."""
     if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
         raise BuildError("a solution mark has no partner")
 
@@ -77,7 +77,7 @@ def remove_solutions(solution: str) -> str:
 
 
 def keep_aside(path: Path) -> Path | None:
-    """Renames a file to the first free `name.py.1.bak`, so that nobody's work is lost."""
+    """Return rename a file to the first free `name.py.1.bak`, so that no work is lost."""
     if not path.exists():
         return None
     numbers = (path.with_name(f"{path.name}.{i}.bak") for i in itertools.count(1))
@@ -86,14 +86,14 @@ def keep_aside(path: Path) -> Path | None:
 
 
 def stub_of(step: Step) -> str:
-    """The step's stub, which a student's bundle has ready; "" if there is nothing to make it of."""
+    """Return the step's stub, stored in a student's bundle, or "" without a source."""
     ready = PACKAGE / "stubs" / step.filename
     path = ready if ready.is_file() else SOLUTIONS / step.filename
     return stub(path.read_text(encoding="utf-8")) if path.is_file() else ""
 
 
 def reset(step: Step) -> Path | None:
-    """Puts the stub back; where the old file is now, None if it was the stub or not there."""
+    """Put the stub back, and return where the old file is now, or None if nothing was kept."""
     path = EXERCISES / step.filename
     text = stub_of(step)
     if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
@@ -105,7 +105,7 @@ def reset(step: Step) -> Path | None:
 
 
 def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
-    """Writes a stub; a file that is not a stub as it was built is somebody's work and kept."""
+    """Write a stub, but keep a file that somebody has worked on."""
     old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
     if old == text and built.get(path.name) == text_hash(text):
         return False
@@ -123,7 +123,7 @@ def text_hash(text: str) -> str:
 
 
 def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path]:
-    """Writes the files that are out of date; record: the file of the hashes as they were built."""
+    """Write the files that are out of date. record: the file with the hashes of built files."""
     built = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
     written = [path for path, text in texts.items() if _write_stub(path, text, built)]
     if written:

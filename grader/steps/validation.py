@@ -1,4 +1,4 @@
-"""What may be wrong with a registry that somebody has edited, one sentence for each problem."""
+"""Find problems in a registry that somebody has edited, one sentence for each."""
 
 from __future__ import annotations
 

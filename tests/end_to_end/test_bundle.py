@@ -338,7 +338,7 @@ def test_write_replaces_an_older_bundle_and_nothing_else(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == [".nopeek-bundle", "b"]
     assert archive.is_file()
     (folder / ".nopeek-bundle").unlink()
-    with pytest.raises(ReleaseError, match="is no bundle: name another place with --out"):
+    with pytest.raises(ReleaseError, match="is not a bundle: name another folder with --out"):
         write({"c": b"3"}, tmp_path)
     assert (folder / "b").read_bytes() == b"2"
 

@@ -184,7 +184,7 @@ def test_wrong_upload_is_told_as_it_is(home, name, data, reason):
     (home / "submission" / name).write_bytes(data)
     found = run(home)
     assert found["output"].startswith(f"What was uploaded could not be graded: {reason}")
-    assert "no fault of yours" not in found["output"]
+    assert "not your fault" not in found["output"]
 
 
 def test_student_is_named_as_gradescope_does(home):

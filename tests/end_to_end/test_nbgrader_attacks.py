@@ -246,7 +246,7 @@ UNUSUAL = {
     "a-copy": (with_a_copy, f"this {NAME} counts; it is also in cell 1."),
     "more-cells": (with_more_cells, "cell 3: what is for the notebook only was taken out"),
     "huge-outputs": (with_huge_outputs, ""),
-    "no-cells-of-a-kind": (with_cells_of_no_kind, "cell 4: it holds what is no text"),
+    "no-cells-of-a-kind": (with_cells_of_no_kind, "cell 4: it holds something other than text"),
     "answer-made-a-text": (retyped_answer, ""),
 }
 NOT_GRADABLE = {
@@ -346,7 +346,7 @@ def test_what_cannot_be_graded_fails_with_one_sentence(course, name, reason):
 def test_failures_are_told_and_without_a_traceback(course):
     assert course.status == 1
     assert "traceback" not in course.said.lower()
-    assert "What is wrong with each of them is said above." in course.said
+    assert "The messages above say what is wrong with each of them." in course.said
     assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 2
 
 

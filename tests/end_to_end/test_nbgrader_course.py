@@ -180,7 +180,7 @@ def test_instructor_may_change_points_and_add_cells(tmp_path):
     path.write_text(json.dumps(notebook))
     course.hand_in("right", step, filled_in(course.released(step), solution(step)))
     said = course.must("autograde", step)
-    assert "my_own is no test cell of the kit: it earns nothing" in said
+    assert "my_own is not a test cell of the kit: it earns nothing" in said
     worth = {f.name: sum(c.points for c in f.checks) for f in REGISTRY.find(step).functions}
     assert course.scores()[step, "right"] == 100 + sum(worth.values()) - worth["causal_mask"]
 

@@ -82,8 +82,8 @@ def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
     [
         ("tcp://127.0.0.1:1", "no Dask scheduler answers at tcp://127.0.0.1:1: "),
         ("127.0.0.1:99999", "no Dask scheduler answers at 127.0.0.1:99999: "),
-        ("nonsense://x", "nonsense://x is no scheduler's address, such as tcp://10.0.0.5:8786"),
-        ("[::1", "[::1 is no scheduler's address"),
+        ("nonsense://x", "nonsense://x is not a scheduler's address, such as tcp://10.0.0.5:8786"),
+        ("[::1", "[::1 is not a scheduler's address"),
     ],
 )
 def test_scheduler_that_is_not_there_is_told(address, sentence):

@@ -153,7 +153,7 @@ WRONG = {
         "step12_decoder",
         ('return linear(normed, params["embedding"].T)', "return {'logits': 1}"),
         [False, True],
-        "decoder_logits returned what is no array of logits",
+        "decoder_logits did not return an array of logits",
     ),
     "an exception": (
         "step11_block",

@@ -488,7 +488,7 @@ def test_terminal_shows_the_map_and_says_the_first_pair():
         "0 # ? !",
         "1 ? ~ .",
         "# moved   . did not   ! moved, and must not   ? did not, and should",
-        "~ is no number",
+        "~ is not a number",
         "Position 0 moved by 0.31 when only u 2 changed: it must not.",
         "Position 0 did not move when only u 1 changed: it should. The same holds",
         "for 1 more pair.",

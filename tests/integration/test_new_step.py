@@ -11,7 +11,16 @@ import pytest
 from tests.conftest import ROOT, STEPS
 from tests.support.stubs import write_stubs
 
-FOLDERS = ("exercises", "grader", "notebooks", "solutions", "tests", "README.md", "pyproject.toml")
+FOLDERS = (
+    "exercises",
+    "grader",
+    "notebooks",
+    "solutions",
+    "tests",
+    "docs",
+    "README.md",
+    "pyproject.toml",
+)
 NUMBER = STEPS[-1].number + 1
 STEP = f"step{NUMBER:02d}_doubled"
 

@@ -17,7 +17,7 @@ from grader.steps.quiz import FORMS, PREFACE, Question, questions
 from grader.steps.registry import Step
 from grader.steps.stubs import find_defined, remove_solutions, solution_of
 
-Mend = Callable[[str], str]
+Link = Callable[[str], str]
 _LOOK = re.compile(r"^look\.(\w+)\(", re.MULTILINE)
 HINT = """\
 !!! tip "How to try it"
@@ -27,9 +27,9 @@ NO_SCRIPT = "<noscript>The questions need JavaScript. `make quiz` asks them too.
 UNTIMED = "`make look STEP={number}` draws this with your functions, on your machine."
 
 
-def lesson_page(step: Step, figures: Path, mend: Mend) -> str:
-    """Return the page of a step. figures: where its SVG files are; mend: links its citations."""
-    parts = [*_cells(step, figures, mend)]
+def lesson_page(step: Step, figures: Path, link: Link) -> str:
+    """Return the page of a step. figures: where its SVG files are; link: links its citations."""
+    parts = [*_cells(step, figures, link)]
     asked = questions(step)
     if asked:
         parts += ["## Questions", "They earn no points.", NO_SCRIPT]
@@ -37,11 +37,11 @@ def lesson_page(step: Step, figures: Path, mend: Mend) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _cells(step: Step, figures: Path, mend: Mend) -> Iterator[str]:
+def _cells(step: Step, figures: Path, link: Link) -> Iterator[str]:
     cells = jupytext.reads(remove_solutions(solution_of(step)), fmt="py:percent").cells
     for number, cell in enumerate(cells):
         if cell.cell_type == "markdown":
-            yield mend(typeset(cell.source))
+            yield link(typeset(cell.source))
             if number == 0:
                 yield HINT.format(filename=step.filename, number=step.number, id=step.id)
         elif looks := _LOOK.findall(cell.source):
@@ -60,9 +60,9 @@ def _figure(step: Step, look: str, figures: Path) -> str:
     return f'<div class="figures">{inner}</div>'
 
 
-def preface_page(path: Path, figures: Path, mend: Mend) -> str:
+def preface_page(path: Path, figures: Path, link: Link) -> str:
     """Return the page of step 0, with its figures and questions."""
-    text = mend(typeset(path.read_text(encoding="utf-8")))
+    text = link(typeset(path.read_text(encoding="utf-8")))
     for name in re.findall(r"<!-- figure (\S+) -->", text):
         drawn = (figures / f"{name}.svg").read_text(encoding="utf-8").strip()
         text = text.replace(f"<!-- figure {name} -->", f'<div class="figures">{drawn}</div>')

@@ -24,7 +24,7 @@ PREFACE = DOCS / "lessons" / "step00_whole_picture.md"
 FILES = Path(__file__).with_name("files")
 # The guides in the order of the menu; those that are there are shown, others after them.
 GUIDES = (
-    *("student", "self-study", "commands", "instructor", "grading-a-course", "nbgrader"),
+    *("student", "self-study", "commands", "instructor", "nbgrader"),
     *("sandbox", "report-format", "performance", "extending", "architecture"),
 )
 HOME = """\

@@ -33,7 +33,7 @@ class Work:
 
     @property
     def anchor(self) -> str:
-        """Its place on the page of the bibliography."""
+        """Return its place on the page of the bibliography."""
         return re.sub(r"[^a-z0-9]+", "-", self.key.lower()).strip("-")
 
 

@@ -19,7 +19,7 @@ Notes = dict[str, list[Any]]
 
 
 def candidates(grader: Grader, step: Step) -> list[Variant]:
-    """The mistakes in the step's functions, and in what they call, each once."""
+    """Return the mistakes in the step's functions, and in what they call, each once."""
     found: dict[tuple[str, str], Variant] = {}
     for function in step.functions:
         for _, causes in zip(range(3), grader.library.causes(step, function.name)):
@@ -37,7 +37,7 @@ def _notes(step: Step, log: Log) -> Notes:
 
 
 def _answers(grader: Grader, step: Step, variant: Variant) -> Notes:
-    """What the right step answers with that mistake in it, or in an earlier step."""
+    """Return the results of the right step with that mistake in it, or in an earlier step."""
     right = grader.right
     sources = {**right, variant.step: variant.source}
     submission = Submission(variant.name, {step.id: sources[step.id]} | sources)
@@ -70,7 +70,7 @@ def _entry(variant: Variant, notes: Notes, right: Notes) -> dict[str, Any]:
 def book(
     grader: Grader, step: Step, tell: Callable[[int, int], None] = lambda done, of: None
 ) -> bytes:
-    """The step's book as it is stored. tell: hears how many mistakes are done, of how many."""
+    """Return the step's book as it is stored. tell: called with the mistakes done, and all."""
     submission = Submission("right", grader.right)
     _, log = grader.find_causes(submission, step)
     right = _notes(step, log)
@@ -87,5 +87,5 @@ def book(
 
 
 def pack(data: Any) -> bytes:
-    """The same bytes for the same data."""
+    """Return reproducible bytes for the same data."""
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), 9, mtime=0)

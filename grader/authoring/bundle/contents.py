@@ -1,4 +1,4 @@
-"""What is in the students' bundle, path by path.
+"""The contents of the students' bundle, path by path.
 
 No solution, no known mistake, no reference and no hidden check. What known mistakes answer to the
 visible checks is there, as numbers, so that a wrong answer gets its cause all the same.
@@ -36,7 +36,7 @@ KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml"})
 
 
 def add_needed_steps(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps and the earlier ones that they import, directly or not, in order."""
+    """Return the steps and the earlier ones that they import, directly or not, in order."""
     wanted = {step.id for step in steps}
     for step in reversed(registry.steps):
         if step.id in wanted:
@@ -49,7 +49,7 @@ def add_needed_steps(registry: Registry, steps: Sequence[Step]) -> tuple[Step, .
 def contents(
     registry: Registry, steps: Sequence[Step], answers: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """The bundle's files for these steps, by path. answers: the book of each step, by its id."""
+    """Return the bundle's files for these steps, by path. answers: each step's book, by its id."""
     return dict(
         sorted(
             [
@@ -66,7 +66,7 @@ def contents(
 
 
 def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """The stubs twice: to be written in, and for `reset`."""
+    """Yield the stubs twice: to be written in, and for `reset`."""
     for step in steps:
         text = stub_of(step).encode()
         yield f"exercises/{step.filename}", text
@@ -98,7 +98,7 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 
 def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """The questions without their answers: hashes, and explanations locked with the answers."""
+    """Yield the questions without their answers: hashes, and locked explanations."""
     for step in (PREFACE, *steps):
         path = FOLDER / f"{step.id}.toml"
         if path.is_file():
@@ -107,12 +107,12 @@ def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_wanted(stem: str, steps: Sequence[Step]) -> bool:
-    """Whether a file named after a step belongs to one of these; others all do."""
+    """Return whether a file belongs to one of these steps, or to no step."""
     return not re.match(r"step\d\d_", stem) or stem in {step.id for step in steps}
 
 
 def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """What a student reads and runs first."""
+    """Yield what a student reads and runs first."""
     templates = Environment(
         loader=FileSystemLoader(FILES), undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -134,7 +134,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
 
 
 def _list_dependencies() -> dict[str, list[str]]:
-    """What the kit itself needs for checks and for notebooks, as lines of TOML."""
+    """Return what the kit itself needs for checks and for notebooks, as lines of TOML."""
     project = read_toml(ROOT / "pyproject.toml")["project"]
     extras = project["optional-dependencies"]
     return {
@@ -144,7 +144,7 @@ def _list_dependencies() -> dict[str, list[str]]:
 
 
 def first_output(registry: Registry, steps: Sequence[Step]) -> str:
-    """What `make check` says of stubs: computed, so that what students read of it is true."""
+    """Return what `make check` prints for stubs, computed so that it is true."""
     text = io.StringIO()
     printer = Printer(text)
     overview = Overview(printer, replace(registry, steps=tuple(steps)).group_by_part(steps))

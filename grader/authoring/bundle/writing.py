@@ -28,7 +28,7 @@ class ReleaseError(Exception):
 
 
 def _make_book(name: str) -> tuple[str, bytes]:
-    """The book of one step; done in a process of its own."""
+    """Return the book of one step, in a separate process."""
     registry = registry_module.load()
     step = registry.find(name)
     with start_host(Process(), registry.limits) as workers:
@@ -40,9 +40,9 @@ def _make_book(name: str) -> tuple[str, bytes]:
 def answers(
     steps: Sequence[Step], cache: Path, tell: Callable[[str], None], jobs: int | None = None
 ) -> dict[str, bytes]:
-    """The books by step. What was made for this kit before is in `cache` and taken from there.
+    """Return the books by step. `cache` holds those that were made for this kit before.
 
-    tell: is told which step's book is there.
+    tell: called with each finished step.
     """
     kept = cache / kit_digest()
     kept.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def answers(
 
 
 def zip_files(files: Mapping[str, bytes]) -> bytes:
-    """One zip of all files, in a folder of the bundle's name."""
+    """Return one zip of all files, in a folder of the bundle's name."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
         for name, data in files.items():
@@ -71,13 +71,13 @@ def zip_files(files: Mapping[str, bytes]) -> bytes:
 
 
 def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
-    """Writes the folder and the zip into `out`; where they are.
+    """Write the folder and the zip into `out`, and return their paths.
 
     An older bundle there is replaced; ReleaseError if the folder is anything else.
     """
     folder, archive = out / NAME, out / f"{NAME}.zip"
     if folder.exists() and not (folder / MARK).is_file():
-        raise ReleaseError(f"{folder} is no bundle: name another place with --out")
+        raise ReleaseError(f"{folder} is not a bundle: name another folder with --out")
     new = out / f".{NAME}.new"
     shutil.rmtree(new, ignore_errors=True)
     for name, data in files.items():

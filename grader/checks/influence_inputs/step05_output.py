@@ -54,7 +54,7 @@ OFFERS = (
 
 
 def _texts(real: Bools) -> Moves:
-    """Self-attention over a text whose keys are real where that is True."""
+    """Return self-attention over a text whose keys are real where that is True."""
     padding = {} if real.all() else {"padding": real[None, :]}
     return Moves(
         Change(_TEXT | padding, _OTHER_TEXT, _ALONG),

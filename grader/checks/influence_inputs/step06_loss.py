@@ -10,7 +10,7 @@ from grader.steps.inputs import Arguments, Draw
 
 T, V, FEATURES = 5, 7, 4
 _draw = Draw("maps", "loss", decimals=2)
-_TOKENS = np.asarray([2, 5, 0, 4, 1])  # no two alike: each can be told from the others
+_TOKENS = np.asarray([2, 5, 0, 4, 1])  # all different, so that each can be recognised
 _OTHER_TOKENS = np.asarray([6, 3, 6, 3, 6])
 _NEXT = np.eye(T, k=1, dtype=bool)  # a text's last position has no next token
 

@@ -13,7 +13,7 @@ _ALONG = {"x": -2}
 
 
 def attention_params(draw: Draw) -> Arguments:
-    """Random weights and biases of attention over FEATURES features."""
+    """Return random weights and biases of attention over FEATURES features."""
     weights = {f"w_{name}": draw.normal(FEATURES, FEATURES) / 2 for name in "qkvo"}
     return weights | {f"b_{name}": draw.normal(FEATURES) for name in "qkvo"}
 
@@ -40,7 +40,7 @@ _SOME = np.asarray(
 
 
 def _texts(how: str, mask: Bools | None, offers: Change | None = None) -> Moves:
-    """Attention of a text to itself under that mask."""
+    """Return attention of a text to itself under that mask."""
     arguments = _TEXT if mask is None else _TEXT | {"mask": mask}
     seen = everything(T, T) if mask is None else mask
     # A position always moves with its own query, whatever it sees.

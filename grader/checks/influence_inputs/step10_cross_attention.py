@@ -19,13 +19,13 @@ _OTHERS = {"x": _draw.normal(T, FEATURES), "memory": _draw.normal(S, FEATURES)}
 _REAL = np.arange(S) != PADDED
 _PADDED = {"memory_mask": _REAL[None, :]}
 
-_TOKENS = np.asarray([2, 5, 0, 4, 1])  # no two alike: each can be told from the others
+_TOKENS = np.asarray([2, 5, 0, 4, 1])  # all different, so that each can be recognised
 _OTHER_TOKENS = np.asarray([6, 3, 6, 3, 6])
 _BEFORE = np.eye(len(_TOKENS), k=-1, dtype=bool)
 
 
 def _memory(how: str, seen: Bools) -> Moves:
-    """What moves with a place of the memory, which is padding where it may not be seen."""
+    """Return what moves with a position of the memory, which may be padding."""
     arguments = _TEXTS if seen.all() else _TEXTS | _PADDED
     change = Change(arguments, _OTHERS, {"memory": -2})
     return Moves(change, seen, input="memory position", how=how)

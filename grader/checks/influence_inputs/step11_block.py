@@ -33,7 +33,7 @@ def _alone(**others: object) -> Moves:
 
 
 def _block_under(mask: Bools, how: str) -> Moves:
-    """A block under that mask; by its shortcut every position moves with itself as well."""
+    """Return a block under that mask, whose residual connection moves each position too."""
     arguments = {"x": _X, "params": _BLOCK, "n_heads": 2, "mask": mask}
     change = Change(arguments, {"x": _OTHER_X}, {"x": -2})
     return Moves(change, mask | own(T), input="position", how=how)

@@ -10,7 +10,7 @@ from grader.steps.inputs import Arguments, Draw
 T, V, N_HEADS, D_MODEL, D_FF, N_BLOCKS = 5, 7, 2, 4, 6, 2
 PADDED = 2
 _draw = Draw("maps", "decoder", decimals=2)
-_TOKENS = np.asarray([2, 5, 0, 4, 1])  # no two alike: each can be told from the others
+_TOKENS = np.asarray([2, 5, 0, 4, 1])  # all different, so that each can be recognised
 _OTHER_TOKENS = np.asarray([6, 3, 6, 3, 6])
 
 
@@ -42,7 +42,7 @@ _MODEL: Arguments = {
 
 
 def _silent(block: Arguments) -> Arguments:
-    """The block with an attention that adds nothing."""
+    """Return the block with an attention that adds nothing."""
     attention = block["attention"]
     nothing = {name: np.zeros_like(attention[name]) for name in ("w_o", "b_o")}
     return block | {"attention": attention | nothing}
@@ -54,7 +54,7 @@ def _alone(number: int) -> Arguments:
 
 
 def _read(number: int, real: Bools | None) -> Moves:
-    """A text in a decoder in which one block attends; its keys are real where that is True.
+    """Return a text in a decoder in which one block attends; its keys are real where that is True.
 
     One block at a time, for the map then says which block it is that lets the future in.
     """

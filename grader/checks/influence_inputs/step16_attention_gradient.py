@@ -20,7 +20,7 @@ _REAL = (np.arange(T) != PADDED)[None, :]
 
 
 def _from_behind(sees: Bools, how: str, **more: object) -> Moves:
-    """The gradient of x[i] moves with the slope at output j if j may have read i, or is i."""
+    """Return whether the gradient of x[i] moves with the slope at output j."""
     change = Change({**_TEXT, **more}, {"d_out": _OTHER}, {"d_out": -2})
     sees = sees.T.copy()
     return Moves(change, sees, part=0, output="gradient of x at position", input="loss", how=how)

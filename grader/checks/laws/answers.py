@@ -22,7 +22,7 @@ from grader.report.records import Evidence
 
 TOTAL = Tolerance(0.0, 1e-7)
 EITHER = (
-    "Either the loss is not the mean of -log p (mend the values first), or a prediction has seen "
+    "Either the loss is not the mean of -log p (fix the values first), or a prediction has seen "
     "its answer."
 )
 
@@ -30,7 +30,7 @@ EITHER = (
 def probabilities_add_up(
     function: Function, cases: Sequence[Case], *, only_last: bool = False
 ) -> None:
-    """The tokens that may come next have probabilities that add up to 1, as a mean loss has it.
+    """Demand that the probabilities of all possible next tokens add up to 1.
 
     n predictions of mean loss L give a text the probability exp(-n·L). Over all possible last
     tokens this adds up to the probability of the text before, unless a prediction has seen its
@@ -54,7 +54,7 @@ def probabilities_add_up(
 def _log_probability(
     function: Function, case: Case, text: NDArray[Any], asked: list[Answered]
 ) -> float:
-    """The text's log probability given its first token, from the mean loss of the others."""
+    """Return the text's log probability given its first token, from the mean loss of the others."""
     if len(text) < 2:
         return 0.0
     arguments = {**case.arguments, "tokens": text}

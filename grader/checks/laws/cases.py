@@ -1,4 +1,4 @@
-"""What laws are about: functions, cases, and being right about one."""
+"""Functions and cases, which the laws are about."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Case:
 
     chance: what the code that is judged cannot know, for choosing by lot. precision: what can be
     asked of numbers made from these arguments, where it is less than usual.
-    witness: in a survey, is told the right result and what came, and nothing is raised.
+    witness: in a survey, gets the right result and the actual one; then nothing is raised.
     """
 
     arguments: Arguments
@@ -56,11 +56,11 @@ class Case:
         return self._known[key]
 
     def expected(self, name: str) -> Any:
-        """What the reference's function of that name returns for these arguments."""
+        """Return what the reference's function of that name returns for these arguments."""
         return self._once(name, lambda: self.expect(name, self.arguments))
 
     def expected_of(self, name: str, key: object, arguments: Arguments) -> Any:
-        """What the reference returns for other arguments, which have that key in this case."""
+        """Return the reference's result for other arguments, which have that key in this case."""
         return self._once((name, key), lambda: self.expect(name, arguments))
 
     def answer_of(self, function: Function, asked: Answered) -> Any:
@@ -76,15 +76,15 @@ class Case:
         return {length for shape in shapes for length in shape}
 
     def within(self, tolerance: Tolerance) -> Tolerance:
-        """The tolerance, or this case's own if that is wider."""
+        """Return the tolerance, or this case's own if that is wider."""
         return tolerance.at_least(self.precision)
 
     def draw(self, salt: object) -> Draw:
-        """More random numbers for this case, the same every time."""
+        """Return more random numbers for this case, the same every time."""
         return Draw(salt, self._once("", lambda: digest(self.arguments)))
 
     def others(self, names: Iterable[str], salt: str, size: float) -> Arguments:
-        """Values for these arguments that have nothing to do with their own."""
+        """Return values for these arguments that have nothing to do with their own."""
         names = tuple(names)
         work = functools.partial(self._others, names, (salt, size))
         return {**self._once((names, salt, size), work)}
@@ -96,7 +96,7 @@ class Case:
         return {name: map_arrays(value, frozen) for name, value in found.items()}
 
     def changed(self, **arguments: Any) -> Case:
-        """The same case with some arguments replaced."""
+        """Return the same case with some arguments replaced."""
         return replace(self, arguments={**self.arguments, **arguments})
 
 
@@ -114,26 +114,26 @@ class Asked(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Return what messages call it."""
 
     @property
     def function(self) -> Registered:
-        """The registry's entry."""
+        """Return the registry's entry."""
 
     def __call__(self, **arguments: Any) -> Any:
-        """The result."""
+        """Return the result."""
 
     def answer(self, *, arguments: bool, **given: Any) -> Answer:
-        """The result, and what became of the arguments."""
+        """Return the result, and what became of the arguments."""
 
 
 def name_of(function: Function) -> str:
-    """What to call it in a message."""
+    """Return what to call it in a message."""
     return str(getattr(function, "name", None) or getattr(function, "__name__", "the function"))
 
 
 def names_of(function: Function) -> tuple[str, ...]:
-    """What its results are called, where it is a student's."""
+    """Return what its results are called, where it is a student's."""
     if isinstance(function, StudentFunction):
         return function.function.returns
     return tuple(getattr(function, "names", ()))
@@ -147,7 +147,7 @@ def is_right(
     tolerance: Tolerance = EXACT,
     expected: Any = None,
 ) -> None:
-    """Raises Broken unless `got` is the case's right result, or the one that is expected."""
+    """Raise Broken unless `got` is the case's right result, or the one that is expected."""
     name = name_of(function)
     expected = case.expected(like or name) if expected is None else expected
     if isinstance(expected, (tuple, list, dict)):
@@ -196,7 +196,7 @@ class Adapted:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.step.name
 
     def __call__(self, **arguments: Any) -> Any:
@@ -260,7 +260,7 @@ def _is_near(expected: Any, got: Any, noise: float) -> bool:
 
 @contextmanager
 def noting(note: str) -> Iterator[None]:
-    """Puts the circumstances in front of what is found inside."""
+    """Prefix each finding in the block with its circumstances."""
     try:
         yield
     except Broken as broken:
@@ -269,7 +269,7 @@ def noting(note: str) -> Iterator[None]:
 
 
 def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) -> NDArray[Any]:
-    """As many values that have nothing to do with the array's; tokens all differ from its own."""
+    """Return as many unrelated values as the array has; each token differs from its own."""
     if array.dtype.kind == "b":
         return draw.uniform(*array.shape) < 0.5
     if array.dtype.kind in "iu":

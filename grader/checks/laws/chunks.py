@@ -29,7 +29,7 @@ from grader.steps.registry import Function as Registered
 
 @dataclass(frozen=True)
 class Piece:
-    """What came out for one chunk: the positions start..stop-1 of the text."""
+    """The result for one chunk: positions start..stop-1 of the sequence."""
 
     number: int
     start: int
@@ -38,7 +38,7 @@ class Piece:
 
 
 def _time(array: NDArray[Any]) -> int:
-    """The time axis of a text: tokens have it last, vectors have their features behind it."""
+    """Return the time axis of a sequence: last for tokens, before the features for vectors."""
     return -1 if array.dtype.kind in "iu" else -2
 
 
@@ -48,7 +48,7 @@ def _length(text: Any) -> int:
 
 
 def _section(text: Any, start: int, stop: int) -> Any:
-    """These positions of a text, laid out in memory as the text is."""
+    """Return these positions of a text, laid out in memory as the text is."""
     if isinstance(text, Laid):
         return replace(text, array=_section(text.array, start, stop))
     return text[..., start:stop] if _time(text) == -1 else text[..., start:stop, :]
@@ -65,8 +65,8 @@ class InChunks:
     step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
     an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
     An argument that is a tuple holds one value for each chunk. like: the reference's function of
-    the whole text. known: the arguments that only the empty cache is told, so that step does not
-    take them.
+    the whole text. known: the arguments that only the empty cache takes, and step does
+    not.
     """
 
     step: StudentFunction
@@ -77,29 +77,29 @@ class InChunks:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.step.name
 
     @property
     def function(self) -> Registered:
-        """The registry's entry, as a `StudentFunction` has it."""
+        """Return the registry's entry, as a `StudentFunction` has it."""
         return self.step.function
 
     @property
     def text(self) -> str:
-        """The argument that is cut into chunks: `x` where the function takes `x_new`."""
+        """Return the argument that is cut into chunks: `x` where the function takes `x_new`."""
         return self.function.takes[0].removesuffix("_new")
 
     def __call__(self, **whole: Any) -> NDArray[Any]:
         return self.join(whole, self.step)
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
-        """The answer to the whole, if every call leaves its own arguments alone."""
+        """Return the answer to the whole, if every call leaves its own arguments alone."""
         value = self.join(whole, lambda **given: call_unchanged(self.step, given).value)
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
-        """Makes a cache at once; feeds it a chunk whenever the next piece is asked for."""
+        """Make a cache at once, and feed it a chunk for each requested piece."""
         return self._pieces(whole, ask or self.step, self.fresh())
 
     def _pieces(self, whole: Arguments, ask: Function, cache: Any) -> Iterator[Piece]:
@@ -114,7 +114,7 @@ class InChunks:
             yield Piece(number, start, start + _length(part), result)
 
     def returned(self, value: NDArray[Any], whole: Arguments) -> str:
-        """What the last call returned, and after what; value: that of the whole."""
+        """Return what the last call returned, and after what; value: that of the whole."""
         start, part = list(self._parts(whole[self.text]))[-1]
         new, params = _length(part), whole.get("params", {})
         what = "token" if self.text == "tokens" else "position"
@@ -148,7 +148,7 @@ class InChunks:
         return expect(self.like, arguments)
 
     def join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
-        """Return what `ask` answers for all chunks, as one array; Broken if it is none."""
+        """Return the results of `ask` for all chunks as one array. Raise Broken if that fails."""
         outputs: list[NDArray[Any]] = []
         for piece in self.pieces(whole, ask):
             array, long = as_array(piece.value), piece.stop - piece.start
@@ -167,7 +167,7 @@ class InChunks:
 
 
 def agrees_in_chunks(function: InChunks, case: Case, *, like: str) -> None:
-    """For each chunk, returns the rows that the reference returns for the whole text."""
+    """Demand that each chunk returns the rows that the reference returns for the whole sequence."""
     for piece in function.pieces(case.arguments):
         _piece_right(function, case, piece, like)
 
@@ -203,7 +203,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
 
 
 def _apart(arguments: Arguments) -> Arguments:
-    """Every argument by itself, those with one value for each chunk by the chunk's number."""
+    """Return every argument on its own, those with a value for each chunk by the chunk's number."""
     found: Arguments = {}
     for name, value in arguments.items():
         if isinstance(value, tuple):
@@ -216,7 +216,7 @@ def _apart(arguments: Arguments) -> Arguments:
 def caches_are_separate(
     student: Student, function: InChunks, cases: Sequence[Case], *, like: str
 ) -> None:
-    """Texts in turns, each with its own cache, come out right; earlier results do not change."""
+    """Demand that sequences in turns, each with its own cache, come out right."""
     kept: list[Answer] = []
 
     def keeping(**given: Any) -> Any:

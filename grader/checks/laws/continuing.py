@@ -25,11 +25,11 @@ class Continuing:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.generate.name
 
     def __call__(self, *, prompt: NDArray[Any], u: NDArray[Any], **others: Any) -> Any:
-        """The new tokens; whatever came, if that is not the prompt and as many more."""
+        """Return the new tokens, or the whole result if it does not begin with the prompt."""
         return _new_tokens(self.generate(**_asked(prompt, u, others)), prompt, u)
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:

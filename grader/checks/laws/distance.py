@@ -26,7 +26,7 @@ FAR = Tolerance(1e-7, 1e-7)  # cosines of large angles: a position of 1e4 costs 
 
 
 def scores_of(y: NDArray[Any]) -> NDArray[Any]:
-    """The product of every position with every other."""
+    """Return the product of every position with every other."""
     return np.asarray(y @ np.swapaxes(y, -1, -2))
 
 
@@ -37,7 +37,7 @@ def depends_on_distance_only(
     by: NDArray[Any],
     seen: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray,
 ) -> None:
-    """What is seen of the result stays when all positions move on by the same distance.
+    """Demand that the result stays the same when all positions shift by the same distance.
 
     by: what is added to every row of the argument `angles`; seen: what should stay.
     """

@@ -34,7 +34,10 @@ Bools = NDArray[np.bool_]
 
 
 def combine(how: Callable[..., Any], *nests: Any) -> Any:
-    """A function of the arrays at each place of nests that are built alike; Broken if not."""
+    """Return a function of the arrays at each place of nests that are built alike.
+
+    Raise Broken if not.
+    """
     first = nests[0]
     if isinstance(first, dict):
         if not all(isinstance(nest, dict) and nest.keys() == first.keys() for nest in nests):
@@ -55,7 +58,7 @@ def combine(how: Callable[..., Any], *nests: Any) -> Any:
 def _same(
     function: Function, case: Case, expected: Any, got: Any, told: str, tolerance: Tolerance
 ) -> None:
-    """Raises Broken, beginning with these words, unless two results are the same."""
+    """Raise Broken, with these first words, unless two results are the same."""
     expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
     try:
         matches(
@@ -72,7 +75,7 @@ def _same(
 
 
 def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> None:
-    """Twice the slope plus another one: twice the gradient plus the other one."""
+    """Demand that twice a slope plus another gives twice its gradient plus the other's."""
     for case in cases:
         other = case.others([argument], "linear", 1.0)[argument]
         first = function(**case.arguments)
@@ -98,7 +101,7 @@ def batch_adds_up(
     own: Sequence[str],
     mean: bool = False,
 ) -> None:
-    """Weights get the sum of what each sequence gives them alone; each sequence keeps its own.
+    """Demand that weights get the sum of what each sequence alone gives them.
 
     batched: the arguments whose first axis counts the sequences; own: the results that have one
     for each of them. mean: the function is about a mean loss, so the others are means.
@@ -173,7 +176,7 @@ def is_zero_where(
 
 
 def _part(function: Function, name: str) -> Callable[[Any], Any]:
-    """Finds the result of that name; None where there is none."""
+    """Find the result of that name, or None where there is none."""
     names = names_of(function)
 
     def pick(value: Any) -> Any:
@@ -186,7 +189,7 @@ def _part(function: Function, name: str) -> Callable[[Any], Any]:
 def no_gradient_from_the_future(
     function: Function, cases: Sequence[Case], *, part: str = "d_x"
 ) -> None:
-    """A loss on positions up to t has no gradient at any later position, for every t."""
+    """Demand, for every t, that a loss up to t has no gradient at any later position."""
     for case in cases:
         d_out = case.arguments["d_out"]
         length, asked = d_out.shape[-2], []
@@ -202,7 +205,7 @@ def no_gradient_from_the_future(
 def no_gradient_through_padding(
     function: Function, cases: Sequence[Case], *, mask: str, part: str = "d_x"
 ) -> None:
-    """A loss on the other positions has no gradient at a padded one.
+    """Demand that a loss on the other positions has no gradient at a padded one.
 
     mask: the argument with the keys that may be seen, of which the last row says what is padding.
     """
@@ -220,7 +223,7 @@ def no_gradient_through_padding(
 def hidden_keys_get_nothing(
     function: Function, cases: Sequence[Case], *, parts: Sequence[str] = ("d_k", "d_v")
 ) -> None:
-    """A loss on one query has no gradient at a key that is hidden from it."""
+    """Demand that a loss on one query has no gradient at a key that is hidden from it."""
     for case in cases:
         d_out, mask = case.arguments["d_out"], case.arguments["mask"]
         t_q, t_k = d_out.shape[-2], case.arguments["k"].shape[-2]

@@ -1,4 +1,4 @@
-"""Which output moves when one input changes: how the maps of influence are drawn.
+"""Measure which output moves when one input changes, for the maps of influence.
 
 A map is drawn only after something failed. It earns nothing and costs nothing: it shows what the
 numbers of a failing case do not, who looks at whom.
@@ -23,18 +23,18 @@ Bools = NDArray[np.bool_]
 
 
 def past(outputs: int, inputs: int | None = None) -> Bools:
-    """What a causal function sees: the last output is beside the last input."""
+    """Return what a causal function sees: the last output is beside the last input."""
     inputs = outputs if inputs is None else inputs
     return np.tri(outputs, inputs, inputs - outputs, dtype=bool)
 
 
 def own(length: int) -> Bools:
-    """What a function sees that treats every position by itself."""
+    """Return what a function sees that treats every position by itself."""
     return np.eye(length, dtype=bool)
 
 
 def everything(outputs: int, inputs: int) -> Bools:
-    """What a function sees that nothing is hidden from."""
+    """Return what a function sees that nothing is hidden from."""
     return np.full((outputs, inputs), True)
 
 
@@ -51,12 +51,12 @@ class Change:
 
     @property
     def length(self) -> int:
-        """How many positions there are to be changed."""
+        """Return how many positions there are to be changed."""
         name, axis = next(iter(self.along.items()))
         return int(self.arguments[name].shape[axis])
 
     def at(self, source: int) -> Arguments:
-        """The arguments with that one position replaced."""
+        """Return the arguments with that one position replaced."""
         arguments = dict(self.arguments)
         for name, axis in self.along.items():
             array = arguments[name].copy()
@@ -89,7 +89,10 @@ class Moves:
     all_matter: bool = True
 
     def draw(self, function: Asked) -> Influence:
-        """The map of this function; Broken if it has no such time axis, or does not repeat."""
+        """Return the map of this function.
+
+        Raise Broken if it has no such time axis, or does not repeat.
+        """
         moved = self._find_moved(function, self.change)
         if self.offers is not None:
             moved = self._by_offers(function, self.offers, moved)
@@ -103,7 +106,7 @@ class Moves:
     def _by_offers(
         self, function: Asked, offers: Change, moved: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The same with what the inputs offer, where that counts."""
+        """Return the conditions with those of the inputs, if they matter."""
         where = past(*moved.shape) if self.offered is None else self.offered
         offered = np.where(where, self._find_moved(function, offers), 0.0)
         # Keys and values made with the wrong weights may not read what was changed.
@@ -149,7 +152,10 @@ class Scored:
     how: str = ""
 
     def draw(self, function: Asked) -> Influence:
-        """The map of this function; Broken if its fault is not which target it takes."""
+        """Return the map of this function.
+
+        Raise Broken if its fault is not which target it takes.
+        """
         before = _single(function(**self.arguments))
         rows = []
         for i, row in enumerate(self.sees):
@@ -181,7 +187,7 @@ def _number(value: float) -> float | None:
 
 
 def movement(before: NDArray[Any], after: NDArray[Any], axis: int) -> NDArray[np.float64]:
-    """How far each position moved, the largest of its numbers; an id that became another, by 1.
+    """Return how far each position moved, by its largest number; a changed id moved by 1.
 
     NaN where a number was or became NaN or infinite: that is unstable, and says of leaks nothing.
     """

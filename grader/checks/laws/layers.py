@@ -16,7 +16,7 @@ Alone = Callable[[Any, Sequence[int]], Any]
 def no_block_sees_the_future(
     function: Function, cases: Sequence[Case], *, along: Axes, alone: Alone
 ) -> None:
-    """`future_does_not_matter`; where it does, also in which of params["blocks"] it comes in.
+    """Apply `future_does_not_matter`, and name the block in params["blocks"] where a leak enters.
 
     alone(params, numbers): the same parameters, with which only the blocks of these numbers move
     anything between positions. What leaks when one block is alone leaks in that block, unless it
@@ -33,7 +33,7 @@ def no_block_sees_the_future(
 
 
 def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
-    """A sentence on where the future comes in, if that can be told."""
+    """Return a sentence on where the future comes in, if that is known."""
     params = case.arguments["params"]
 
     def leaks(*numbers: int) -> bool:

@@ -27,7 +27,7 @@ Part = tuple[Any, Any]
 
 
 def merges_in_any_order(function: Function, cases: Sequence[Case], others: Sequence[Case]) -> None:
-    """(a, b), c and a, (b, c) give the same, and so do a, b and b, a.
+    """Demand that (a, b), c equals a, (b, c), and that a, b equals b, a.
 
     c is the first set of the other case, which has the same shapes.
     """

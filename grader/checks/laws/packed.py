@@ -15,14 +15,14 @@ from grader.report.records import Evidence
 
 
 def runs(documents: NDArray[Any]) -> Iterator[slice]:
-    """Where each document stands: the runs of equal numbers."""
+    """Yield where each document stands: the runs of equal numbers."""
     edges = [0, *(np.flatnonzero(documents[1:] != documents[:-1]) + 1), len(documents)]
     for start, stop in itertools.pairwise(edges):
         yield slice(int(start), int(stop))
 
 
 def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bool = False) -> None:
-    """For each document, what is computed in a packed row is what is computed for it alone.
+    """Demand that a packed row gives each document the result that it has alone.
 
     square: the result has a row and a column for each position, and those of two documents meet
     nowhere.

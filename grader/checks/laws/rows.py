@@ -39,7 +39,7 @@ def rows_are_independent(
     sizes: Sequence[float] = (1.0,),
     what: str = "sequence",
 ) -> None:
-    """What is computed for one sequence of a batch does not depend on the others.
+    """Demand that the result of one sequence of a batch does not depend on the others.
 
     batched: the arguments whose first axis counts the sequences; sizes: how large the numbers
     are that replace the others; what: what to call them, if they are not sequences.
@@ -63,7 +63,7 @@ def rows_are_independent(
 
 
 def _results(function: Function, value: Any) -> list[tuple[str, NDArray[Any] | None]]:
-    """Every array that the function returns, and what to call it if there are several."""
+    """Return every array that the function returns, and what to call it if there are several."""
     names = names_of(function)
     if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
         return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]
@@ -71,7 +71,7 @@ def _results(function: Function, value: Any) -> list[tuple[str, NDArray[Any] | N
 
 
 def _replace_others(case: Case, others: Arguments, row: int) -> Arguments:
-    """The arguments with every sequence but one replaced."""
+    """Return the arguments with every sequence but one replaced."""
     arguments = dict(case.arguments)
     for name, other in others.items():
         array = arguments[name]

@@ -21,7 +21,7 @@ from grader.steps.inputs import Arguments, map_arrays
 def answers_the_same_again(
     student: Student, function: StudentFunction, cases: Sequence[Case], *, also: Sequence[Case]
 ) -> None:
-    """f(a), f(b), f(a): the same answer twice, and the first one is still what it was.
+    """Demand that f(a), f(b), f(a) gives the same answer twice, and leaves the first unchanged.
 
     also: other arguments of the same shapes, which must get an answer of their own, even when they
     come in the very arrays that the first ones came in.
@@ -38,7 +38,7 @@ def answers_the_same_again(
 
 
 def still(function: StudentFunction, before: Any, now: Any) -> None:
-    """Raises Broken unless an earlier result is now what it was then."""
+    """Raise Broken unless an earlier result is now what it was then."""
     name = function.name
     before = tuple(before) if isinstance(before, list) else before
     try:
@@ -62,7 +62,7 @@ LAYOUTS = {
 def leaves_arguments_alone(
     function: Asked, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
-    """Right on arrays that lie anyhow in memory and cannot be written; unchanged where they can."""
+    """Demand correct results on read-only arrays of any layout, and unchanged writable ones."""
     for case in cases:
         for words, (layout, writable) in LAYOUTS.items():
             laid = map_arrays(case.arguments, lambda array: Laid(array, layout, writable))  # noqa: B023
@@ -79,7 +79,7 @@ def leaves_arguments_alone(
 
 
 def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
-    """The answer, if the call left its arguments as they were."""
+    """Return the answer, if the call left its arguments as they were."""
     answer = function.answer(**arguments, arguments=True)
     match answer.arguments:
         case [list(args), dict(kwargs)]:

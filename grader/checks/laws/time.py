@@ -33,18 +33,18 @@ POSITIONS = {"q": "query", "k": "key", "v": "value"}
 
 
 def positions_text(first: int, last: int) -> str:
-    """`3`, or `3..5`."""
+    """Return `3`, or `3..5`."""
     return f"{first}" if first == last else f"{first}..{last}"
 
 
 def positions_of(moved: NDArray[Any], axis: int) -> list[int]:
-    """The places along the axis at which anything is True."""
+    """Return the places along the axis at which anything is True."""
     others = tuple(i for i in range(moved.ndim) if i != axis % moved.ndim)
     return [int(i) for i in np.flatnonzero(moved.any(axis=others))]
 
 
 def call_in_time(function: Function, arguments: Arguments, axis: int, length: int) -> NDArray[Any]:
-    """The result, if it is an array with a time axis of that length; the laws of time need one."""
+    """Return the result, if it is an array with a time axis of that length."""
     value = function(**arguments)
     array = as_array(value)
     if array is None or array.ndim < -axis or array.shape[axis] != length:
@@ -58,7 +58,7 @@ def call_in_time(function: Function, arguments: Arguments, axis: int, length: in
 def _cut_time(
     arguments: Arguments, along: Axes, part: slice, masks: Sequence[str] = ()
 ) -> Arguments:
-    """The arguments with only that part of time, for queries and for keys in masks."""
+    """Return the arguments with only that part of time, for queries and for keys in masks."""
 
     def only(name: str, value: Any) -> Any:
         if name in masks:
@@ -73,13 +73,13 @@ def _cut_time(
 
 
 def _length(case: Case, along: Axes) -> int:
-    """How many positions there are."""
+    """Return how many positions there are."""
     name, axis = next(iter(along.items()))
     return int(case.arguments[name].shape[axis])
 
 
 def _replace_from(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
-    """The arguments with everything from `start` on taken from the others."""
+    """Return the arguments with everything from `start` on taken from the others."""
     arguments = dict(case.arguments)
     for name, axis in along.items():
         array = arguments[name].copy()
@@ -93,7 +93,7 @@ def _replace_from(case: Case, along: Axes, start: int, others: Arguments) -> Arg
 def _futures(
     case: Case, along: Axes, sizes: Sequence[float]
 ) -> Iterator[tuple[int, float, Arguments]]:
-    """Every cut with everything behind it replaced, smallest change first."""
+    """Yield every cut with everything behind it replaced, smallest change first."""
     name, length = next(iter(along)), _length(case, along)
     # Tokens have no size: replacing them once is all there is.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
@@ -111,7 +111,7 @@ def future_does_not_matter(
     sizes: Sequence[float] = (1.0, 1e3),
     compared: bool = True,
 ) -> None:
-    """Outputs before a cut stay when all inputs from the cut on are replaced, for every cut.
+    """Demand that outputs before a cut stay when all inputs after it are replaced, for every cut.
 
     along: the arguments with a time axis, and which axis that is; axis: time in the output;
     sizes: how large the numbers are that come in their place. compared: whether values count too.
@@ -133,17 +133,17 @@ def future_does_not_matter(
 
 
 def finite_in_both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Where both arrays hold numbers: what overflowed is unstable, and tells nothing of leaks."""
+    """Return where both arrays hold numbers, because overflow tells nothing about leaks."""
     return np.asarray(np.isfinite(one.astype(float)) & np.isfinite(other.astype(float)))
 
 
 def unstable(where: str) -> Broken:
-    """The finding that some of what should be compared is not a number."""
+    """Return the finding that some of what should be compared is not a number."""
     return Broken(f"Some results {where} are NaN or infinite, so they cannot be compared.")
 
 
 def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-    """How far each number moved. One that stops being finite says unstable, not leaking."""
+    """Return how far each number moved. One that stops being finite says unstable, not leaking."""
     with np.errstate(invalid="ignore"):
         difference = np.abs(after.astype(float) - before.astype(float))
     return np.where(np.isfinite(difference), difference, 0.0)
@@ -158,7 +158,7 @@ def _describe_move_before(
     axis: int,
     names: tuple[str, ...],
 ) -> Broken | None:
-    """What to say if anything before `start` moved."""
+    """Return what to say if anything before `start` moved."""
     if after.shape != before.shape:
         shapes = f"{before.shape} became {after.shape}"
         return Broken(f"The shape of the output depends on later values: {shapes}.")
@@ -186,7 +186,7 @@ def _describe_move_before(
 def _with_map(
     broken: Broken, function: Function, case: Case, along: Axes, axis: int, size: float
 ) -> Broken:
-    """The same finding with the map of all influences, if that can be had and shows a leak."""
+    """Return the finding with the map of all influences, if that shows a leak."""
     evidence = broken.evidence
     if evidence is None or _length(case, along) > MAX_MAPPED:
         return broken
@@ -200,7 +200,7 @@ def _with_map(
 def influence(
     function: Function, case: Case, along: Axes, axis: int = -2, size: float = 1.0
 ) -> Influence:
-    """Which output position moves, and how far, when one input position is replaced.
+    """Return which output position moves, and how far, when one input position is replaced.
 
     It shows what leaks. What is missing it does not tell: which of the earlier positions should
     matter is not for this law to know.
@@ -211,14 +211,14 @@ def influence(
 
 
 def _input(along: Axes) -> str:
-    """What one position of these arguments is called: a token, if it is all there is of one."""
+    """Return the name of one position of these arguments: a token, if there is only one kind."""
     if len(along) > 2 or not {"x", "tokens"}.isdisjoint(along):
         return "token"
     return " and ".join(POSITIONS.get(name, name) for name in along)
 
 
 def _earlier(array: NDArray[Any], axis: int, start: int) -> NDArray[Any]:
-    """True at the positions before `start`, in the array's shape."""
+    """Return True at the positions before `start`, in the array's shape."""
     shape = [1] * array.ndim
     shape[axis] = array.shape[axis]
     return np.broadcast_to((np.arange(array.shape[axis]) < start).reshape(shape), array.shape)
@@ -233,7 +233,7 @@ def prefix_gives_the_same(
     masks: Sequence[str] = (),
     tolerance: Tolerance = PREFIX,
 ) -> None:
-    """One pass over everything gives what separate passes over every prefix give.
+    """Demand that one pass over everything gives what separate passes over every prefix give.
 
     masks: the arguments whose last two axes are both time, (..., T, T).
     """

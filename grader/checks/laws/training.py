@@ -1,4 +1,4 @@
-"""What laws need of an optimiser: a function that is called step after step, with a state."""
+"""An optimiser for the laws: a function that is called step after step, with a state."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class InSteps:
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the student's function."""
+        """Return what messages call it: the name of the student's function."""
         return self.step.name
 
     @property
     def function(self) -> Registered:
-        """The registry's entry, as a `StudentFunction` has it."""
+        """Return the registry's entry, as a `StudentFunction` has it."""
         return self.step.function
 
     def __call__(self, **whole: Any) -> tuple[Any, ...]:
         return tuple(self.results(whole, self.step))
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
-        """The answer to the whole, if every call leaves its own arguments alone."""
+        """Return the answer to the whole, if every call leaves its own arguments alone."""
         value = tuple(self.results(whole, lambda **given: call_unchanged(self.step, given).value))
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def results(self, whole: Arguments, ask: Callable[..., Any]) -> Iterator[Any]:
-        """Makes a state at once; takes a step whenever the next result is asked for."""
+        """Make a state at once, and take a step for each requested result."""
         return self._results(whole, ask, self.fresh(params=whole["params"]))
 
     def _results(self, whole: Arguments, ask: Callable[..., Any], state: Any) -> Iterator[Any]:
@@ -71,7 +71,7 @@ class InSteps:
             yield told
 
     def _split_result(self, value: Any) -> tuple[Any, Any, Any]:
-        """What the step's result is without the state, the parameters in it, and the state."""
+        """Return the step's result without its state, the parameters in it, and the state."""
         names = self.function.returns
         if not isinstance(value, (tuple, list)) or len(value) != len(names):
             nothing = isinstance(value, Foreign) and value.description == "NoneType"
@@ -85,7 +85,7 @@ class InSteps:
 
 
 def agrees_step_by_step(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
-    """After each step, what the reference has after as many."""
+    """Demand after each step what the reference has after as many."""
     for case in cases:
         for number, got in enumerate(function.results(case.arguments, function.step)):
             _right_after(function, case, number, got, like)
@@ -98,7 +98,7 @@ def _right_after(function: InSteps, case: Case, number: int, got: Any, like: str
 
 
 def runs_are_separate(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
-    """Two training runs in turns, each with a state of its own, come out right."""
+    """Demand that two training runs in turns, each with its own state, come out right."""
     runs = [function.results(case.arguments, function.step) for case in cases]
     with noting("With two runs in turns, each with a state of its own: "):
         for number, turn in enumerate(zip(*runs, strict=True)):
@@ -115,10 +115,10 @@ class _Told:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the results are called, where there are several besides the state."""
+        """Return what the results are called, where there are several besides the state."""
         found = tuple(name for name in self.function.returns if not name.startswith("*"))
         return found if len(found) > 1 else ()
 
     def __call__(self, **arguments: Any) -> Any:
-        """Nobody asks it."""
+        """Raise an error, because nobody calls it."""
         raise NotImplementedError

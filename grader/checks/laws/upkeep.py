@@ -32,7 +32,7 @@ class _Latest:
     rows: int
 
     def __call__(self, **arguments: Any) -> Any:
-        """Nobody asks it."""
+        """Raise an error, because nobody calls it."""
         raise NotImplementedError
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
@@ -41,7 +41,7 @@ class _Latest:
 
 
 def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) -> None:
-    """After each call no more is kept than `keys` and the new positions, wherever it is kept.
+    """Demand that each call keeps at most `keys` and the new positions, anywhere.
 
     numbers: how many numbers one key and one value are together, in all sequences of the batch.
     """
@@ -77,7 +77,7 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
 
 
 def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:
-    """Right, and never needs more memory than that while it is at work."""
+    """Demand a correct result that never needs more memory than that on the way."""
     for case in cases:
         answer = function.answer(**case.arguments, traced=True)
         is_right(function, case, answer.value)
@@ -94,7 +94,7 @@ def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, 
 
 
 def _trace(answer: Answer) -> tuple[int, int, int]:
-    """The memory in use before the call, at most during it, and after it."""
+    """Return the memory in use before the call, at most during it, and after it."""
     if answer.traced is None:
         raise Broken("The memory that the call needs could not be measured.")
     return answer.traced

@@ -34,7 +34,7 @@ SUM = Tolerance(0.0, 1e-12)
 
 
 def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None) -> None:
-    """Returns what the reference returns. like: the reference's name for it, if it has another."""
+    """Return what the reference returns. like: the reference's name for it, if it has another."""
     for case in cases:
         is_right(function, case, function(**case.arguments), like)
 
@@ -42,7 +42,7 @@ def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None
 def agrees_in_float32(
     function: Function, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
-    """Stays right, to float32's precision, when all numbers are float32."""
+    """Demand a correct result, to float32's precision, when all numbers are float32."""
     for case in cases:
         with noting("With float32 inputs: "):
             got = function(**map_arrays(case.arguments, as_single))
@@ -52,7 +52,7 @@ def agrees_in_float32(
 def stays_right_when_large(
     function: Function, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
-    """Finite and right where numbers are very large, or very far apart."""
+    """Demand a finite and correct result where numbers are very large or very far apart."""
     name = name_of(function)
     for case in cases:
         got = function(**case.arguments)
@@ -63,7 +63,7 @@ def stays_right_when_large(
 
 
 def _arrays(expected: Any, got: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """What should have come and what came, each of several results by itself."""
+    """Yield what should have come and what came, each of several results by itself."""
     if isinstance(expected, tuple):
         several = isinstance(got, (tuple, list)) and len(got) == len(expected)
         pairs = list(zip(expected, got, strict=True)) if several else []
@@ -89,7 +89,7 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
 
 
 def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:
-    """Non-negative, and sums to 1 along the axis, to 1e-12."""
+    """Demand that the result is non-negative and sums to 1 along the axis, to 1e-12."""
     for case in cases:
         value = function(**case.arguments)
         array = as_array(value)
@@ -111,7 +111,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
 
 
 def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
-    """ValueError for bad arguments; because says what is bad about them."""
+    """Demand a ValueError for bad arguments. because: what is bad about them."""
     for case in cases:
         try:
             with noting(f"{because}: expected a ValueError. "):
@@ -121,7 +121,7 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
                 continue
             other = raised.known or "another exception"
             raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
-        # A text in chunks comes back as a whole: then what the last of the calls did is told.
+        # A sequence in chunks comes back as a whole: then report what the last call did.
         told = getattr(function, "returned", None)
         what = told(value, case.arguments) if told else f"returned {describe(value)}"
         raise Broken(f"{because}: expected a ValueError, but {name_of(function)} {what}.")

@@ -22,7 +22,7 @@ def work_is_linear(
     tokens: Callable[[Case], int],
     because: str,
 ) -> None:
-    """Projection work, counted in the worker, grows with the number of tokens, not its square.
+    """Demand that projection work, counted in the worker, grows linearly with the tokens.
 
     cases: the same problem at growing lengths; weights: which arrays in `params`, at any depth of
     it, count.
@@ -48,7 +48,7 @@ def work_is_linear(
 def new_tokens_only(
     functions: Sequence[InChunks], cases: Sequence[Case], *, weights: Sequence[str]
 ) -> None:
-    """The work for the last chunk, counted in the worker, does not depend on what came before.
+    """Demand that the work for the last chunk does not depend on what came before.
 
     cases: texts of which the last chunks are equally long, the first one after less than the other.
     """
@@ -82,7 +82,7 @@ def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
 
 
 def _counting(params: Any, weights: Sequence[str]) -> Any:
-    """The same nest of dicts and lists, in which the arrays of these names count."""
+    """Return the same nest of dicts and lists, in which the arrays of these names count."""
     if isinstance(params, list):
         return [_counting(item, weights) for item in params]
     if not isinstance(params, dict):

@@ -1,4 +1,4 @@
-"""What other programs read of a class's results: one module per format, listed here."""
+"""Exports of a class's results for other programs: one module per format, listed here."""
 
 from __future__ import annotations
 

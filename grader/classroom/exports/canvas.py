@@ -39,7 +39,7 @@ def _score_column(header: Row, name: str) -> int:
 
 
 def _points_row(table: list[Row]) -> int:
-    """The number of the row with the points, which stands above all students."""
+    """Return the number of the row with the points, above all students."""
     for number, row in enumerate(table[1:4], start=1):
         if row and row[0].text.strip() == "Points Possible":
             return number
@@ -55,7 +55,7 @@ def _check_columns(text: str) -> list[Row]:
 
 
 def _rows(table: list[Row], points: int) -> Rows:
-    """Which rows go by a name or an ID, of those below the points."""
+    """Return which rows go by a name or an ID, of those below the points."""
     header = [cell.text for cell in table[0]]
     known = [at for at, text in enumerate(header) if text in NAMES]
     students = {number: row for number, row in enumerate(table) if number > points and row}
@@ -73,7 +73,7 @@ def turn_name(name: str) -> str:
 
 
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
-    """The file with one column filled in; every other byte of it stays.
+    """Return the file with one column filled in, and every other byte unchanged.
 
     A student from Canvas' own download is the row with that ID. Any other is who has the id as ID,
     SIS User ID, SIS Login ID, Integration ID or name. A grade or an excuse that somebody else has

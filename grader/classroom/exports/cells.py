@@ -20,7 +20,7 @@ _END = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell says, and where its text, quotes included, starts and ends."""
+    """A cell's content, and where its text, with quotes, starts and ends."""
 
     text: str
     start: int
@@ -29,7 +29,7 @@ class Cell:
 
 
 def _read_quoted(text: str, start: int) -> Cell:
-    """The cell whose opening quote stands at start."""
+    """Return the cell whose opening quote stands at start."""
     end = start + 1
     while True:
         end = text.find('"', end)
@@ -49,7 +49,7 @@ def _cell(text: str, start: int, plain: re.Pattern[str]) -> Cell:
 
 
 def rows(text: str, separator: str) -> list[list[Cell]]:
-    """All rows; a line with nothing in it is a row without cells."""
+    """Return all rows; a line with nothing in it is a row without cells."""
     plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
     place = len(MARK) if text.startswith(MARK) else 0
     found: list[list[Cell]] = [[]]
@@ -74,7 +74,7 @@ def _is_blank(row: list[Cell]) -> bool:
 
 
 def _widest(text: str) -> tuple[list[list[Cell]], str]:
-    """The rows by the separator that makes the most columns of the first, and that separator."""
+    """Return the rows for the separator that makes most columns, and that separator."""
     best: tuple[list[list[Cell]], str] = ([[]], ",")
     problem: ExportError | None = None
     for separator in SEPARATORS:
@@ -91,7 +91,7 @@ def _widest(text: str) -> tuple[list[list[Cell]], str]:
 
 
 def read(text: str) -> list[list[Cell]]:
-    """The rows, whatever they are separated by; ExportError for what is no CSV file.
+    """Return the rows, for any separator. Raise ExportError if it is not a CSV file.
 
     The csv module must read the same: what is written here is what a platform will read.
     """
@@ -108,7 +108,7 @@ def read(text: str) -> list[list[Cell]]:
 
 
 def replace_cells(text: str, changes: Mapping[Cell, str]) -> str:
-    """The text with other content in some cells, which stay quoted if they were."""
+    """Return the text with other content in some cells, which stay quoted if they were."""
     pieces, place = [], 0
     for cell in sorted(changes, key=lambda cell: cell.start):
         pieces += [text[place : cell.start], _write_content(changes[cell], cell.quoted)]

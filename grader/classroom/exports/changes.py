@@ -16,7 +16,7 @@ def _statuses(graded: Graded) -> dict[str, str]:
 
 
 def list_moves(change: Change) -> list[str]:
-    """`scores_agree: failed -> passed` for every check that ended otherwise than before."""
+    """Return `scores_agree: failed -> passed` for every check that ended otherwise than before."""
     before, after = _statuses(change.before), _statuses(change.after)
     return [
         f"{check}: {before.get(check, 'absent')} -> {after.get(check, 'absent')}"
@@ -26,7 +26,7 @@ def list_moves(change: Change) -> list[str]:
 
 
 def changes(found: Iterable[Change]) -> Iterator[str]:
-    """The file, a line at a time."""
+    """Yield the file, a line at a time."""
     yield row(HEADER)
     for change in found:
         scores = (graded.score for graded in (change.before, change.after))

@@ -25,13 +25,13 @@ FINEST = 100  # nothing is worth less than a hundredth of a point
 
 
 def _unit(report: Report) -> int:
-    """By how much all points are multiplied to be whole: 2 where checks pay half points."""
+    """Return by how much all points are multiplied to be whole: 2 where checks pay half points."""
     worth = [check.max_points for step in report.steps for check in step.checks]
     return math.lcm(*(Fraction(points).limit_denominator(FINEST).denominator for points in worth))
 
 
 def _whole(points: float, unit: int) -> int:
-    """Never more than was earned."""
+    """Return the points, never more than were earned."""
     return math.floor(points * unit + 1e-6)
 
 
@@ -45,7 +45,7 @@ def _test(check: CheckVerdict, step: str, unit: int) -> dict[str, Any]:
 
 
 def classroom50(graded: Graded, options: Options) -> str | None:
-    """One student's file; None for a student without a score, since 0 would be one."""
+    """Return one student's file, or None for a student without a score."""
     report, score = graded.report, graded.score
     if report is None or score is None:
         return None

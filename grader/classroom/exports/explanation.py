@@ -1,4 +1,4 @@
-"""What a student is told of a check, in plain text, without a hidden value."""
+"""Explain a check to a student, in plain text, without a hidden value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.report.sanitize import visible
 
 
 def explain_check(check: CheckVerdict) -> str:
-    """What is wrong, its cause where one is known, and the hint; nothing if nothing is wrong."""
+    """Return what is wrong, its known cause and the hint, or nothing if nothing is wrong."""
     parts = [check.message]
     if check.diagnosis is not None:
         parts += [check.diagnosis.says, f"Hint: {check.diagnosis.hint}"]
@@ -17,6 +17,6 @@ def explain_check(check: CheckVerdict) -> str:
 
 
 def step_number(step: StepVerdict, place: int) -> int:
-    """3 for step03_mask; for a step of another name its place."""
+    """Return 3 for step03_mask, or the index of a step with another kind of name."""
     match = re.match(r"step(\d+)", step.step)
     return int(match[1]) if match else place

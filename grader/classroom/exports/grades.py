@@ -10,12 +10,12 @@ from grader.report.records import Graded
 
 
 def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
-    """A student who could not be graded has a note and empty scores, which are no zeros."""
+    """Return a student's row; one who is not gradable has a note and empty scores."""
     report, grade, who = graded.report, graded.grade, graded.who
     verdicts = report.steps if report else ()
     points: dict[str, float | None] = {step.step: step.points for step in verdicts}
     points |= dict(grade.steps) if grade else {}
-    if graded.score is None:  # what could not be read is no zero
+    if graded.score is None:  # a file that could not be read does not earn 0
         points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
     notes = [graded.reason, *(grade.notes if grade else ())]
     most = graded.max_score if graded.score is not None else None
@@ -28,7 +28,7 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
 
 
 def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """The file, a line at a time."""
+    """Yield the file, a line at a time."""
     yield row(
         [
             "student_id",
@@ -47,6 +47,6 @@ def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
 
 
 def excel(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """The same with a byte order mark, by which Excel knows that it is UTF-8."""
+    """Yield the same with a byte order mark, by which Excel knows that it is UTF-8."""
     yield "\ufeff"
     yield from grades(class_, options)

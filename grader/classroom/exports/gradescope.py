@@ -45,7 +45,10 @@ def _output(graded: Graded) -> str:
 
 
 def results(graded: Graded) -> dict[str, Any]:
-    """The results of a graded submission as JSON data; ValueError for one without a score."""
+    """Return the results of a graded submission as JSON data.
+
+    Raise ValueError for one without a score.
+    """
     if graded.score is None:
         raise ValueError("there is no score")
     return {
@@ -60,7 +63,7 @@ def results(graded: Graded) -> dict[str, Any]:
 
 
 def failure(reason: str) -> dict[str, Any]:
-    """The results while there are none: no points, and the reason."""
+    """Return empty results: no points, and the reason."""
     return {
         "score": 0.0,
         "output": visible(reason),
@@ -72,5 +75,5 @@ def failure(reason: str) -> dict[str, Any]:
 
 
 def gradescope(graded: Graded, options: Options) -> str | None:
-    """One student's file; None for a student without a score, since 0 would be one."""
+    """Return one student's file, or None for a student without a score."""
     return json.dumps(results(graded), indent=1) + "\n" if graded.score is not None else None

@@ -16,12 +16,12 @@ WRONG = {Status.FAILED: "failure", Status.NOT_ATTEMPTED: "failure", Status.SKIPP
 
 
 def legal(text: str) -> str:
-    """The text without the characters that XML 1.0 forbids even as references."""
+    """Return the text without the characters that XML 1.0 forbids even as references."""
     return ILLEGAL.sub("", text)
 
 
 def _case(suite: Element, step: str, check: CheckVerdict) -> None:
-    """A wrong answer is a failure; a crash, a time-out or too much memory an error."""
+    """Add a wrong answer as a failure, and a crash, a time-out or too much memory as an error."""
     case = SubElement(suite, "testcase", classname=step, name=check.check, time="0")
     if check.status is Status.PASSED:
         return
@@ -67,7 +67,7 @@ def _suite(graded: Graded) -> Element:
 
 
 def junit(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """The file, a suite at a time."""
+    """Yield the file, a suite at a time."""
     yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="nopeek">\n'
     for graded in class_:
         yield tostring(_suite(graded), encoding="unicode") + "\n"

@@ -1,4 +1,4 @@
-"""Whose row a score belongs in, and what is written there."""
+"""Find the row that a score belongs in, and what to write there."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compose(name: str) -> str:
 
 
 def column(header: Row, name: str) -> int:
-    """Where the one column of that header stands; ExportError if it is not one."""
+    """Return where the one column of that header stands. Raise ExportError if it is not one."""
     places = [place for place, cell in enumerate(header) if cell.text == name]
     if not places:
         raise ExportError(f"it has no column {name!r}")
@@ -65,7 +65,7 @@ def column(header: Row, name: str) -> int:
 
 
 def all_as_wide(table: list[Row]) -> None:
-    """ExportError if a row has another number of cells than the header."""
+    """Raise ExportError if a row has another number of cells than the header."""
     for number, row in enumerate(table, start=1):
         if row and len(row) != len(table[0]):
             raise ExportError(
@@ -75,7 +75,7 @@ def all_as_wide(table: list[Row]) -> None:
 
 
 def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
-    """Which rows go by a name, for the names of every row; accents are compared in one form."""
+    """Return which rows belong to a name, for each name; compare accents in one form."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     for number, names in table.items():
         for name in map(compose, names):
@@ -96,7 +96,7 @@ def members(class_: Iterable[Graded], groups: Mapping[str, Sequence[str]]) -> It
 
 
 def place(class_: Iterable[Graded], rows: Rows) -> Placed:
-    """Every student to the one row that is theirs, and nobody else's."""
+    """Return each student's own row, if no other student matches it."""
     found: dict[str, Graded] = {}
     homes: dict[str, int] = {}
     lost: dict[str, list[str]] = {"unmatched": [], "ambiguous": [], "not_graded": []}
@@ -117,7 +117,7 @@ def place(class_: Iterable[Graded], rows: Rows) -> Placed:
 
 
 def is_others(cell: str, text: str, last: str | None) -> bool:
-    """Whether a cell holds a grade or an excuse that somebody else has given."""
+    """Return whether a cell holds a grade or an excuse that somebody else has given."""
     now = cell.strip()
     if now.casefold() in _NOTHING or now in (last, text):
         return False
@@ -126,26 +126,26 @@ def is_others(cell: str, text: str, last: str | None) -> bool:
 
 
 def amount(text: str) -> float | None:
-    """The number in a cell, with a decimal point or comma; None if there is none above 0."""
+    """Return a cell's number, with decimal point or comma, or None if there is none above 0."""
     if not re.fullmatch(r"\s*\d+([.,]\d+)?\s*", text, re.ASCII):
         return None
     return float(text.replace(",", ".")) or None
 
 
 def decimal_mark(cells: Iterable[str]) -> str:
-    """What the file itself writes between whole and part."""
+    """Return what the file itself writes between whole and part."""
     return "," if any(re.fullmatch(r"\s*\d+,\d+\s*", text) for text in cells) else "."
 
 
 def score_text(graded: Graded, most: float | None, mark: str) -> str:
-    """The score, scaled to what the platform's assignment is worth, if that is known."""
+    """Return the score, scaled to what the platform's assignment is worth, if that is known."""
     score, worth = graded.score or 0.0, graded.max_score
     text = f"{score * (most / worth if most and worth else 1.0):.{DECIMALS}f}"
     return text.rstrip("0").rstrip(".").replace(".", mark)
 
 
 def scale_note(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...]:
-    """What was done to the scores, if anything was."""
+    """Return what was done to the scores, if anything was."""
     worth = sorted({graded.max_score or 0.0 for graded in rows.values()})
     if not worth or (most is not None and worth == [most]):
         return ()

@@ -1,7 +1,7 @@
 """Scores and feedback merged into an offline grading worksheet that was downloaded from Moodle.
 
-The worksheet's header is in the language of whoever downloaded it, so columns are found by what
-stands in them wherever that is enough.
+The worksheet's header is in the language of the person who downloaded it. So columns are found by
+their contents, wherever that is enough.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _is_maximum(texts: list[str]) -> bool:
 
 
 def _grade_column(table: list[Row], name: str) -> int:
-    """The column of that name, or `Grade`, or the one of numbers before the maximum grade."""
+    """Return the column of that name, or `Grade`, or the one before the maximum grade."""
     header = [cell.text for cell in table[0]]
     if name or GRADE in header:
         return column(table[0], name or GRADE)
@@ -60,7 +60,7 @@ def _grade_column(table: list[Row], name: str) -> int:
 
 
 def _maximum(table: list[Row], grade: int) -> float | None:
-    """What the assignment is worth, where the worksheet says so: after the grade."""
+    """Return what the assignment is worth, where the worksheet says so: after the grade."""
     if grade + 1 == len(table[0]):
         return None
     texts = _texts(table, grade + 1)
@@ -68,7 +68,7 @@ def _maximum(table: list[Row], grade: int) -> float | None:
 
 
 def _names(row: Row, grade: int) -> set[str]:
-    """All that a student may be called by: the cells before the grade, Moodle's number, a folder.
+    """Return every name of a student: the cells before the grade, Moodle's number, a folder.
 
     The folders are those of Moodle's own download: `Ada Lovelace_123_assignsubmission_file`.
     """
@@ -79,7 +79,7 @@ def _names(row: Row, grade: int) -> set[str]:
 
 
 def feedback(graded: Graded) -> str:
-    """One paragraph of HTML: the steps' points, what was changed, and what to work on first."""
+    """Return a paragraph of HTML: the steps' points, changes, and what to work on first."""
     report = graded.report
     verdicts = report.steps if report else ()
     grade = graded.grade
@@ -115,7 +115,7 @@ def _feedback_column(table: list[Row], name: str) -> int | None:
 
 
 def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
-    """The file with grade and feedback filled in; every other byte of it stays.
+    """Return the file with grade and feedback filled in, and every other byte unchanged.
 
     A student from Moodle's own download is the row with that number. Any other is whose identifier,
     number, name, address or ID number is the id; or whose folder in the download it is, such as

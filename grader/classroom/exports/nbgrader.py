@@ -15,7 +15,10 @@ COLUMNS = (
 
 
 def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """The file, a line at a time. Dates and names are not known here, so these cells are empty."""
+    """Yield the file, a line at a time.
+
+    Dates and names are not known here, so these cells are empty.
+    """
     yield row(COLUMNS)
     for graded in class_:
         score, grade = graded.score, graded.grade

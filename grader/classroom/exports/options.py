@@ -1,4 +1,4 @@
-"""What an export may have to be told beside the records, and what a merge gives back."""
+"""Options of an export, and the result of a merge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 
 class ExportError(Exception):
-    """What was asked for cannot be written; the text is one sentence that says what to do."""
+    """The export cannot be written; one sentence says what to do."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What some formats need to know.
+    """Options that some formats need.
 
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
@@ -35,7 +35,7 @@ class Options:
 class Merged:
     """The instructor's file with the scores in it, and everyone who is not in it, by reason.
 
-    kept: who has another grade there, which was left alone. cells: what stands in the column now,
+    kept: who has another grade there, which was left alone. cells: the column's cells now,
     by row, where it is ours.
     """
 
@@ -50,5 +50,5 @@ class Merged:
 
     @property
     def lost(self) -> int:
-        """How many students with a score found no row."""
+        """Return how many students with a score found no row."""
         return len(self.unmatched) + len(self.ambiguous)

@@ -36,7 +36,7 @@ def _results(graded: Graded) -> dict[str, Any]:
 
 
 def prairielearn(graded: Graded, options: Options) -> str | None:
-    """One student's file. What could not be graded is not gradable, and costs no attempt."""
+    """Return one student's file; a submission that is not gradable costs no attempt."""
     if graded.score is not None:
         data = _results(graded)
     else:

@@ -1,4 +1,4 @@
-"""What goes back to the students: zips for Moodle and Canvas, and a table for a mail merge."""
+"""Feedback for the students: zips for Moodle and Canvas, and a table for a mail merge."""
 
 from __future__ import annotations
 

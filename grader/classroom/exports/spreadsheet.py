@@ -13,19 +13,19 @@ MAX_CELL = 1000
 
 
 def cell(text: str, limit: int = MAX_CELL) -> str:
-    """A text on one line that no spreadsheet calculates: a `'` stands before what starts one."""
+    """Return a text on one line that no spreadsheet calculates; `'` precedes a formula."""
     shown = visible(text, limit, kept="\t")
     start = shown.lstrip(" ")[:1] or " "
     return f"'{shown}" if shown.startswith("\t") or start in FORMULA else shown
 
 
 def number(value: float | None) -> str:
-    """31.5, 7, or nothing where there is no number: a missing score is not 0."""
+    """Return a score as text, empty for a missing score, which is not 0."""
     return "" if value is None else f"{round(value, 6):.12g}"
 
 
 def row(cells: Iterable[str]) -> str:
-    """One line of a CSV file, its end included."""
+    """Return one line of a CSV file, its end included."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""The commands of whoever changes the kit: `build` and `proof`."""
+"""The commands for contributors: `build` and `proof`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 def build() -> None:
-    """Generates stubs, notebooks and the visible checks' stored results from the solutions."""
+    """Generate stubs, notebooks, stored values and the screens in the guides."""
     from grader.authoring import build
     from grader.steps import stubs
 
@@ -28,13 +28,13 @@ def build() -> None:
     need("jupytext", "the notebooks are built with jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
     from grader.authoring.figures import build_figures
+    from grader.authoring.guides import build_guides
     from grader.authoring.lessons import build_notebooks
-    from grader.authoring.readme import build_readme
 
     registry = registry_module.load()
     try:
         written = build.build(registry) + build_notebooks(registry)
-        written += build_assignments(registry) + build_readme(registry) + build_figures(registry)
+        written += build_assignments(registry) + build_guides(registry) + build_figures(registry)
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:
@@ -46,13 +46,13 @@ def build() -> None:
 @click.command()
 @click.argument("step", nargs=-1)
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed of the hidden checks' inputs.")
-@click.option("--all", "everything", is_flag=True, help="A line for each, not only the failures.")
-@click.option("--causes", is_flag=True, help="The figures of the diagnosis instead.")
+@click.option("--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs.")
+@click.option("--all", "everything", is_flag=True, help="List each one, not only the failures.")
+@click.option("--causes", is_flag=True, help="Count how many mistakes are named instead.")
 def proof(
     step: tuple[str, ...], suite: str, seed: int | None, everything: bool, causes: bool
 ) -> None:
-    """Shows that the checks work: known mistakes are rejected, fair variants accepted."""
+    """Show that known mistakes fail and fair variants pass."""
     from grader.authoring import proof
     from grader.engine import grading
     from grader.report.text import terminal
@@ -84,7 +84,7 @@ def proof(
 
 
 def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) -> bool:
-    """Prints the figures of the diagnosis as they come; whether they are as promised."""
+    """Print the figures of the diagnosis, and return whether they keep the promise."""
     from grader.authoring import accuracy_table
 
     known: dict[str, list[accuracy_table.Figures]] = {}

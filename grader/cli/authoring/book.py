@@ -16,7 +16,7 @@ from grader.steps import registry as registry_module
     "--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True, help="Where."
 )
 def book(out: Path) -> None:
-    """Builds the lesson book: a site that works from a folder, without a network."""
+    """Build the lesson book: a site that works from a folder, without a network."""
     for module in ("jupytext", "latex2mathml", "mkdocs"):
         need(module, f"the book is built with {module}: run `make book`")
     from grader.authoring.book.site import build_book

@@ -1,4 +1,4 @@
-"""The commands `dev new` and `dev check`, for those who add steps and mistakes."""
+"""The commands for contributors: `dev new`, `dev check` and `dev english`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.steps.registry import KitError
 
 @click.group()
 def dev() -> None:
-    """Add steps and mistakes: `new` writes a step's files, `check` says what they lack."""
+    """Add a step (`new`), list what steps lack (`check`), and check the English (`english`)."""
 
 
 @dev.command()
@@ -56,4 +56,17 @@ def check(step: tuple[str, ...]) -> None:
         click.echo(sentence)
     if not found:
         click.echo("Nothing is missing.")
+    sys.exit(1 if found else 0)
+
+
+@dev.command()
+def english() -> None:
+    """List words and constructions that the rules for English forbid."""
+    from grader.authoring.english import find_bad_english
+
+    found = list(find_bad_english())
+    for line in found:
+        click.echo(line)
+    if not found:
+        click.echo("The English follows the rules.")
     sys.exit(1 if found else 0)

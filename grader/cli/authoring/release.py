@@ -28,7 +28,7 @@ ZIP = "Write a Gradescope autograder instead: the zip."
 @click.option("--gradescope", type=click.Path(path_type=Path), help=ZIP)
 @click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
 def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Path | None) -> None:
-    """Write the students' bundle of the steps named, or all: no solutions, no hidden checks."""
+    """Write the students' bundle, without solutions and hidden checks."""
     course = course_in(file, step)
     steps = find_steps(registry_module.load(), step or course.steps)
     try:
@@ -63,12 +63,12 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     except ReleaseError as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:
-        raise Problem("stopped; the same command goes on where it was") from None
+        raise Problem("stopped; the same command continues where it stopped") from None
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")
 
 
 def _fill_assignment_texts(course: Course, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What the assignment's own texts make of the bundle's files."""
+    """Return the bundle's files with the assignment's own texts."""
     if not course.title:
         return {}
     about = [f"\n## {course.title}\n"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("course")
 @click.argument("file", type=click.Path(path_type=Path), default=Path("course.toml"))
 def course(file: Path) -> None:
-    """Check the assignment file FILE, and its class list, and say what they mean."""
+    """Check the assignment file FILE and its class list, and print what they mean."""
     from grader.classroom.course import CourseError, read_course
     from grader.classroom.tables import read_overrides, read_roster
 
@@ -53,7 +53,7 @@ def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
 
 
 def _describe(course: Course) -> list[str]:
-    """What the assignment asks, a line for each rule."""
+    """Return what the assignment asks, a line for each rule."""
     registry = registry_module.load()
     steps = [registry.find(id) for id in course.steps]
     weight = [course.weights.get(step.id, 1.0) for step in steps]

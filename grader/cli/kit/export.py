@@ -32,7 +32,7 @@ OUT = "Where to write: a file, or a folder."
 
 
 def _students(heading: str, students: tuple[str, ...]) -> None:
-    """A list of students on the terminal, if there is anybody in it."""
+    """Print a list of students, if it holds any."""
     if students:
         click.echo(f"{heading} ({len(students)}):")
         for student in students[:SHOWN]:
@@ -124,7 +124,7 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
 
 
 def _write_exports(graded: Path) -> dict[str, dict[str, str]]:
-    """What was written into instructors' files before, by format and column."""
+    """Return what was written into instructors' files before, by format and column."""
     try:
         data = json.loads((graded / EXPORTED).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -160,7 +160,7 @@ def _check_own(format_: str, own: Path | None) -> None:
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
 @click.option("--assignment", default="nopeek", help="nbgrader: the assignment's name.")
-@click.option("--overwrite", is_flag=True, help="Canvas, Moodle: replace grades given there.")
+@click.option("--overwrite", is_flag=True, help="Canvas, Moodle: replace the grades in the file.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
 def export(
     graded: Path,

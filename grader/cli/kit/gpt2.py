@@ -30,7 +30,7 @@ def _load() -> Family:
 @add_options
 @click.option("--small", is_flag=True, help="The kit's own trained model: a few dozen words.")
 def gpt2(small: bool, **given: Any) -> None:
-    """Runs GPT-2 on your own decoder: compares it with transformers, then writes a text.
+    """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
 
     Without --weights it is the model gpt2 from the hub, and where that cannot be had a tiny one
     with random weights, made here.

@@ -35,19 +35,25 @@ NOTHING = "nothing was handed in"
 
 @click.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write; `graded` by default.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the results; by default, `graded`."
+)
 @click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
 @click.option("--roster", type=click.Path(path_type=Path), help="The class list, a CSV file.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="How many at a time; all cores.")
-@click.option("--seed", type=click.IntRange(0, 2**63), help="Of the hidden checks' inputs.")
-@click.option("--step", "names", multiple=True, help="Only this step; may be given again.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 1024), help="Submissions at a time; by default, all cores."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs; random by default."
+)
+@click.option("--step", "names", multiple=True, help="Grade only this step; repeat it for more.")
 @click.option("--other-steps", is_flag=True, help="Grade other steps into the same folder.")
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "bubblewrap", "process+", "process"]),
     default="auto",
-    help="What submissions run in; auto is bubblewrap, and nothing where that does not hold.",
+    help="What submissions run in; auto is bubblewrap.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on this Dask cluster.")
 def grade(
@@ -63,9 +69,9 @@ def grade(
     isolation: str,
     scheduler: str | None,
 ) -> None:
-    """Grade a class: a folder, or a zip, with one folder, zip or notebook for every student.
+    """Grade a class: a folder or zip with one entry for each student.
 
-    Stopped at any moment and started again, it goes on where it was.
+    You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
     from grader.classroom.run import Run, gone
@@ -102,7 +108,7 @@ def grade(
 
 
 def _whole(registry: Registry) -> None:
-    """Problem if the registry asks for a check that there is not."""
+    """Raise Problem if the registry names a check that does not exist."""
     from grader.steps.paths import ROOT
     from grader.steps.validation import missing_checks
 
@@ -113,7 +119,7 @@ def _whole(registry: Registry) -> None:
 def _rules(
     file: Path | None, course: Course, roster: Path | None, out: Path, registry: Registry
 ) -> dict[str, Any]:
-    """What the gradebook keeps of the assignment; paths in its file are seen from there."""
+    """Return what the gradebook keeps of the assignment; paths in its file are seen from there."""
     from grader.classroom.course import CourseError
     from grader.classroom.tables import read_roster
 
@@ -143,7 +149,7 @@ def _describe_rules(kept: dict[str, Any], registry: Registry) -> Rules:
 
 
 def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
-    """Marks of those on the class list who have handed in nothing."""
+    """Return marks for students on the class list who handed in nothing."""
     from grader.classroom.gradebook import Mark
     from grader.classroom.marking import absent
 
@@ -154,7 +160,7 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
 
 
 def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
-    """Problem if the folder has another assignment in it: its pages would be overwritten."""
+    """Raise Problem if the folder holds another assignment, whose pages it would overwrite."""
     before = book.graded_before()
     if not before or other or before == tuple(step.id for step in steps):
         return
@@ -166,7 +172,7 @@ def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: b
 
 
 def _template(path: Path) -> None:
-    """An empty file for changes by hand, if there is none yet."""
+    """Write an empty file for changes by hand, if there is none yet."""
     from grader.classroom.tables import HEADER
 
     with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
@@ -174,7 +180,7 @@ def _template(path: Path) -> None:
 
 
 def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Listing:
-    """The students; what is nobody's is told."""
+    """Return the students, and print which files belong to nobody."""
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
 
@@ -200,7 +206,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Li
 
 
 def _unpack_class(path: Path, out: Path) -> Path:
-    """The folder that the class's zip was unpacked into."""
+    """Return the folder that the class's zip was unpacked into."""
     from grader.intake.class_zip import unpack
     from grader.isolation.hosts import remove
 
@@ -220,7 +226,7 @@ def _make_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Turns what may go wrong on the way into one sentence."""
+    """Turn errors on the way into one sentence."""
     from grader.classroom.cluster import ClusterError
     from grader.classroom.gradebook import GradebookError
     from grader.classroom.judge import JudgeRefuses
@@ -248,7 +254,10 @@ def _exam(
     scheduler: str | None,
     policy: str = "one",
 ) -> Exam:
-    """What the class is put through. Where it is graded here, the isolation is probed here."""
+    """Return what the class is put through.
+
+    Where it is graded here, the isolation is probed here.
+    """
     from grader.classroom.judge import Exam, remember_held
     from grader.engine import grading
     from grader.engine.kit_digest import kit_digest
@@ -272,7 +281,7 @@ def _exam(
 
 @contextlib.contextmanager
 def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
-    """Who grades, and how many submissions at a time."""
+    """Yield who grades, and how many submissions at a time."""
     from grader.classroom import judge
 
     if scheduler:
@@ -308,7 +317,7 @@ class _Meter:
             click.echo()
 
     def show(self, progress: Progress) -> None:
-        """Says it, unless that was just said."""
+        """Print the line, unless it was just printed."""
         tenths = 10 * progress.done // max(1, progress.total)
         if self.terminal:
             click.echo(f"\r {_standing(progress):<60}", nl=False)
@@ -328,7 +337,7 @@ def _time(seconds: float) -> str:
 
 
 def gradebook_in(folder: Path) -> Gradebook:
-    """The gradebook that a class was graded to, open for reading."""
+    """Return the gradebook that a class was graded to, open for reading."""
     from grader.classroom.gradebook import Gradebook, GradebookError
 
     try:
@@ -338,7 +347,7 @@ def gradebook_in(folder: Path) -> Gradebook:
 
 
 def _summary(changes: Sequence[Change], progress: Progress, out: Path, absent: int) -> None:
-    """What there is to know at the end."""
+    """Print the summary of a run."""
     parts = [f"{progress.judged} graded"]
     if progress.kept:
         parts.append(f"{progress.kept} known from before")

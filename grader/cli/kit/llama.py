@@ -21,7 +21,7 @@ def _load() -> Family:
 @click.command()
 @add_options
 def llama(**given: Any) -> None:
-    """Runs a Llama on your own code: compares it with transformers, then writes a text.
+    """Run a Llama on your own code, and compare it with transformers.
 
     Without --weights it is a small model from the hub, and where that cannot be had a tiny one
     with random weights, made here. Without a tokenizer beside the weights the prompt and the text

@@ -1,4 +1,4 @@
-"""What `gpt2` and `llama` share: a published model runs on the student's own code."""
+"""Run a published model on the student's own code, for `gpt2` and `llama`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONS = (
     click.option("--prompt", help="How the text begins."),
     click.option("--tokens", type=click.IntRange(1), help="How many to write; 60."),
     click.option(
-        "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the likeliest."
+        "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the most likely."
     ),
     click.option("--top-k", type=click.IntRange(1), default=40, help="How many are drawn from."),
     click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the draws."),
@@ -130,7 +130,7 @@ def run_model(
 
 
 def _need(name: str) -> None:
-    """Says how to get the libraries, where one is not installed."""
+    """Raise Problem, with the fix, if a library is not installed."""
     from importlib.util import find_spec
 
     lacking = [module for module in NEEDS if find_spec(module) is None]
@@ -140,7 +140,7 @@ def _need(name: str) -> None:
 
 @contextlib.contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Turns what may go wrong on the way into one sentence."""
+    """Turn errors on the way into one sentence."""
     from grader.demos.gpt2.problems import CodeFailed, Gpt2Error
     from grader.isolation import SandboxError
 
@@ -179,7 +179,7 @@ class Run:
         self.open.close()
 
     def read(self, name: str, given: bool) -> None:
-        """The model of that name, the tiny one for ""; that one too where the hub's is not had."""
+        """Load the model of that name; the tiny one for "", or if the hub does not answer."""
         from grader.demos.gpt2 import weights
         from grader.demos.gpt2.problems import NotThere
 
@@ -206,7 +206,7 @@ class Run:
 
     @contextlib.contextmanager
     def _busy(self, doing: str) -> Iterator[None]:
-        """Says on a terminal what is going on, for as long as it does."""
+        """Show the current activity on a terminal while it lasts."""
         if not self.printer.terminal:
             yield
             return
@@ -228,7 +228,7 @@ class Run:
         return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
 
     def prompt(self, text: str, n_new: int) -> list[int]:
-        """The prompt's tokens, if there is room for them and the new ones."""
+        """Return the prompt's tokens, if there is room for them and the new ones."""
         from grader.demos.gpt2.writing import check_length
 
         ids = self.words.ids(text)
@@ -236,7 +236,7 @@ class Run:
         return ids
 
     def start(self, submission: Submission) -> None:
-        """Loads the student's steps, says whose runs, and hands them the model's params."""
+        """Load the student's steps, print whose run, and pass them the model's params."""
         from grader.demos.gpt2 import own, running
         from grader.isolation import Process, start_host
 
@@ -271,7 +271,7 @@ class Run:
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
-        """A line for every step that runs."""
+        """Print a line for every step that runs."""
         own = sum(part.own for part in self.code.parts)
         said = {
             0: "none of it yours yet",
@@ -288,7 +288,7 @@ class Run:
                 self.printer.row(f" - {row}the solution's ({part.why})", "dim")
 
     def compare(self) -> bool:
-        """Says whether the decoder does what transformers' model does; whether that is so."""
+        """Say whether the decoder does what transformers' model does; whether that is so."""
         from grader.demos.gpt2.agreement import findings
 
         room = self.model.config.t_max
@@ -316,7 +316,7 @@ class Run:
             return next(found, None)
 
     def _blame(self) -> None:
-        """Says what to mend, as far as that can be found out."""
+        """Print what to fix, if that can be found out."""
         from grader.demos.gpt2.blame import find_blamed
 
         say = self.printer.line
@@ -334,7 +334,7 @@ class Run:
     def write(
         self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
     ) -> None:
-        """Writes the text as it comes, and says how fast that was, with the cache and without."""
+        """Print the text as it comes, and how fast it was, with the cache and without."""
         from grader.demos.gpt2.writing import Timed, write_tokens
 
         first, again = Timed(), Timed()
@@ -346,7 +346,7 @@ class Run:
                 if token == self.model.config.end:
                     break
                 self._put(stream.text(token))
-        finally:  # what is said next, be it that something went wrong, begins a line
+        finally:  # the next output begins a line, even a message
             self._put("\n\n")
         self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
         if cache:
@@ -362,7 +362,7 @@ class Run:
             self.printer.line(f"Without it: {_speed(again)}; {word}.")
 
     def _put(self, text: str, bold: bool = False) -> None:
-        """Text as it is, but for what would move the cursor."""
+        """Print text without characters that would move the cursor."""
         file = self.printer.file
         shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
         encoding = getattr(file, "encoding", None) or "utf-8"

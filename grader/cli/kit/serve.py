@@ -32,7 +32,7 @@ def serve(graded: Path, port: int, who: str) -> None:
     except OSError as error:
         raise Problem(f"port {port} cannot be used: {error.strerror}") from None
     click.echo(f"Open {first_address(server, desk)}")
-    click.echo("Give this address to nobody: whoever has it can change grades. Ctrl-C ends it.")
+    click.echo("Give this address to nobody: it lets people change grades. Ctrl-C ends it.")
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -47,7 +47,7 @@ def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str
 
 
 def _summary(names: list[str]) -> str:
-    """`14 exercises, 14 notebooks and README.md`."""
+    """Format a text such as `14 exercises, 14 notebooks and README.md`."""
     counts = [
         f"{count} {name if count > 1 else name[:-1]}"
         for name in ("exercises", "notebooks")
@@ -60,7 +60,7 @@ def _summary(names: list[str]) -> str:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def init(folder: Path) -> None:
-    """Write the exercises, the notebooks and a README into FOLDER, by default the current one."""
+    """Write the exercises and notebooks into FOLDER, by default the current one."""
     registry = registry_module.load()
     try:
         written, kept = write_missing(folder, registry)
@@ -72,4 +72,4 @@ def init(folder: Path) -> None:
         click.echo(f"Kept what was there: {_summary(kept)}.")
     first = f"exercises/{registry.steps[0].filename}"
     enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {show_path(folder)}`, "
-    click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check')}`.")
+    click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check', home=folder)}`.")

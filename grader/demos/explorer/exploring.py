@@ -1,4 +1,4 @@
-"""What asks a student's decoder, layer by layer; it runs in a worker beside the student's modules.
+"""Ask a student's decoder, layer by layer; it runs in a worker beside the student's modules.
 
 It is sent there as text and never imported by the judge. Everything that is shown comes out of the
 student's functions, so a mistake in one of them can be seen in all of it.
@@ -64,7 +64,7 @@ def _find_weights(x, block, n_heads, mask):
 
 
 def fill_cache(tokens, params, n_heads):
-    """Feed the tokens one by one; return the numbers held after each, and the logits of each."""
+    """Feed the tokens one by one; return the numbers held and the logits after each."""
     cache = MINE["new_decoder_cache"](len(params["blocks"]))
     held, logits = [], []
     for place in range(len(tokens)):
@@ -89,5 +89,5 @@ def _count(value, seen):
 
 
 def write_on(tokens, count, params, n_heads):
-    """Return the tokens that the decoder writes on from these, the likeliest each time."""
+    """Return the tokens that the decoder writes on from these, the most likely each time."""
     return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))

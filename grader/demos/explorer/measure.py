@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the words, which layers have their mask, and which training."""
+    """A request: the words, which layers have their mask, and which training."""
 
     words: tuple[str, ...]
     masked: tuple[bool, ...]
@@ -93,7 +93,7 @@ def _ask_layers(
     arguments = [tokens, other, params, small.config.n_heads, list(masked)]
     answer = worker.call("look_into", arguments, {}).value
     if not isinstance(answer, Mapping):
-        raise NotReady("The decoder's results are no arrays of numbers.")
+        raise NotReady("The decoder's results are not arrays of numbers.")
     layers = (len(masked), small.config.n_heads, t, t)
     weights = _shaped(answer.get("weights"), layers, "attention")
     logits = _shaped(answer.get("logits"), (t, size), "decoder_block")

@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(self.server.ask(asked if isinstance(asked, dict) else {}))
 
     def _is_ours(self, query: str) -> bool:
-        """Whether it was asked by that name and with the key; other pages know neither."""
+        """Return whether it was asked by that name and with the key; other pages know neither."""
         host = f"127.0.0.1:{self.server.server_address[1]}"
         given = query.removeprefix("key=").encode()
         right = secrets.compare_digest(given, self.server.key.encode())

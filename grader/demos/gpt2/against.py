@@ -35,11 +35,11 @@ class Network:
         return tolerance(logits, n_layers, logits.dtype.itemsize)
 
     def logits(self, ids: Sequence[int]) -> Floats:
-        """All of a text at once: (T,) -> (T, V)."""
+        """Return all of a text at once: (T,) -> (T, V)."""
         return self._array(self.network(torch.tensor([ids])).logits)
 
     def stepwise(self, ids: Sequence[int]) -> Floats:
-        """The same token by token, through its cache."""
+        """Return the result token by token, through the cache."""
         rows, past = [], None
         for token in ids:
             out = self.network(torch.tensor([[token]]), past_key_values=past, use_cache=True)
@@ -48,7 +48,7 @@ class Network:
         return np.concatenate(rows)
 
     def greedy(self, ids: Sequence[int], n_new: int) -> tuple[list[int], Floats]:
-        """The likeliest continuation, and the logits (n_new, V) that its tokens were taken from."""
+        """Return the most likely continuation, and the logits (n_new, V) of its tokens."""
         rows, past, new = [], None, list(ids)
         for _ in range(n_new):
             out = self.network(torch.tensor([new]), past_key_values=past, use_cache=True)

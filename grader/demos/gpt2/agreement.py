@@ -1,4 +1,4 @@
-"""Whether two tables of logits are the same, in a sentence with the number."""
+"""Compare two tables of logits, and explain the result in a sentence with the number."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ SLOW = (
 
 
 class Other(Protocol):
-    """What the decoder is compared with."""
+    """The model that the decoder is compared with."""
 
     def tolerance(self, logits: Floats, n_layers: int, /) -> float:
-        """How far right logits may be from these."""
+        """Return how far right logits may be from these."""
 
     def logits(self, ids: Sequence[int], /) -> Floats:
-        """All of a text at once: (T,) -> (T, V)."""
+        """Return all of a text at once: (T,) -> (T, V)."""
 
     def stepwise(self, ids: Sequence[int], /) -> Floats:
-        """The same token by token, through its cache."""
+        """Return the result token by token, through the cache."""
 
     def greedy(self, ids: Sequence[int], n_new: int, /) -> tuple[list[int], Floats]:
-        """The likeliest continuation, and the logits (n_new, V) that its tokens were taken from."""
+        """Return the most likely continuation, and the logits (n_new, V) of its tokens."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one comparison. note: what else there is to be seen."""
+    """The result of one comparison. note: a further observation."""
 
     what: str
     ok: bool
@@ -53,12 +53,12 @@ class Finding:
 
 
 def tolerance(logits: Floats, n_layers: int, size: int) -> float:
-    """How far apart right logits may be, in numbers of that size in bytes."""
+    """Return how far apart right logits may be, in numbers of that size in bytes."""
     return TOLERANCES[size] * max(1.0, float(np.abs(logits).max())) * max(1.0, n_layers / LAYERS)
 
 
 def compare_logits(what: str, got: Floats, expected: Floats, allowed: float) -> Finding:
-    """Logits (T, V) against what they should be."""
+    """Compare logits (T, V) with what they should be."""
     apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
     wrong = ~(apart <= allowed)  # NaN is wrong
     largest = float(apart.max())
@@ -88,7 +88,7 @@ def _positions(count: int) -> str:
 
 
 def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Finding]:
-    """The comparisons, one by one; room: how many tokens may follow these."""
+    """Yield the comparisons, one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
     allowed = other.tolerance(expected, decoder.n_layers)
     names = decoder.functions
@@ -137,7 +137,7 @@ def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
 
 
 def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
-    """The likeliest continuation by the logits of the whole text for every token."""
+    """Return the most likely continuation by the logits of the whole text for every token."""
     text = list(ids)
     for _ in range(n_new):
         text.append(int(decoder.logits(text, last=1)[-1].argmax()))
@@ -147,7 +147,7 @@ def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[
 def _same(
     what: str, got: list[int], expected: list[int], logits: Floats, allowed: float
 ) -> Finding:
-    """Greedy tokens against the other's; where two logits are as good as equal, either will do."""
+    """Compare greedy tokens; where two logits are nearly equal, accept either token."""
     for index, (mine, theirs) in enumerate(zip(got, expected)):
         if mine != theirs:
             if logits[index][theirs] - logits[index][mine] <= 2 * allowed:

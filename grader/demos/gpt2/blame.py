@@ -1,4 +1,4 @@
-"""Which steps make the logits differ: each is tried alone among right ones, on a tiny model."""
+"""Find the steps that make the logits differ, by trying each alone among right ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def find_blamed(
     right: Mapping[str, str],
     family: Family,
 ) -> Iterator[Step]:
-    """The student's steps that do not agree with transformers on top of right ones."""
+    """Yield the student's steps that do not agree with transformers on top of right ones."""
     tiny = family.read_tiny()
     ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
     against = _Once(family.load_other()(tiny, np.float64), ids)

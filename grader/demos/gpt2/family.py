@@ -1,4 +1,4 @@
-"""What a family of models needs to run on the steps: where its weights are, and what they mean."""
+"""Describe a family of models that runs on the steps: its weights, and what they mean."""
 
 from __future__ import annotations
 

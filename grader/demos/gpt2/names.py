@@ -45,12 +45,15 @@ class Config:
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """What the steps' functions take after `params`."""
+        """Return what the steps' functions take after `params`."""
         return (self.n_heads,)
 
 
 def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
-    """What `config.json` says, and all of it as it stands; Gpt2Error if it is no GPT-2's."""
+    """Return the parsed `config.json`, and its whole text.
+
+    Raise Gpt2Error if it is not GPT-2's.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -89,7 +92,7 @@ def _config(data: Mapping[str, Any], path: Path) -> Config:
 
 
 def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """The shape of every tensor that the steps need, by GPT-2's name for it."""
+    """Return the shape of every tensor that the steps need, by GPT-2's name for it."""
     d, d_ff = config.d_model, config.d_ff
     shapes: dict[str, tuple[int, ...]] = {
         "wte.weight": (config.vocabulary, d),
@@ -110,12 +113,12 @@ def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 
 def bare(name: str) -> str:
-    """GPT-2's name of a tensor without the prefix that some files have."""
+    """Return GPT-2's name of a tensor without the prefix that some files have."""
     return name.removeprefix("transformer.")
 
 
 def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
-    """The tensors that the steps need, by bare name; Gpt2Error unless all fit the configuration.
+    """Return the tensors that the steps need, by bare name. Raise Gpt2Error unless all fit.
 
     Others are passed over: GPT-2's files hold `attn.bias`, which is its causal mask.
     """
@@ -149,7 +152,7 @@ def _check_head(found: Tensors, where: str) -> None:
 
 
 def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -> dict[str, Any]:
-    """The `params` of step 12, of numbers of that type."""
+    """Return the `params` of step 12, of numbers of that type."""
 
     def tensor(name: str) -> Array:
         return tensors[name].astype(dtype, copy=False)

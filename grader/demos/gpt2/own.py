@@ -1,4 +1,4 @@
-"""Whose code runs GPT-2: the student's steps, and the solutions' where a step is not there yet."""
+"""Choose the code that runs GPT-2: the student's steps, and solutions for missing ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Part:
 
     @property
     def own(self) -> bool:
-        """Whether it is the student's."""
+        """Return whether it is the student's."""
         return not self.why
 
 
@@ -42,20 +42,20 @@ class Code:
     wanted: tuple[str, ...] = WANTED
 
     def program(self, registry: Registry) -> Program:
-        """A module that has all the wanted functions, each from its step."""
+        """Return a module that has all the wanted functions, each from its step."""
         homes = find_wanted(registry, self.wanted).items()
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
     def alone(self, step: Step, right: Mapping[str, str]) -> Code:
-        """The same with every other step a right one."""
+        """Return the submission with right code in every other step."""
         others = {part.step.id for part in self.parts} - {step.id}
         sources = {name: (right[name], f"<{name}>") for name in others}
         return replace(self, sources={**self.sources, **sources})
 
 
 def find_wanted(registry: Registry, wanted: Sequence[str] = WANTED) -> dict[str, Step]:
-    """The functions that are called here, and the steps that they are in."""
+    """Return the functions that are called here, and the steps that they are in."""
     homes = {function.name: step for step in registry.steps for function in step.functions}
     return {name: homes[name] for name in wanted}
 
@@ -67,7 +67,7 @@ def gather(
     right: Mapping[str, str],
     wanted: tuple[str, ...] = WANTED,
 ) -> Code:
-    """The student's steps where they are written; Gpt2Error where one is not, nor has the kit it.
+    """Return the student's steps, or the kit's. Raise Gpt2Error if neither exists.
 
     Whether they are right is not asked: that is seen from the logits.
     """
@@ -99,7 +99,7 @@ def gather(
 def _find_reached(
     homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]
 ) -> list[Part]:
-    """The steps that are called, and those that they import."""
+    """Return the steps that are called, and those that they import."""
     names = {step.id for step in homes}
     for part in reversed(parts):
         if part.step.id in names:
@@ -111,7 +111,7 @@ def _find_reached(
 def _unusable(
     host: Host, submission: Submission, step: Step, earlier: Mapping[str, tuple[str, str]]
 ) -> str:
-    """What keeps a step from being run, "" for nothing: it is tried, not read.
+    """Return what keeps a step from running, or "" if a trial run works.
 
     A stub raises NotImplementedError whatever it is called with. So each function is called with
     None for every argument; what is written for arrays may do with that what it likes.

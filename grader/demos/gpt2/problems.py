@@ -1,4 +1,4 @@
-"""What keeps GPT-2 from running, each said in one sentence that also says what to do."""
+"""Problems that keep GPT-2 from running, each with one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class Gpt2Error(Exception):
 
 
 class NotThere(Gpt2Error):
-    """What was asked for cannot be had from here: there is no network."""
+    """The weights are not available, because there is no network."""
 
 
 class CodeFailed(Exception):

@@ -27,7 +27,7 @@ ALL_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Functions:
-    """What a family's functions are called. generate: "" where its steps have none."""
+    """The names of a family's functions. generate: "" where its steps have none."""
 
     logits: str = "decoder_logits"
     new_cache: str = "new_decoder_cache"
@@ -37,7 +37,7 @@ class Functions:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """All of them."""
+        """Return all of them."""
         names = (self.logits, self.new_cache, self.step, self.generate, self.sample)
         return tuple(name for name in names if name)
 
@@ -46,7 +46,7 @@ GPT2 = Functions()
 
 
 def limits_for(limits: Limits, params_bytes: int) -> Limits:
-    """What a decoder of that size may take: room for its params, its logits and its caches."""
+    """Return a decoder's limits: room for its params, its logits and its caches."""
     return Limits(
         call_seconds=CALL_SECONDS,
         step_seconds=ALL_SECONDS,
@@ -88,7 +88,7 @@ class Decoder:
         self.params = self.worker.hold(_hold_params(self.worker, dict(params)))
 
     def close(self) -> None:
-        """Ends the worker."""
+        """End the worker."""
         self.worker.close()
 
     def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
@@ -152,7 +152,7 @@ class Decoder:
         return value
 
     def _rows(self, function: str, kept: Any, length: int, last: int) -> Floats:
-        """The last rows of kept logits, a part at a time; they must be all that there are."""
+        """Return the last rows of kept logits, a part at a time; all must be there."""
         first = length - last
         step = max(1, ROW_BYTES // (8 * self.vocabulary))
         parts = []
@@ -172,13 +172,13 @@ class Decoder:
         try:
             part = self.worker.fetch(self._handle(function, kept), (start, stop))
         except CallFailed:
-            raise CodeFailed(f"{function} returned what is no array of logits") from None
+            raise CodeFailed(f"{function} did not return an array of logits") from None
         if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
             raise CodeFailed(f"{function} returned {_kind(part)}, not logits")
         return part
 
     def _ids(self, function: str, value: Any, prompt: Sequence[int], n_new: int) -> list[int]:
-        """The new tokens of a text that must begin with the prompt."""
+        """Return the new tokens of a text that must begin with the prompt."""
         length = len(prompt) + n_new
         if not isinstance(value, np.ndarray) or value.shape != (length,):
             raise CodeFailed(f"{function} returned {_kind(value)}, not {length} tokens")
@@ -201,7 +201,7 @@ def _kind(value: Any) -> str:
 
 
 def _explain_failure(failure: CallFailed, function: str, limits: Limits) -> str:
-    """One sentence on a call that brought no value; the code is one's own, so it may be quoted."""
+    """Return a sentence on a call without a value. The code is the user's, so it may be quoted."""
     match failure:
         case Raised():
             file, line = failure.innermost or ("", 0)

@@ -88,7 +88,7 @@ def find_made(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def make(folder: Path, size: Size, seed: int = SEED) -> None:
-    """Writes a random GPT-2 of that size into a folder; the same one every time."""
+    """Write a random GPT-2 of that size into a folder; the same one every time."""
     from safetensors.numpy import save_file
 
     end = make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))
@@ -111,7 +111,7 @@ def make(folder: Path, size: Size, seed: int = SEED) -> None:
 
 
 def make_tokenizer(path: Path, vocabulary: int) -> int:
-    """Trains a byte-level BPE as GPT-2's is one; the id of the token that ends a text."""
+    """Train a byte-level BPE like GPT-2's, and return the id of the token that ends a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -149,7 +149,7 @@ def _settings(config: Config) -> dict[str, object]:
 def _tensor(
     name: str, shape: tuple[int, ...], random: np.random.RandomState
 ) -> NDArray[np.float32]:
-    """Gains around 1, biases around 0, and weights that keep the size of what they are given."""
+    """Return gains around 1, biases around 0, and weights that keep the size of their input."""
     values = random.standard_normal(shape)
     if len(shape) == 1:
         values = 0.2 * values + (name.endswith("weight") and "ln_" in name)

@@ -19,11 +19,11 @@ class Words:
         try:
             self.tokenizer = Tokenizer.from_file(str(file))
         except Exception as error:  # the library has no type of its own for it
-            raise Gpt2Error(f"{file} is no tokenizer: get it again") from error
+            raise Gpt2Error(f"{file} is not a tokenizer: get it again") from error
         self.vocabulary = vocabulary
 
     def ids(self, text: str) -> list[int]:
-        """The text's tokens; Gpt2Error for one that the model has no embedding for."""
+        """Return the text's tokens. Raise Gpt2Error for one that the model has no embedding for."""
         found: list[int] = self.tokenizer.encode(text).ids
         if any(number >= self.vocabulary for number in found):
             raise Gpt2Error(
@@ -33,7 +33,7 @@ class Words:
         return found
 
     def streaming(self) -> Streaming:
-        """For one text, token by token."""
+        """Return the result for one sequence, token by token."""
         return Streaming(self.tokenizer)
 
 
@@ -45,7 +45,7 @@ class Streaming:
         self.stream = DecodeStream(skip_special_tokens=True)
 
     def text(self, token: int) -> str:
-        """What this token completes; "" if that is nothing yet."""
+        """Return what this token completes, or "" if that is nothing yet."""
         if self.tokenizer.id_to_token(token) is None:
             return f"<{token}>"  # an embedding that the tokenizer has no word for
         piece: str | None = self.stream.step(self.tokenizer, token)

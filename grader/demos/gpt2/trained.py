@@ -18,7 +18,7 @@ BEGINS = "the "
 
 
 def is_trained(file: Path) -> bool:
-    """Whether `train` has written this file of weights."""
+    """Return whether `train` has written this file of weights."""
     return file.name == weights.WEIGHTS and file.with_name(weights.ABOUT).is_file()
 
 

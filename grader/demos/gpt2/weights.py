@@ -1,4 +1,4 @@
-"""Where GPT-2's weights come from: the hub, a folder, a file, or the kit's own tiny model."""
+"""Find GPT-2's weights: on the hub, in a folder or file, or the kit's own tiny model."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """How many numbers it has learnt, or would have."""
+        """Return the number of parameters."""
         return sum(tensor.size for tensor in self.tensors.values())
 
 
 def locate(name: str) -> Path:
-    """The weights' file of that name: a file, a folder that holds it, or a model on the hub."""
+    """Return the weights' file for a file, a folder that holds it, or a model on the hub."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(path)
@@ -60,7 +60,7 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _from_hub(name: str) -> Path:
-    """What the hub's cache holds of a model; the rest is downloaded, with its own progress."""
+    """Return the hub's cached model, and download what is missing, with its own progress."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -85,7 +85,7 @@ _FILES = (WEIGHTS, CONFIG, TOKENIZER)
 
 
 def _ask_once(name: str) -> None:
-    """One question that is not repeated for half a minute where there is no network."""
+    """Ask one question, without repeating it for half a minute where there is no network."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     get_hf_file_metadata(hf_hub_url(name, CONFIG))
@@ -93,14 +93,14 @@ def _ask_once(name: str) -> None:
 
 @contextmanager
 def _hub_errors(name: str) -> Iterator[None]:
-    """Turns what the hub and the network may raise into one sentence."""
+    """Turn errors of the hub and the network into one sentence."""
     from huggingface_hub import errors
 
     try:
         yield
     except errors.HFValidationError as error:
         raise Gpt2Error(
-            f"{name!r} is no folder, no file, and cannot be a model's name on the hub"
+            f"{name!r} is not a folder or a file, and cannot be a model's name on the hub"
         ) from error
     except errors.GatedRepoError as error:
         raise Gpt2Error(f"{name} is not open to everybody: name another model") from error
@@ -139,7 +139,7 @@ def read(
 
 
 def _tensors(file: Path) -> dict[str, Array]:
-    """All floating point tensors in a safetensors file."""
+    """Return all floating point tensors in a safetensors file."""
     from safetensors import SafetensorError, safe_open
 
     try:

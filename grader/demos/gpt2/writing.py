@@ -23,7 +23,7 @@ class Choice:
     seed: int
 
     def draws(self, count: int) -> NDArray[np.float64]:
-        """The uniform numbers of a text, the same for the same seed."""
+        """Return the uniform numbers of a text, the same for the same seed."""
         draws: NDArray[np.float64] = np.random.RandomState(self.seed % 2**32).random_sample(count)
         return draws
 
@@ -37,18 +37,18 @@ class Timed:
 
     @property
     def rate(self) -> float | None:
-        """Tokens per second after the first; None where there is no other."""
+        """Return tokens per second after the first, or None where there is no other."""
         rest = self.seconds[1:]
         return len(rest) / sum(rest) if rest else None
 
     def note(self, token: int, since: float) -> None:
-        """One more."""
+        """Count one more."""
         self.ids.append(token)
         self.seconds.append(time.perf_counter() - since)
 
 
 def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
-    """Gpt2Error for a prompt, or a text, that the model has no positions for."""
+    """Raise Gpt2Error for a prompt, or a text, that the model has no positions for."""
     if not prompt:
         raise Gpt2Error("the prompt is empty: begin a text with --prompt")
     room = t_max - len(prompt)
@@ -73,7 +73,7 @@ def write_tokens(
     *,
     cache: bool = True,
 ) -> Iterator[int]:
-    """The tokens after the prompt, one by one, each as soon as it is there."""
+    """Yield the tokens after the prompt, one by one, each as soon as it is there."""
     logits_after = _with_cache(decoder) if cache else _without(decoder)
     text, read = list(prompt), 0
     for u in choice.draws(n_new):

@@ -29,7 +29,7 @@ class Llama(Network):
         tensors = {name: torch.tensor(tensor, dtype=kind) for name, tensor in model.tensors.items()}
         tensors.setdefault(HEAD, tensors[EMBEDDING])
         network.load_state_dict(tensors, strict=True, assign=True)
-        # The angles' speeds are no weights: they are made anew, where there are numbers.
+        # The angles' speeds do not belong to the weights, so they are made anew.
         network.model.rotary_emb = type(network.model.rotary_emb)(config)
         super().__init__(network)
 

@@ -21,7 +21,7 @@ from grader.demos.gpt2.problems import Gpt2Error
 KINDS = ("llama", "mistral")
 MISTRAL_WINDOW = 4096  # what a Mistral has whose configuration is silent
 HEAD, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
-# What a configuration may say that the steps compute, and what is said of anything else.
+# Settings that the steps compute, and the message for any other value.
 AS_THE_STEPS = {
     "hidden_act": (("silu", None), "step 25's gate is silu"),
     "attention_bias": ((False, None), "step 21's heads have no biases"),
@@ -57,7 +57,7 @@ class Config(gpt2.Config):
 
 
 def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
-    """Return what `config.json` says, and all of it as it stands.
+    """Return the parsed `config.json`, and its whole text.
 
     Gpt2Error if it describes what the steps cannot run.
     """

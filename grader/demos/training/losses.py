@@ -1,4 +1,4 @@
-"""The losses of a training, as they are told: in a line, in a plot of letters, on a page."""
+"""Show the losses of a training: in a line, in a plot of letters, on a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Losses:
 
     @property
     def recent(self) -> float:
-        """The mean of the last few."""
+        """Return the mean of the last few."""
         last = self.values[-KEPT:]
         return sum(last) / len(last)
 

@@ -43,7 +43,7 @@ class Sizes:
 
 
 class LossGone(NotReady):
-    """The loss of a step is no number; tokens and params: those of the last step that had one."""
+    """The loss of a step is not a number; tokens and params: those of the last step that had one."""
 
     def __init__(self, number: int, tokens: Any, params: Any) -> None:
         super().__init__(f"The loss of step {number} is not a finite number.")
@@ -110,7 +110,7 @@ def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
-    """A worker that can train."""
+    """Yield a worker that can train."""
     with worker_with(host, Program(MODULE, dict(own)), "Training") as worker:
         yield worker
 
@@ -118,7 +118,7 @@ def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
 def train(
     worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
 ) -> Iterator[Taken]:
-    """Take training steps, and tell each; LossGone where the loss is no number any more."""
+    """Take training steps, and report each. Raise LossGone if the loss is not a number."""
     draw = np.random.RandomState(seed)
     state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     warmup = min(steps // 10, 100)

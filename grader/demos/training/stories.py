@@ -26,7 +26,7 @@ NONE = np.array([], np.int64)
 
 
 def stories(seed: int = 0, characters: int = CHARACTERS) -> str:
-    """Small stories, one to a line, the same for the same seed."""
+    """Return small stories, one to a line, the same for the same seed."""
     draw = random.Random(seed)
     lines: list[str] = []
     while sum(map(len, lines)) < characters:

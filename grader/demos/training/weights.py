@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class About:
-    """What one must know of weights: the sizes of the decoder, its characters, its steps so far."""
+    """The facts about saved weights: the decoder's sizes, its characters, its steps so far."""
 
     n_layers: int
     n_heads: int

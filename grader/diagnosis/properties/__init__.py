@@ -1,1 +1,1 @@
-"""What can be said of wrong results that fit no known mistake: what is true of all of them."""
+"""Find patterns in wrong results that fit no known mistake."""

@@ -1,4 +1,4 @@
-"""Where a function is right and where it is wrong: which condition divides the two."""
+"""Find the condition that divides a function's right cases from its wrong ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Division:
     having: frozenset[int]
 
     def divides(self, cases: Parted) -> bool:
-        """Whether all that is wrong has it, and enough of what has it is wrong."""
+        """Return whether every wrong case has it, and enough cases that have it are wrong."""
         wrong, chancy = cases.wrong, self.condition.chancy
         others = (cases.right & cases.telling) - self.having
         if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
@@ -63,9 +63,9 @@ class Division:
         return len(wrong) >= share * len(self.having)
 
     def chance(self, wrong: int, others: int) -> float:
-        """How often so many wrong cases, dealt out blindly, would all be among those that have it.
+        """Return the chance that so many wrong cases all meet the condition by accident.
 
-        0 where every case that has it is wrong: that can be said as it is.
+        0 where every case that has it is wrong.
         """
         having = len(self.having)
         drawn = math.comb(having, wrong) / math.comb(having + others, wrong)
@@ -73,7 +73,7 @@ class Division:
 
 
 def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
-    """What divides the wrong cases from the right ones; of several, what divides them best.
+    """Return what divides the wrong cases from the right ones; of several, what divides them best.
 
     takes: the function's required arguments.
     """
@@ -101,7 +101,7 @@ def _part_by_outcome(tried: Sequence[Tried]) -> Parted:
 
 
 def _hint(tried: Sequence[Tried], condition: Condition, wrong: frozenset[int]) -> str:
-    """The condition's, unless every wrong case is an array that could not be written into."""
+    """Return the condition's hint, unless every wrong case is a read-only array."""
     errors = [tried[number].error for number in wrong]
     written = [e is not None and any(words in e.text for words in UNWRITABLE) for e in errors]
     return WRITTEN if all(written) else condition.hint
@@ -117,7 +117,7 @@ def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]
 
 
 def _sizes_of_all(tried: Sequence[Tried]) -> list[str]:
-    """The sizes that every case has."""
+    """Return the sizes that every case has."""
     numbers = [{n for n, v in one.sizes.items() if isinstance(v, int)} for one in tried]
     return sorted(set.intersection(set(WORDS), *numbers))
 
@@ -128,14 +128,14 @@ def _division(tried: Sequence[Tried], condition: Condition) -> Division:
 
 
 def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Division]:
-    """Two conditions at once, each of which all that is wrong has."""
+    """Yield pairs of conditions that every wrong case meets."""
     plain = [one for one in single if not one.condition.chancy and wrong <= one.having]
     for one, other in itertools.combinations(plain, 2):
         yield Division(one.condition.along_with(other.condition), one.having & other.having)
 
 
 def _best(found: Iterable[Division], cases: Parted) -> Division | None:
-    """The first of those that the fewest right cases have; numbers of axes last, if any has."""
+    """Return the condition that fewest right cases have; numbers of axes come last."""
     dividing = [one for one in found if one.divides(cases)]
 
     def rank(one: Division) -> tuple[bool, int]:

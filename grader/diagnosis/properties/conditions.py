@@ -1,4 +1,4 @@
-"""What a case may have or not have: a batch axis, a mask, very large numbers, a later chunk."""
+"""Conditions that a case may meet: a batch axis, a mask, very large numbers, a later chunk."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Condition:
 
     @property
     def of_axes(self) -> bool:
-        """Whether it is about leading axes, of which a check may have just one kind."""
+        """Return whether it is about leading axes, of which a check may have just one kind."""
         return self.hint == SHAPES
 
     @property
     def opposite(self) -> Condition:
-        """The condition that the case has it not."""
+        """Return a condition for cases that do not meet it."""
         return Condition(
             f"not_{self.id}",
             self.other,
@@ -60,7 +60,7 @@ class Condition:
         )
 
     def along_with(self, more: Condition) -> Condition:
-        """The condition that the case has both."""
+        """Return a condition for cases that meet both."""
         return Condition(
             f"{self.id}_and_{more.id}",
             f"{self.this} and {more.this}",
@@ -72,13 +72,13 @@ class Condition:
 
 
 def lead(tried: Tried) -> tuple[int, ...]:
-    """The lengths of the leading axes."""
+    """Return the lengths of the leading axes."""
     sizes = tried.sizes
     return tuple(sizes["lead"] if "lead" in sizes else sizes.get("batch", ()))
 
 
 def length(tried: Tried) -> int:
-    """How many positions there are."""
+    """Return how many positions there are."""
     found = [tried.sizes[name] for name in ("t_k", "length", "t", "t_q") if name in tried.sizes]
     return int(tried.sizes.get("stop") or next(iter(found), 0))
 
@@ -89,7 +89,7 @@ def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
 
 
 def is_very_large(tried: Tried) -> bool:
-    """Whether there are numbers that would not come out of a layer."""
+    """Return whether there are numbers that would not come out of a layer."""
     numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
     return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
 
@@ -118,7 +118,7 @@ def _has_nothing_allowed(tried: Tried) -> bool:
 
 
 def _smaller_mask(tried: Tried) -> bool:
-    """Whether the mask has to be repeated along an axis to fit."""
+    """Return whether the mask has to be repeated along an axis to fit."""
     mask, first = _mask(tried), _first(tried)
     if first.dtype.kind in "iu":
         first = first[..., None]  # tokens, which are embedded before they are masked
@@ -132,7 +132,7 @@ def _axis_not_last(tried: Tried) -> bool:
 
 
 def _no_room(tried: Tried) -> bool:
-    """Whether a text takes every position that its model has, or more."""
+    """Return whether a sequence takes every position of its model, or more."""
     params, arguments = tried.arguments.get("params"), tried.arguments
     tokens = arguments.get("tokens", arguments.get("prompt"))
     if not isinstance(params, Mapping) or not isinstance(tokens, np.ndarray):
@@ -297,14 +297,14 @@ FIXED = [
 
 
 def fixed_conditions(tried: Sequence[Tried]) -> list[Condition]:
-    """Those that mean something here: a mask is not small if none is ever larger."""
+    """Return conditions that mean something here: no mask is small if none is larger."""
     masks = [_mask(one) for one in tried if not _smaller_mask(one)]
     larger = any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
     return [one for one in FIXED if larger or one.id != "smaller_mask"]
 
 
 def optional(names: Sequence[str]) -> Iterator[Condition]:
-    """For each optional argument: whether it is given."""
+    """Yield for each optional argument: whether it is given."""
     for name in names:
         yield Condition(
             f"with_{name}",
@@ -317,7 +317,7 @@ def optional(names: Sequence[str]) -> Iterator[Condition]:
 
 
 def ranks(name: str) -> Iterator[Condition]:
-    """How many axes the first argument has. name: what it is called."""
+    """Yield how many axes the first argument has. name: what it is called."""
     counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
         ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
         ("one_axis", "one axis", "several axes", lambda n: n == 1),
@@ -336,7 +336,7 @@ def ranks(name: str) -> Iterator[Condition]:
 
 
 def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
-    """For each argument that is a number: whether it is 0. takes: those that are always given."""
+    """Yield for each number argument whether it is 0. takes: the required arguments."""
     for name in names:
         yield Condition(
             f"{name}_is_zero",
@@ -353,7 +353,7 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
 
 
 def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Texts that are longer than any that came out right."""
+    """Yield texts that are longer than any that came out right."""
     right = max((length(one) for one in tried if one.right), default=0)
     wrong = min((length(one) for one in tried if not one.right), default=0)
     if 1 < right < wrong:
@@ -368,7 +368,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
 
 
 def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
-    """For each two sizes: whether they are equal, and which is larger."""
+    """Yield for each two sizes: whether they are equal, and which is larger."""
     for a, b in itertools.permutations(names, 2):
         yield Condition(
             f"{a}_above_{b}",

@@ -1,6 +1,6 @@
 """By how much wrong numbers are off, where it is the same for all of them.
 
-A number is said only if it is a plain one: any other could have been put there to be read.
+Only a plain number is named, because any other could carry a message.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ADDED = "Which line adds or subtracts the same number everywhere, or counts from
 
 
 def _factor(pair: Pair) -> float | None:
-    """The one factor between the right numbers and the wrong ones."""
+    """Return the one factor between the right numbers and the wrong ones."""
     if not pair.same_shape or pair.discrete:
         return None
     place = np.unravel_index(np.abs(pair.expected).argmax(), pair.expected.shape)
@@ -41,7 +41,7 @@ def _factor(pair: Pair) -> float | None:
 
 
 def _sizes(pair: Pair) -> Mapping[str, float]:
-    """Numbers that a case has, by the names that they have in the lessons."""
+    """Return numbers that a case has, by the names that they have in the lessons."""
     found = {WORDS[n]: float(v) for n, v in pair.sizes.items() if n in WORDS and v}
     texts, positions = float(np.prod(lead(pair.tried))), float(length(pair.tried))
     if "targets" in pair.tried.arguments or pair.expected.ndim == 0:
@@ -55,7 +55,7 @@ def _sizes(pair: Pair) -> Mapping[str, float]:
 
 
 def _formulas(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[float]]]:
-    """Names of factors, and what each is in every case."""
+    """Yield names of factors, and what each is in every case."""
     sizes = [_sizes(pair) for pair in pairs]
     for name in sorted(set.intersection(*map(set, sizes))):
         values = [each[name] for each in sizes]
@@ -68,7 +68,7 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def factor(pairs: Sequence[Pair]) -> Fact | None:
-    """The factor that the wrong numbers have too much, in words where it has a name."""
+    """Return the surplus factor of the wrong numbers, in words if it has a name."""
     factors = [found for pair in pairs if (found := _factor(pair))]
     if not factors or len(factors) < len(pairs) or len(set(np.sign(factors))) > 1:
         return None
@@ -95,7 +95,7 @@ def _times(how: str) -> Fact:
 
 
 def find_added(pairs: Sequence[Pair]) -> Fact | None:
-    """The number that is added to all of the right ones."""
+    """Return the number that was added to all right numbers."""
     off = []
     for pair in pairs:
         if not pair.same_shape or pair.kind == "b" or not np.isfinite(pair.got).all():
@@ -114,7 +114,7 @@ def find_added(pairs: Sequence[Pair]) -> Fact | None:
 
 
 def digits(pairs: Sequence[Pair]) -> Fact | None:
-    """To how many digits the numbers are right, if that looks like a smaller float."""
+    """Return the number of right digits, if that suggests a smaller float type."""
     errors = [_error(pair) for pair in pairs]
     if not errors or not 1e-12 < min(errors) <= max(errors) < 5e-3:
         return None
@@ -125,7 +125,7 @@ def digits(pairs: Sequence[Pair]) -> Fact | None:
 
 
 def _error(pair: Pair) -> float:
-    """The largest error, in units of the largest right number; infinite where there is none."""
+    """Return the largest error in units of the largest right number, or infinity without one."""
     if not pair.same_shape or pair.discrete:
         return np.inf
     largest = float(np.abs(pair.expected).max())
@@ -135,7 +135,7 @@ def _error(pair: Pair) -> float:
 
 
 def find_copied(pairs: Sequence[Pair]) -> Fact | None:
-    """The argument that comes back as it was."""
+    """Return the argument that comes back as it was."""
     for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
         given = [pair.tried.arguments.get(name) for pair in pairs]
         if all(

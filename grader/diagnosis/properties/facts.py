@@ -1,7 +1,7 @@
-"""What can be said of wrong results that fit no known mistake.
+"""Facts about wrong results that fit no known mistake.
 
-A fact is said only where it holds for every wrong result, and means something for two of them at
-least, or for three if they are single numbers. It is what was seen, and names no cause.
+A fact must hold for every wrong result. It must mean something for at least two of them, or for
+three if they are single numbers. It states an observation and names no cause.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from grader.report.records import PROPERTY, Diagnosis
 
 @dataclass(frozen=True)
 class Property:
-    """What a pair may have. holds: None where it has it, but would have had it anyway."""
+    """A property of a pair. holds: None where the pair would have it anyway."""
 
     id: str
     says: str
@@ -33,7 +33,7 @@ class Property:
     holds: Callable[[Pair], bool | None]
 
     def state_facts(self, found: Sequence[Pair]) -> Fact | None:
-        """The fact, if all have it, and enough of them for it to mean something."""
+        """Return the fact, if all have it, and enough of them for it to mean something."""
         answers = [self.holds(pair) for pair in found]
         if any(answer is False for answer in answers):
             return None
@@ -269,7 +269,7 @@ PLACES = [
     ),
 ]
 
-# Those that are said only where nothing else can be.
+# Facts for results that no other fact describes.
 WEAK = [
     Property(
         "not_normalised",
@@ -305,7 +305,7 @@ WEAK = [
 
 
 def other_kind(found: Sequence[Pair]) -> Fact | None:
-    """That numbers are of another type than they should be, where nothing else is to be said."""
+    """Return that numbers have the wrong type, if nothing else is wrong."""
     pairs = [(pair.kind, pair.got_kind) for pair in found if pair.other_kind]
     if not pairs or len(pairs) < len(found) or len(set(pairs)) > 1:
         return None
@@ -320,7 +320,7 @@ def other_kind(found: Sequence[Pair]) -> Fact | None:
 
 
 def partly_opposite(found: Sequence[Pair]) -> Fact | None:
-    """That some of the wrong masks are the opposite of the right ones, where not all are."""
+    """Return that some of the wrong masks are the opposite of the right ones, where not all are."""
     having = [pair for pair in found if resemblance.opposite(pair)]
     if not enough(having):
         return None
@@ -329,7 +329,7 @@ def partly_opposite(found: Sequence[Pair]) -> Fact | None:
 
 
 def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
-    """That several results are right but for their order."""
+    """Return that several results are right but for their order."""
     questions: dict[str, dict[str, Tried]] = {}
     for one in tried:
         if one.error is not None:
@@ -349,7 +349,7 @@ def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
 
 
 def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
-    """Whether the results are those of these names."""
+    """Return whether the results are those of these names."""
     for one, name in zip(found.values(), order, strict=True):
         expected, got = as_array(found[name].expected), as_array(one.got)
         if expected is None or got is None or expected.shape != got.shape:
@@ -362,7 +362,7 @@ def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
 def said(
     tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
 ) -> Diagnosis | None:
-    """One sentence or two about all wrong results of a function, if there is anything to say.
+    """Return a sentence or two about all wrong results of a function, or nothing.
 
     takes: the function's required arguments. What is right has nothing said about it. more: facts
     that further calls have shown; they come first.
@@ -386,7 +386,7 @@ def said(
 
 
 def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
-    """The pieces of texts that were fed in chunks, if any is wrong: they tell more than wholes."""
+    """Return the chunked pieces, if any is wrong, because they tell more than wholes."""
     pieces = [one for one in tried if "chunk" in one.sizes]
     return pieces if any(not one.right for one in pieces) else tried
 
@@ -416,13 +416,13 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
 
 
 def _covers_all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
-    """Whether every wrong result that came is among the pairs."""
+    """Return whether every wrong result that came is among the pairs."""
     wrong = [one for one in distinct(tried) if not one.right and one.error is None]
     return len(wrong) == len(found)
 
 
 def _say_where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
-    """The fact, said of what was returned if something was raised as well."""
+    """Return the fact, limited to returned results if something was raised as well."""
     if fact is None or not any(one.error for one in tried):
         return fact
     return replace(fact, says=f"Where it returns: {fact.says[0].lower()}{fact.says[1:]}")
@@ -435,7 +435,7 @@ def _first(
 
 
 def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
-    """Whether the same question got different answers at different times."""
+    """Return whether the same question got different answers at different times."""
     by_key: dict[tuple[str, str], list[Tried]] = {}
     for one in tried:
         if not one.laid:

@@ -37,32 +37,32 @@ class Pair:
 
     @cached_property
     def same_shape(self) -> bool:
-        """Whether the shape is right."""
+        """Return whether the shape is right."""
         return self.expected.shape == self.got.shape
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
-        """Where the numbers are wrong, where the shape is right."""
+        """Return where numbers are wrong, if the shape is right."""
         return wrong_cells(self.expected, self.got, SINGLE if self.tried.single else EXACT)
 
     @property
     def other_kind(self) -> bool:
-        """Whether the type is wrong, whatever the values are."""
+        """Return whether the type is wrong, whatever the values are."""
         return not same_kind(self.kind, self.got_kind)
 
     @property
     def only_kind(self) -> bool:
-        """Whether every value is right, so that nothing may be said of wrong ones."""
+        """Return whether every value is right."""
         return self.same_shape and not self.wrong.any()
 
     @property
     def sizes(self) -> Mapping[str, Any]:
-        """The case's sizes."""
+        """Return the case's sizes."""
         return self.tried.sizes
 
     @property
     def weight(self) -> float:
-        """How much it means that a fact holds here: few numbers agree more easily."""
+        """Return how much a fact means here: few numbers agree more easily by accident."""
         size = self.expected.size
         varied = any(size > 1 and each.min() < each.max() for each in (self.expected, self.got))
         if size >= (16 if self.discrete else 8) and varied:
@@ -70,7 +70,7 @@ class Pair:
         return 1.0 if size > 1 else 0.5 if self.discrete else 0.7
 
     def alike(self, one: Floats, other: Floats) -> bool:
-        """Whether two arrays are the same but for rounding."""
+        """Return whether two arrays are the same but for rounding."""
         if one.shape != other.shape:
             return False
         tolerance = LOOSE_SINGLE if self.tried.single else LOOSE
@@ -78,7 +78,7 @@ class Pair:
 
 
 def pairs(tried: Sequence[Tried]) -> list[Pair]:
-    """The wrong results that are arrays of numbers, each with the right one."""
+    """Return the wrong results that are arrays of numbers, each with the right one."""
     found = []
     for one in distinct([each for each in tried if not each.right]):
         expected, got = as_array(one.expected), as_array(one.got)
@@ -92,5 +92,5 @@ def pairs(tried: Sequence[Tried]) -> list[Pair]:
 
 
 def enough(found: Sequence[Pair]) -> bool:
-    """Whether there are enough of them for something that they share to mean anything."""
+    """Return whether there are enough of them for something that they share to mean anything."""
     return sum(pair.weight for pair in found) >= ENOUGH

@@ -1,4 +1,4 @@
-"""Where the wrong numbers of a result stand: in a row, above the diagonal, behind the mask, ...
+"""Find where the wrong numbers are: in a row, above the diagonal, behind the mask, ...
 
 Each function says whether a pair has the property. None: it has, but the array is too small for
 that to mean anything.
@@ -12,7 +12,7 @@ from grader.diagnosis.properties.pairs import Pair
 
 
 def _places(pair: Pair, axis: int) -> list[bool] | None:
-    """Whether anything is wrong at each place along an axis of more than two."""
+    """Return whether anything is wrong at each place along an axis of more than two."""
     if not pair.same_shape or pair.got.ndim < -axis or pair.got.shape[axis] < 2:
         return None
     moved = np.moveaxis(pair.wrong, axis, 0).reshape(pair.got.shape[axis], -1)
@@ -20,7 +20,7 @@ def _places(pair: Pair, axis: int) -> list[bool] | None:
 
 
 def only_right(pair: Pair, axis: int, place: int) -> bool | None:
-    """Whether everything is right at one place along an axis, and something wrong at all others."""
+    """Return whether only one position along an axis is right, and all others are wrong."""
     wrong = _places(pair, axis)
     if wrong is None or wrong.pop(place):
         return False
@@ -28,7 +28,7 @@ def only_right(pair: Pair, axis: int, place: int) -> bool | None:
 
 
 def only_wrong(pair: Pair, axis: int, place: int) -> bool | None:
-    """Whether something is wrong at one place along an axis, and nothing at the others."""
+    """Return whether something is wrong at one place along an axis, and nothing at the others."""
     wrong = _places(pair, axis)
     if wrong is None or not wrong.pop(place) or any(wrong):
         return False
@@ -36,7 +36,7 @@ def only_wrong(pair: Pair, axis: int, place: int) -> bool | None:
 
 
 def sides(pair: Pair) -> tuple[bool, bool, bool] | None:
-    """Whether anything is wrong below, on and above the diagonal that ends in the last corner."""
+    """Return whether anything is wrong below, on and above the last corner's diagonal."""
     if not pair.same_shape or pair.got.ndim < 2 or min(pair.got.shape[-2:]) < 2:
         return None
     rows, columns = pair.got.shape[-2:]
@@ -48,7 +48,7 @@ def sides(pair: Pair) -> tuple[bool, bool, bool] | None:
 
 
 def are_blocked(pair: Pair, *, allowed: bool) -> bool | None:
-    """Whether only those numbers are wrong that the mask allows, or only those that it blocks."""
+    """Return whether only numbers that the mask allows, or only those that it blocks, are wrong."""
     mask = pair.tried.arguments.get("mask")
     if not isinstance(mask, np.ndarray) or not pair.same_shape:
         return False
@@ -60,7 +60,7 @@ def are_blocked(pair: Pair, *, allowed: bool) -> bool | None:
 
 
 def zero_rows(pair: Pair) -> bool | None:
-    """Whether only rows are wrong that should be 0 throughout."""
+    """Return whether only rows are wrong that should be 0 throughout."""
     if not pair.same_shape or pair.got.ndim < 2:
         return False
     zero = (pair.expected == 0).all(axis=-1)
@@ -68,14 +68,14 @@ def zero_rows(pair: Pair) -> bool | None:
 
 
 def mask_says(pair: Pair, value: float) -> bool | None:
-    """Whether every wrong place of a mask says the same."""
+    """Return whether every wrong place of a mask says the same."""
     if pair.kind != "b" or not pair.same_shape:
         return False
     return bool((pair.got[pair.wrong] == value).all())
 
 
 def later_new_tokens(pair: Pair) -> bool | None:
-    """Whether a continued text is right up to its first new token, and wrong behind it."""
+    """Return whether a continued sequence is right up to its first new token, and then wrong."""
     sizes = pair.sizes
     if not pair.same_shape or not {"t", "n_new"} <= set(sizes) or sizes["n_new"] < 2:
         return False
@@ -89,20 +89,20 @@ def _only(pair: Pair, below: bool, on: bool, above: bool) -> bool | None:
 
 
 def above(pair: Pair) -> bool | None:
-    """Whether things are wrong above the diagonal only."""
+    """Return whether things are wrong above the diagonal only."""
     return _only(pair, below=False, on=False, above=True)
 
 
 def below(pair: Pair) -> bool | None:
-    """Whether things are wrong below the diagonal only."""
+    """Return whether things are wrong below the diagonal only."""
     return _only(pair, below=True, on=False, above=False)
 
 
 def on(pair: Pair) -> bool | None:
-    """Whether things are wrong on the diagonal only."""
+    """Return whether things are wrong on the diagonal only."""
     return _only(pair, below=False, on=True, above=False)
 
 
 def off(pair: Pair) -> bool | None:
-    """Whether things are wrong on both sides of the diagonal, but not on it."""
+    """Return whether things are wrong on both sides of the diagonal, but not on it."""
     return _only(pair, below=True, on=False, above=True)

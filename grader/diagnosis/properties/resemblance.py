@@ -13,27 +13,27 @@ from grader.diagnosis.properties.pairs import Floats, Pair
 
 
 def is_swapped(pair: Pair) -> bool | None:
-    """Whether the last two axes have changed places."""
+    """Return whether the last two axes have changed places."""
     if pair.got.ndim < 2:
         return False
     return pair.alike(np.swapaxes(pair.got, -1, -2), pair.expected)
 
 
 def other_axes(pair: Pair) -> bool | None:
-    """Whether the axes are in another order."""
+    """Return whether the axes are in another order."""
     orders = itertools.permutations(range(pair.got.ndim)) if 2 < pair.got.ndim < 5 else ()
     return any(pair.alike(pair.got.transpose(order), pair.expected) for order in orders)
 
 
 def is_reshaped(pair: Pair) -> bool | None:
-    """Whether only the shape is wrong."""
+    """Return whether only the shape is wrong."""
     if pair.same_shape or pair.got.size != pair.expected.size:
         return False
     return pair.alike(pair.got.reshape(pair.expected.shape), pair.expected)
 
 
 def is_repeated(pair: Pair) -> bool | None:
-    """Whether it is the right result with more axes in front."""
+    """Return whether it is the right result with more axes in front."""
     try:
         wider = np.broadcast_to(pair.expected, pair.got.shape)
     except ValueError:
@@ -42,7 +42,7 @@ def is_repeated(pair: Pair) -> bool | None:
 
 
 def part(pair: Pair, axis: int, *, end: bool, more: bool) -> bool | None:
-    """Whether one of the two is the beginning, or the end, of the other along an axis."""
+    """Return whether one of the two is the beginning, or the end, of the other along an axis."""
     long, short = (pair.got, pair.expected) if more else (pair.expected, pair.got)
     if long.ndim != short.ndim or long.ndim < -axis or long.shape[axis] <= short.shape[axis]:
         return False
@@ -52,32 +52,32 @@ def part(pair: Pair, axis: int, *, end: bool, more: bool) -> bool | None:
 
 
 def nan(pair: Pair) -> bool | None:
-    """Whether all that is wrong is NaN."""
+    """Return whether all that is wrong is NaN."""
     return pair.same_shape and bool(np.isnan(pair.got[pair.wrong]).all())
 
 
 def infinite(pair: Pair) -> bool | None:
-    """Whether all that is wrong is infinite."""
+    """Return whether all that is wrong is infinite."""
     return pair.same_shape and bool(np.isinf(pair.got[pair.wrong]).all())
 
 
 def is_negated(pair: Pair) -> bool | None:
-    """Whether everything has the other sign."""
+    """Return whether everything has the other sign."""
     return not pair.discrete and pair.alike(-pair.expected, pair.got)
 
 
 def is_exponential(pair: Pair) -> bool | None:
-    """Whether every number is the exponential of the right one."""
+    """Return whether every number is the exponential of the right one."""
     return not pair.discrete and pair.alike(np.exp(pair.expected), pair.got)
 
 
 def is_log(pair: Pair) -> bool | None:
-    """Whether every number is the log of the right one."""
+    """Return whether every number is the log of the right one."""
     return not pair.discrete and pair.alike(np.log(pair.expected), pair.got)
 
 
 def one_hot(pair: Pair) -> bool | None:
-    """Whether each row has a single 1 among zeros, where the right rows have not."""
+    """Return whether each row has a single 1 among zeros, where the right rows have not."""
     if pair.discrete or not pair.same_shape or pair.got.ndim < 1 or pair.got.shape[-1] < 2:
         return False
     ones = (pair.got == 1).sum(axis=-1) == 1
@@ -87,31 +87,31 @@ def one_hot(pair: Pair) -> bool | None:
 
 
 def opposite(pair: Pair) -> bool | None:
-    """Whether every True is a False, and the reverse."""
+    """Return whether every True is a False, and the reverse."""
     return pair.kind == "b" and pair.alike(1 - pair.expected, pair.got)
 
 
 def sign(pair: Pair) -> bool | None:
-    """Whether only signs are wrong."""
+    """Return whether only signs are wrong."""
     return not pair.discrete and pair.alike(np.abs(pair.expected), np.abs(pair.got))
 
 
 def other_sign(pair: Pair) -> bool | None:
-    """Whether every number is negative that should be positive, and the reverse."""
+    """Return whether every number is negative that should be positive, and the reverse."""
     if not pair.same_shape or pair.discrete or not np.isfinite(pair.got).all():
         return False
     return bool((np.sign(pair.got) * np.sign(pair.expected) == -1).all())
 
 
 def is_flipped(pair: Pair, axis: int) -> bool | None:
-    """Whether it runs backwards along an axis."""
+    """Return whether it runs backwards along an axis."""
     if pair.got.ndim < -axis or pair.got.shape[axis] < 2:
         return False
     return pair.alike(np.flip(pair.got, axis), pair.expected)
 
 
 def is_shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
-    """Whether each position holds what belongs to the one before it, or behind it."""
+    """Return whether each position holds the value of its neighbour."""
     if not pair.same_shape or pair.got.ndim < -axis or pair.got.shape[axis] < 3:
         return False
     one, other = (pair.got, pair.expected) if late else (pair.expected, pair.got)
@@ -120,14 +120,14 @@ def is_shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
 
 
 def is_permuted(pair: Pair) -> bool | None:
-    """Whether the right numbers stand in other places."""
+    """Return whether the right numbers stand in other places."""
     if pair.discrete or pair.got.size != pair.expected.size or pair.got.size < 3:
         return False
     return pair.alike(np.sort(pair.got.ravel()), np.sort(pair.expected.ravel()))
 
 
 def equal_rows(pair: Pair) -> bool | None:
-    """Whether all rows are the same, which they should not be."""
+    """Return whether all rows are the same, which they should not be."""
     if pair.got.ndim < 2 or pair.got.shape[-2] < 2 or not pair.same_shape:
         return False
     same = pair.alike(pair.got, np.broadcast_to(pair.got[..., :1, :], pair.got.shape))
@@ -136,7 +136,7 @@ def equal_rows(pair: Pair) -> bool | None:
 
 
 def symmetric(pair: Pair) -> bool | None:
-    """Whether it equals its transpose, which it should not."""
+    """Return whether it equals its transpose, which it should not."""
     square = pair.got.ndim >= 2 and pair.got.shape[-1] == pair.got.shape[-2] > 1
     if not square or not pair.alike(pair.got, np.swapaxes(pair.got, -1, -2)):
         return False
@@ -144,7 +144,7 @@ def symmetric(pair: Pair) -> bool | None:
 
 
 def _sums(array: Floats, axis: int) -> bool:
-    """Whether it holds weights that sum to 1 along an axis of more than one."""
+    """Return whether it holds weights that sum to 1 along an axis of more than one."""
     if array.ndim < -axis or array.shape[axis] < 2 or not (array >= 0).all():
         return False
     return bool(np.allclose(array.sum(axis=axis), 1, atol=1e-5))
@@ -156,7 +156,7 @@ def _axis(pair: Pair) -> int:
 
 
 def other_sums(pair: Pair) -> bool | None:
-    """Whether it sums to 1 along another axis only."""
+    """Return whether it sums to 1 along another axis only."""
     right = _axis(pair)
     if pair.got.ndim < 2 or not pair.same_shape or not _sums(pair.expected, right):
         return False
@@ -166,14 +166,14 @@ def other_sums(pair: Pair) -> bool | None:
 
 
 def one_sum(pair: Pair) -> bool | None:
-    """Whether all numbers together sum to 1."""
+    """Return whether all numbers together sum to 1."""
     if pair.got.ndim < 2 or not pair.same_shape or not _sums(pair.expected, _axis(pair)):
         return False
     return bool((pair.got >= 0).all() and np.isclose(pair.got.sum(), 1))
 
 
 def is_not_normalised(pair: Pair) -> bool | None:
-    """Whether some weights do not sum to 1."""
+    """Return whether some weights do not sum to 1."""
     right = _axis(pair)
     if not pair.same_shape or not _sums(pair.expected, right) or not (pair.got >= 0).all():
         return False
@@ -181,7 +181,7 @@ def is_not_normalised(pair: Pair) -> bool | None:
 
 
 def along(pair: Pair, axis: int, *, factor: bool) -> bool | None:
-    """Whether each slice along the axis is off by one number of its own."""
+    """Return whether each slice along the axis is off by one number of its own."""
     if not pair.same_shape or pair.discrete or pair.got.ndim < 1:
         return False
     if pair.got.ndim < -axis or pair.got.shape[axis] < 2:
@@ -200,7 +200,7 @@ def along(pair: Pair, axis: int, *, factor: bool) -> bool | None:
 
 
 def smaller(pair: Pair, sign: int) -> bool | None:
-    """Whether all wrong numbers are too large (sign 1), or too small (sign -1)."""
+    """Return whether all wrong numbers are too large (sign 1), or too small (sign -1)."""
     if not pair.same_shape or pair.discrete or np.isnan(pair.got).any():
         return False
     wrong = pair.wrong
@@ -208,12 +208,12 @@ def smaller(pair: Pair, sign: int) -> bool | None:
 
 
 def not_zero(pair: Pair) -> bool | None:
-    """Whether there is something where all should be 0."""
+    """Return whether there is something where all should be 0."""
     return pair.same_shape and not pair.discrete and not pair.expected.any()
 
 
 def one_value(pair: Pair) -> bool | None:
-    """Whether what is wrong is of one size, where it should be of several."""
+    """Return whether what is wrong is of one size, where it should be of several."""
     if not pair.same_shape:
         return False
     wrong, right = np.abs(pair.got[pair.wrong]), np.abs(pair.expected[pair.wrong])

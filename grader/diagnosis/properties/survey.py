@@ -1,7 +1,7 @@
 """Puts wrong code through all cases of its checks: a check stops at the first wrong result.
 
 The check functions are called once more, on a worker of their own, with cases that note a result
-instead of judging it. So what is said of the wrong results rests on every case there is.
+instead of judging it. So a statement about wrong results rests on every case.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Survey:
         self.check = ""
 
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
-        """The answer; an empty one where the code raised, so that the check goes on."""
+        """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
         try:
@@ -51,7 +51,7 @@ class Survey:
             return Answer(None)
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
-        """Keeps one result, or each of several by itself."""
+        """Keep one result, or each of several by itself."""
         several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
         names = [name for name in self.names if not name.startswith("*")]
         if several and len(got) == len(expected) == len(names):
@@ -80,7 +80,7 @@ class Survey:
 
 
 def agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
-    """Whether a result is the right one."""
+    """Return whether a result is the right one."""
     try:
         matches(expected, got, tolerance)
     except Broken:
@@ -96,7 +96,7 @@ def survey(
     checks: Sequence[CheckFunction],
     given: Given,
 ) -> list[Tried]:
-    """What became of all cases of these checks, given with the suite's own sizes for each.
+    """Return the outcomes of all cases of these checks, with the suite's own sizes.
 
     Takes no longer than a few calls may take: what was not reached by then is not in it.
     """

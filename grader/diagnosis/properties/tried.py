@@ -1,4 +1,4 @@
-"""What became of one case: the unit that statements about wrong results rest on."""
+"""The outcome of one case: the unit that statements about wrong results rest on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tried:
 
     @property
     def telling(self) -> bool:
-        """Whether code that does nothing would be wrong here.
+        """Return whether code that does nothing would be wrong here.
 
         Not where the right ids are those that were given, or one id throughout: there wrong code
         is right as well, which says nothing about the case.
@@ -52,7 +52,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that can be said of all wrong results, and an idea of where to look."""
+    """A fact about all wrong results, and an idea of where to look."""
 
     id: str
     says: str
@@ -60,7 +60,7 @@ class Fact:
 
 
 def differ(one: Any, other: Any) -> bool:
-    """Whether two results are not the same, but for rounding."""
+    """Return whether two results are not the same, but for rounding."""
     first, second = as_array(one), as_array(other)
     if first is None or second is None or first.shape != second.shape:
         return (first is None) != (second is None)
@@ -68,12 +68,12 @@ def differ(one: Any, other: Any) -> bool:
 
 
 def distinct(tried: Sequence[Tried]) -> list[Tried]:
-    """Every result of every question once."""
+    """Return every result of every question once."""
     return list({(one.part, one.key): one for one in tried}.values())
 
 
 def whole(tried: Sequence[Tried]) -> list[Tried]:
-    """Every question once: right if all of its results are."""
+    """Yield every question once: right if all of its results are."""
     found: dict[str, Tried] = {}
     for one in tried:
         if one.key not in found or not one.right:

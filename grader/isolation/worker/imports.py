@@ -1,4 +1,4 @@
-"""What a student's code finds when it imports something."""
+"""The modules that a student's code can import."""
 
 from __future__ import annotations
 

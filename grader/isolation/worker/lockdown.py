@@ -1,4 +1,4 @@
-"""What a worker gives up, for good, before it loads code that nobody trusts."""
+"""Rights that a worker gives up, for good, before it loads code that nobody trusts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         wanted["AS"] = pages * resource.getpagesize() + memory_mib * 2**20
-    with contextlib.suppress(OSError, ValueError):  # the judge's own cap is none of a worker's
+    with contextlib.suppress(OSError, ValueError):  # the judge's own cap does not concern a worker
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
     if processes is not None:
@@ -54,7 +54,7 @@ def set_process_option(option: int, value: int) -> None:
 
 
 class Walls:
-    """What a worker can no longer do, whatever code it runs; none of it can be undone.
+    """Things that a worker can no longer do, whatever code it runs, for good.
 
     landlock: the version of its interface, 0 for none. readable: the paths that can be read.
     calls: the seccomp filter. user: whom root turns into. alone: nobody else is in this world.
@@ -76,7 +76,7 @@ class Walls:
         self.ruleset: int | None = None
 
     def _do(self, name: str, *args: int | bytes) -> int:
-        """Call the C library; raise OSError if that fails, because a wall with a gap is none."""
+        """Call the C library, and raise OSError if that fails: a wall must have no gap."""
         words = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
         result: int = getattr(self.library, name)(*words)
         if result < 0:

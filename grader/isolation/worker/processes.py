@@ -133,7 +133,7 @@ def _be_worker(
     seconds: float,
     walls: Walls | None,
 ) -> NoReturn:
-    """Be a worker to the end: whatever happens here must not run on as a second parent."""
+    """Be a worker to the end, and never run on as a second parent."""
     try:
         control.close()
         os.setsid()

@@ -94,7 +94,7 @@ class Session:
         return data
 
     def answer(self, data: memoryview) -> bytes:
-        """Do what is asked, and return what came of it, with what was printed."""
+        """Answer a request, and return the outcome with what was printed."""
         request, _ = wire.read(data, 0, self.kept)
         capture = Capture()
         with contextlib.redirect_stdout(capture), contextlib.redirect_stderr(capture):

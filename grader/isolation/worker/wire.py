@@ -118,12 +118,12 @@ def write_text(tag: bytes, text: str) -> bytes:
 
 
 def write_foreign(description: str) -> bytes:
-    """Return what stands for an object that cannot cross."""
+    """Return the stand-in for an object that cannot cross."""
     return write_text(b"X", description[:80])
 
 
 def write_handle(number: int) -> bytes:
-    """Return what stands for an object that stays here under that number."""
+    """Return the stand-in for an object that stays here under that number."""
     return b"H" + _U64.pack(number)
 
 

@@ -32,7 +32,7 @@ END_SECONDS = 5.0
 
 
 def _spare_cores() -> int:
-    """The cores that nbgrader itself, which uses one, leaves."""
+    """Return the cores that nbgrader itself, which uses one, leaves."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, (there or 1) - 1)
 
@@ -48,22 +48,25 @@ class Ahead:
         self.found: dict[Path, Future[Judged]] = {}
 
     def warm_up(self) -> None:
-        """Has a judge load what it needs, before it is known what it will be asked."""
+        """Make a judge load what it needs before the first request."""
         self._do(AT_ONCE, judge.warm_up)
 
     def start(self, exam: Exam) -> None:
-        """Has a judge ready; JudgeRefuses, with the reason, if none can judge here."""
+        """Start a judge. Raise JudgeRefuses, with the reason, if none can judge here."""
         self._do(AT_ONCE, lambda: judge.start(exam)).result()
 
     def begin(self, readings: Mapping[Path, Reading]) -> None:
-        """Judges these in this order, as far as it comes to that before each is asked for."""
+        """Judge these in order, as many as possible before each is requested."""
         self.drop()
         self._hire(min(1 + len(readings) // FOR_EACH, MOST, _spare_cores()))
         for path, reading in readings.items():
             self.found[path] = self._do(LATER, _judging(reading))
 
     def outcome(self, path: Path, exam: Exam, submission: Submission) -> Outcome:
-        """What a judge makes of a submission; JudgeRefuses, with the reason, if none can judge."""
+        """Return a judge's result for a submission.
+
+        Raise JudgeRefuses, with the reason, if none can judge.
+        """
         early = self.found.pop(path, None)
         if early is not None and not early.cancel() and early.exception() is None:
             for_exam, of, outcome = early.result()
@@ -73,13 +76,13 @@ class Ahead:
         return asked.result()
 
     def drop(self) -> None:
-        """Nobody will ask for what was begun."""
+        """Forget what was begun, because nobody will ask for it."""
         for early in self.found.values():
             early.cancel()
         self.found.clear()
 
     def end(self) -> None:
-        """Ends the judges, and waits until they are gone: the process is about to end."""
+        """End the judges, and wait until they are gone."""
         self.drop()
         judge.stop()
         for _ in self.threads:
@@ -97,7 +100,7 @@ class Ahead:
         self.waiting.put((priority, next(self.numbers), future, work))
 
     def _hire(self, count: int) -> None:
-        """Sees to it that there are so many threads at least."""
+        """Start threads until there are that many."""
         if not self.threads:
             atexit.register(self.end)
         while len(self.threads) < count:
@@ -113,12 +116,12 @@ class Ahead:
                 continue
             try:
                 future.set_result(work())
-            except BaseException as error:  # whoever asked is told, and this thread goes on
+            except BaseException as error:  # the caller gets the error, and this thread continues
                 future.set_exception(error)
 
 
 def _quit() -> None:
-    """What a thread is given to end."""
+    """End a thread."""
 
 
 def _judging(reading: Reading) -> Callable[[], Judged]:

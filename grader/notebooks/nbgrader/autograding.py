@@ -47,7 +47,7 @@ class NotGradable(Exception):
 
 
 class _OneSentence(logging.Filter):
-    """Where nbgrader logs a traceback of ours: its last line, which says it all.
+    """A log filter that keeps the last line of nopeek's tracebacks in nbgrader.
 
     So nbgrader's last words must not send anyone to look for a traceback.
     """
@@ -60,12 +60,12 @@ class _OneSentence(logging.Filter):
         if self.MARK in text:
             record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
         elif text.startswith(self.LAST):
-            record.msg, record.args = "What is wrong with each of them is said above.", ()
+            record.msg, record.args = "The messages above say what is wrong with each of them.", ()
         return True
 
 
 def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Known]:
-    """The cells of a notebook that nbgrader knows, in order."""
+    """Return the cells of a notebook that nbgrader knows, in order."""
     found = gradebook.find_notebook(notebook, assignment)
     solutions = {cell.name for cell in found.solution_cells}
     worth = {cell.name: cell.max_score for cell in (*found.grade_cells, *found.task_cells)}
@@ -90,13 +90,13 @@ def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Kno
 
 
 def _functions(known: Mapping[str, Known]) -> list[str]:
-    """What the test cells test."""
+    """Return what the test cells test."""
     names = [name for name, cell in known.items() if cell.nbgrader["grade"] and cell.locked]
     return [name.removeprefix(PREFIX) for name in names]
 
 
 def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
-    """The cells of a submitted notebook, and what is judged of it; or SubmissionError."""
+    """Return a submitted notebook's cells and judged source, or the SubmissionError."""
     with Folder.open(path.parent) as folder:
         registry = load()
         modules = {name: name for name in folder.files() if module_name(name, registry)}
@@ -142,7 +142,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self._go_along()
 
     def _get_ready(self) -> None:
-        """Probes the isolation and starts a judge, so that a class is refused as a whole."""
+        """Probe the isolation and start a judge, so that a class is refused as a whole."""
         if self.seed is None:
             self.seed = setting.seed_of(Path(self.course.root))
         with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
@@ -158,7 +158,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self.log.info("nopeek grades under %s", self.exam.isolation)
 
     def _go_along(self) -> None:
-        """Has the whole class judged, and the database open, while nbgrader converts notebooks."""
+        """Judge the whole class while nbgrader converts notebooks, with its database open."""
         convert = self.parent.convert_notebooks
 
         def converting() -> None:
@@ -172,7 +172,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self.parent.convert_notebooks = converting  # nbgrader has no hook for a whole run
 
     def _to_come(self) -> dict[Path, Reading]:
-        """What nbgrader has found and not graded before, in its order, and how to read it."""
+        """Return new submissions that nbgrader has found, in its order, and how to read them."""
         readings = {}
         for folder in sorted(self.parent.assignments):
             for filename in sorted(self.parent.assignments[folder]):
@@ -182,7 +182,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return readings
 
     def _is_passed_over(self, names: Mapping[str, str]) -> bool:
-        """Whether nbgrader will leave this submission alone, as far as can be told before."""
+        """Return whether nbgrader will leave this submission alone, as far as nopeek can tell."""
         excluded = names["student"] in self.course.student_id_exclude.split(",")
         return excluded or (self._find_graded_at(names).exists() and not self.parent.force)
 
@@ -200,7 +200,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return self.exam
 
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
-        """The notebook in that file; written anew unless that has been done."""
+        """Return the notebook in that file, rebuilt unless it already was."""
         names = resources["nbgrader"]
         if Path(filename).parent == self._find_graded_at(names) and self.names == names:
             read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
@@ -214,7 +214,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return made
 
     def _read_submitted(self, path: Path, names: Mapping[str, str]) -> Any:
-        """What a student has handed in, without what they may not change."""
+        """Return a student's submission, without the cells that they may not change."""
         known, lessons = self._read_released(names)
         self._exam_on(known)
         cells, self.submission = _read(path, names["student"])
@@ -222,7 +222,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return rebuild(cells, known, lessons, self._warn)
 
     def _read_released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
-        """The cells of a notebook that nbgrader knows, and its lessons; looked up once."""
+        """Return the cells of a notebook that nbgrader knows, and its lessons; looked up once."""
         key = names["assignment"], names["notebook"]
         if key not in self.released:
             with Gradebook(names["db_url"]) as gradebook:
@@ -234,7 +234,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self.log.warning("%s: %s", one_line(self.submission.id, 80), text)
 
     def _lessons(self, names: Mapping[str, str]) -> set[str]:
-        """The texts of the course's own notebook, as far as it is there."""
+        """Return the texts of the course's own notebook, if it exists."""
         folder = self.course.format_path(self.course.source_directory, ".", names["assignment"])
         path = Path(folder) / f"{names['notebook']}.ipynb"
         if not path.is_file():
@@ -249,7 +249,7 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
     """Takes the place of `nbgrader.preprocessors.Execute`."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Writes what the judge finds below the test cells. Nothing is run here."""
+        """Write the judge's findings below the test cells, and run nothing."""
         handed_in = self.parent.submission
         if self.parent.names != resources["nbgrader"]:
             raise NotGradable("nbgrader asks for another submission than it has read.")
@@ -263,7 +263,10 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
         return nb, resources
 
     def _report(self, handed_in: Submission) -> Report:
-        """What the judge makes of it; NotGradable with the reason if that is nothing."""
+        """Return the judge's result for it.
+
+        Raise NotGradable with the reason if that is nothing.
+        """
         try:
             outcome = _ahead.outcome(self.parent.path, self.parent.exam, handed_in)
         except judge.JudgeRefuses as error:
@@ -280,7 +283,7 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
             find_verdicts(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
         )
         if found is None:
-            self.log.warning("%s is no test cell of the kit: it earns nothing", name)
+            self.log.warning("%s is not a test cell of the kit: it earns nothing", name)
             return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
         return output(found, float(cell["points"]), warnings)
 

@@ -29,13 +29,13 @@ class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
         self.db.remove()
 
     def end(self) -> None:
-        """Closes the database too."""
+        """Close the database too."""
         super().close()
 
 
 @contextlib.contextmanager
 def _hush() -> Iterator[None]:
-    """No word on the order in which nbgrader makes its entries: it adds them all in the end."""
+    """Silence the warning on the order of entries, because nbgrader adds them all in the end."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
         yield
@@ -43,7 +43,7 @@ def _hush() -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_once() -> Iterator[None]:
-    """Within it, the modules that autograde share one gradebook for each database and course."""
+    """Share one gradebook among autograde's modules, for each database and course."""
     kept: dict[tuple[Any, ...], _Kept] = {}
 
     def gradebook(*which: Any) -> _Kept:

@@ -34,7 +34,7 @@ class Known:
 
 
 def tame(text: str) -> str:
-    """Text of a student's, to be shown as Markdown to whoever grades: as it was typed.
+    """Return a student's text as Markdown that shows it as it was typed.
 
     Elements, links and formulas could run scripts in the page of an instructor.
     """
@@ -51,7 +51,7 @@ def _cell(code: bool, text: str, id: str, known: Known | None) -> Any:
 
 
 def _keep_cell(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
-    """A student's cell that stays, as one of nbgrader's if it is that."""
+    """Return a cell to keep, with nbgrader's metadata if it is one of nbgrader's."""
     text = raw.text or ""
     code = known.code if known else raw.code
     if not code and text not in lessons:
@@ -64,7 +64,7 @@ def _restore(mine: Known) -> Any:
 
 
 def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[str]) -> None:
-    """Puts what is missing below the cell that it was released below, if that is there."""
+    """Put missing cells after the cell that they followed in the release, if it is there."""
     above = ""
     for grade_id, mine in known.items():
         if grade_id in missing:
@@ -79,7 +79,7 @@ def rebuild(
     lessons: Collection[str],
     warn: Callable[[str], None],
 ) -> Any:
-    """The notebook. lessons: texts that are the course's own; warn: told of what was put right."""
+    """Return the notebook. lessons: the course's own texts; warn: called with each repair."""
     last = {raw.grade_id: raw for raw in cells if raw.grade_id in known}
     made = []
     for raw in cells:

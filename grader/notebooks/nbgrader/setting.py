@@ -26,7 +26,7 @@ class SeedError(Exception):
 
 
 def seed_of(course: Path) -> int:
-    """The seed of the hidden checks' inputs, drawn once for a course and kept in its folder."""
+    """Return the seed for the hidden inputs, drawn once and kept in the course's folder."""
     path = course / SEED_FILE
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -40,14 +40,14 @@ def seed_of(course: Path) -> int:
 
 @cache
 def _isolation(name: str) -> str:
-    """The isolation of that name, probed; SandboxError or KitError where it does not hold."""
+    """Return the probed isolation. Raise SandboxError or KitError if it fails."""
     here = probe.isolation_for_grading(name, load().limits)
     judge.remember_held(here)
     return here.name
 
 
 def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
-    """The ids of the steps that these functions belong to, in order."""
+    """Return the ids of the steps that these functions belong to, in order."""
     wanted = set(functions)
     return tuple(
         step.id
@@ -57,7 +57,7 @@ def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
 
 
 def exam(isolation: str, seed: int, steps: tuple[str, ...]) -> Exam:
-    """What submissions are put through; Problem, SandboxError or KitError if they cannot be."""
+    """Return what judges submissions. Raise Problem, SandboxError or KitError if it fails."""
     need_torch()
     return Exam("hidden", seed, _isolation(isolation), steps, kit_digest())
 
@@ -72,7 +72,7 @@ class Closing:
         self.timer: threading.Timer | None = None
 
     def later(self) -> None:
-        """Begins to wait anew."""
+        """Begin to wait anew."""
         if self.timer is not None:
             self.timer.cancel()
         self.timer = threading.Timer(IDLE_SECONDS, judge.dismiss)

@@ -1,7 +1,7 @@
-"""What the judge found about one function, as the output of its test cell.
+"""Show the judge's findings on one function as the output of its test cell.
 
 nbgrader reads the score from it as plain text; people read the rest as HTML. Of hidden checks it
-holds what a student may be told, and no number.
+holds only what a student may know, and no number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Found:
     checks: tuple[CheckVerdict, ...]
 
     def points(self, most: float) -> float:
-        """What it earns, where nbgrader has it worth so many points; never less or more."""
+        """Return its points, scaled to nbgrader's maximum."""
         worth = sum(check.max_points for check in self.checks)
         earned = sum(check.points for check in self.checks)
         share = earned if most == worth else earned * most / worth
@@ -35,7 +35,7 @@ class Found:
 
 
 def find_verdicts(report: Report, function: str) -> Found | None:
-    """The verdicts on a function; None if the report has none."""
+    """Return the verdicts on a function, or None if the report has none."""
     for step in report.steps:
         checks = tuple(check for check in step.checks if check.function == function)
         if checks:
@@ -44,7 +44,7 @@ def find_verdicts(report: Report, function: str) -> Found | None:
 
 
 def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, Diagnosis | None]]:
-    """Each check, what is said of it, and its cause where that was not told yet."""
+    """Yield each check, its message, and its cause if that is new."""
     causes = set()
     for check in checks:
         said = failing(check) or check.status is Status.SKIPPED
@@ -66,7 +66,7 @@ def _html(found: Found, warnings: Sequence[str]) -> str:
 
 
 def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
-    """The result of a test cell that is worth so many points.
+    """Return the result of a test cell that is worth so many points.
 
     warnings: what had to be passed over to read the notebook.
     """
@@ -75,5 +75,5 @@ def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
 
 
 def no_verdict(reason: str) -> Any:
-    """The result of a test cell that earns nothing, since there is no verdict."""
+    """Return the result of a test cell without a verdict, which earns nothing."""
     return new_output("error", ename="NoVerdict", evalue=reason, traceback=[f"NoVerdict: {reason}"])

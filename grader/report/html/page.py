@@ -35,18 +35,18 @@ _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
 def _finish(value: Any) -> Any:
-    """Every value on its way into the page passes through here, before it is escaped."""
+    """Return a value for the page, before it is escaped."""
     return value if isinstance(value, Markup) else visible(str(value))
 
 
 def prose(text: str) -> Markup:
-    """A sentence of the kit's: what stands between backticks in it is code."""
+    """Return one of the kit's sentences as HTML, with text in backticks as code."""
     escaped = str(escape(visible(text)))  # a str, for Markup escapes whatever is put into it
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 
 def cut_printed(text: str) -> tuple[str, str]:
-    """The first lines of what the code printed, and how many more there are."""
+    """Return the first lines of what the code printed, and how many more there are."""
     lines = text.rstrip().split("\n")
     left = len(lines) - MAX_PRINTED_LINES
     more = f"… and {count_words(left, 'more line')}" if left > 0 else ""
@@ -54,24 +54,24 @@ def cut_printed(text: str) -> tuple[str, str]:
 
 
 def first_to_do(report: Report) -> int | None:
-    """Which step, in order, is the first that is not done."""
+    """Return which step, in order, is the first that is not done."""
     undone = (i for i, step in enumerate(report.steps) if step.status is not Status.PASSED)
     return next(undone, None)
 
 
 def number_step(step: StepVerdict) -> str:
-    """`3. Masks` for step03_mask."""
+    """Return `3. Masks` for step03_mask."""
     match = re.match(r"step(\d+)", step.step)
     return f"{int(match[1])}. {step.title}" if match else step.title
 
 
 def failing(check: CheckVerdict) -> bool:
-    """Whether there is something wrong to be shown."""
+    """Return whether there is something wrong to be shown."""
     return check.status not in _FINE
 
 
 def by_function(step: StepVerdict) -> list[tuple[str, list[CheckVerdict]]]:
-    """The checks of a step, those of one function together; what fails comes first in both."""
+    """Return a step's checks grouped by function; failures come first in both."""
     groups = itertools.groupby(step.checks, key=lambda check: check.function)
     found = [(name, sorted(checks, key=_not_failing)) for name, checks in groups]
     return sorted(found, key=lambda group: _not_failing(group[1][0]))
@@ -109,26 +109,26 @@ def count_alike(checks: list[CheckVerdict]) -> str:
 
 
 def shared_message(checks: list[CheckVerdict]) -> str:
-    """What is said of every one of these checks, if they are several."""
+    """Return the message that all of these checks share, if they are several."""
     messages = {check.message for check in checks}
     return messages.pop() if len(checks) > 1 and len(messages) == 1 else ""
 
 
 def summary(step: StepVerdict) -> str:
-    """How many checks went which way."""
+    """Return how many checks went which way."""
     counts = {status: sum(check.status is status for check in step.checks) for status in SIGNS}
     words = [f"{count} {_word(status, count)}" for status, count in counts.items() if count]
     return f"{count_words(len(step.checks), 'check')}: {', '.join(words)}."
 
 
 def _word(status: Status, count: int) -> str:
-    """`1 needs work`, `2 need work`."""
+    """Format a text such as `1 needs work`, `2 need work`."""
     word = SIGNS[status][1]
     return word if count == 1 else SEVERAL.get(status, word)
 
 
 def describe_isolation(held: Mapping[str, bool]) -> list[str]:
-    """What the isolation was probed for, in words, and what did not hold."""
+    """Return what the isolation was probed for, in words, and what did not hold."""
     named = {True: "held", False: "did not hold"}
     sides = {
         side: [name.replace("_", " ") for name in held if held[name] is side] for side in named
@@ -179,12 +179,12 @@ def _whole(report: Report, graded: Graded | None) -> str:
 
 
 def page(report: Report) -> str:
-    """The report as a whole HTML page."""
+    """Return the report as a whole HTML page."""
     return _whole(report, None)
 
 
 def feedback(graded: Graded) -> str:
-    """What a student of a class is given: the report, or why there is none, and what was noted."""
+    """Return the feedback page of a student: the report or its absence, and the notes."""
     if graded.report is None:
         return template("no_report.html").render(graded=graded).lstrip()
     report = replace(graded.report, submission=graded.student)

@@ -14,12 +14,12 @@ MAP_WORDS = {
     "none": "did not",
     "leak": "moved, and must not",
     "missing": "did not, and should",
-    "unknown": "is no number",
+    "unknown": "is not a number",
 }
 
 
 def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
-    """The map of which output depends on which input, and in words what is wrong in it.
+    """Draw which output depends on which input, and explain what is wrong.
 
     drawn: the picture, too; how: what was tried, too.
     """

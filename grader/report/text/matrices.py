@@ -24,7 +24,7 @@ class Look:
 
 
 def _cell_text(value: Any, decimals: int) -> str:
-    """A cell's text; booleans in one letter."""
+    """Return a cell's text; booleans in one letter."""
     return ("T" if value else "F") if isinstance(value, bool) else number_text(value, decimals)
 
 
@@ -45,7 +45,7 @@ def _texts(array: Array, decimals: int) -> list[str]:
 
 
 def _slice(array: Array) -> tuple[str, int]:
-    """Which matrix of a larger array to show: the first with a wrong cell; its name and start."""
+    """Return the first matrix with a wrong cell in a larger array, with its name and start."""
     if len(array.shape) <= 2:
         return "", 0
     size = array.shape[-1] * array.shape[-2]
@@ -58,7 +58,7 @@ def _slice(array: Array) -> tuple[str, int]:
 
 
 def block(array: Array, look: Look | None = None) -> Block:
-    """An array as lines of equal length: its name and shape, then its rows."""
+    """Return an array as lines of equal length: its name and shape, then its rows."""
     look = look or Look()
     part, start = _slice(look.like or array)
     title = f"{array.name}{part} {shape_text(array.shape)}"
@@ -84,7 +84,7 @@ def _even(lines: list[str]) -> Block:
 
 
 def compare_arrays(expected: Array, got: Array, rows: int = 8) -> list[Block]:
-    """Two arrays with as many decimals as it takes to see that they differ."""
+    """Return two arrays with as many decimals as it takes to see that they differ."""
     like = got if got.shape == expected.shape else None
     decimals = _decimals(expected, got)
     mine = WHOLE if whole_beside(expected, got) else decimals
@@ -103,7 +103,7 @@ def _decimals(expected: Array, got: Array) -> int:
 
 
 def titles(arrays: Sequence[Array]) -> str:
-    """Names and shapes alone: `q (2, 4), k (3, 4)`; what is nested is told by its parts."""
+    """Return names and shapes: `q (2, 4), k (3, 4)`. Nested parameters are summarised."""
     flat = [array for array in arrays if not is_nested(array)]
     named = ", ".join(f"{array.name} {shape_text(array.shape)}".strip() for array in flat)
     return "; ".join(filter(None, (named, nest_text(arrays))))

@@ -1,4 +1,4 @@
-"""What is wrong in one step, on one screen: first what and why, then the case, then the rest.
+"""Show what is wrong in one step on one screen: first what and why, then the case, then the rest.
 
 The screen is composed whole before anything is printed: of the layouts, which show less and less,
 the first that fits is taken.
@@ -71,7 +71,7 @@ LAYOUTS = (
 
 
 def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
-    """What is wrong in a step, in at most `room` rows."""
+    """Return what is wrong in a step, in at most `room` rows."""
     sheet, few = Sheet(width, plain), _few_numbers(step)
     for layout in LAYOUTS:
         if layout.few and not few:
@@ -86,7 +86,7 @@ def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: boo
 
 
 def _few_numbers(step: StepVerdict) -> bool:
-    """Whether the case of the first failed check can be calculated by hand."""
+    """Return whether the case of the first failed check can be calculated by hand."""
     failed = [check for check in step.checks if check.status not in _FINE]
     evidence = failed[0].evidence if failed else None
     if evidence is None:
@@ -124,14 +124,14 @@ def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
 
 
 def _show_unwritten(step: StepVerdict) -> str:
-    """Of a step of which nothing that is written is wrong."""
+    """Show what is unwritten in a step where nothing written is wrong."""
     waiting = [check for check in step.checks if check.status is not Status.PASSED]
     names = ", ".join(dict.fromkeys(check.function for check in waiting))
     return f"what is written so far is right. Still to write: {names}."
 
 
 def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
-    """The first failed check: what is wrong, why, then the case."""
+    """Show the first failed check: what is wrong, why, then the case."""
     sheet.gap()
     _title(sheet, check)
     sheet.line(clean(check.message), indent=3)
@@ -147,7 +147,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
 
 
 def _telling_map(check: CheckVerdict) -> Influence | None:
-    """The map, where it shows something and no cause was named."""
+    """Return the map, where it shows something and no cause was named."""
     found = check.evidence.influence if check.evidence else None
     named = check.diagnosis is not None and check.diagnosis.known
     return found if found is not None and not named and worth_drawing(found) else None
@@ -160,16 +160,16 @@ def _title(sheet: Sheet, check: CheckVerdict, most: int = 0) -> None:
 
 
 def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
-    """The known mistake, or what can be said of the results; and where to look."""
+    """Show the known mistake or a pattern in the results, and where to look."""
     if check.diagnosis is not None:
         sheet.gap()
-        label = "looks like" if check.diagnosis.known else "what can be said"
+        label = "looks like" if check.diagnosis.known else "pattern"
         sheet.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
         sheet.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
 
 
 def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) -> None:
-    """The failing call and its small matrices, wrong cells marked."""
+    """Show the failing call and its small matrices, with wrong cells marked."""
     sheet.line(evidence.call, indent=5)
     _inputs(sheet, evidence, layout)
     if results:
@@ -177,7 +177,7 @@ def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) ->
 
 
 def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
-    """What should have come beside what came."""
+    """Show the expected results beside the actual ones."""
     pairs = zip(evidence.expected, evidence.got) if evidence.expected else ()
     found = [part for one, other in pairs for part in compare_arrays(one, other, layout.rows)]
     _blocks(sheet, found or [_block(array, layout) for array in evidence.got])
@@ -186,7 +186,7 @@ def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
 
 
 def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
-    """What went in. Where nothing came out only shapes matter, and what was counted.
+    """Show the inputs. If nothing was returned, show only shapes and what was counted.
 
     So they do beside nested parameters, which are too many numbers to calculate with.
     """
@@ -201,12 +201,12 @@ def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
 
 
 def _is_argument(array: Array, call: str) -> bool:
-    """Whether the call names it; what is in a dict it does not."""
+    """Return whether the call names the argument, which it does not inside a dict."""
     return array.name in re.findall(r"\w+", call.partition(")")[0])
 
 
 def _countable(array: Array) -> bool:
-    """Whether it holds tokens, or what a mask allows: few enough to be read one by one."""
+    """Return whether it holds tokens, or what a mask allows: few enough to be read one by one."""
     cells = array.cells
     while isinstance(cells, list) and cells:
         cells = cells[0]
@@ -218,7 +218,7 @@ def _block(array: Array, layout: Layout) -> Block:
 
 
 def _blocks(sheet: Sheet, blocks: Sequence[Block]) -> None:
-    """Matrices beside each other as long as they fit."""
+    """Put matrices beside each other as long as they fit."""
     row: list[Block] = []
     for one in blocks:
         width = sum(len(other[0]) + 3 for other in row) + len(one[0])
@@ -237,7 +237,7 @@ def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
 
 
 def _show_printed(sheet: Sheet, text: str, most: int) -> None:
-    """What the student's code printed in the call that failed."""
+    """Show what the student's code printed in the failing call."""
     lines = clean(text).rstrip().split("\n")
     sheet.line("your code printed:", "dim", indent=5)
     for line in lines[:most]:
@@ -248,7 +248,7 @@ def _show_printed(sheet: Sheet, text: str, most: int) -> None:
 
 
 def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> None:
-    """The other failed checks: what says something new in short lines, the rest by name."""
+    """Show the other failed checks: new findings in short lines, the rest by name."""
     told = _telling(failed)[: layout.more]
     if told:
         sheet.gap()
@@ -264,7 +264,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
 
 
 def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
-    """A call in one row, if that tells it: its numbers, or else all the shapes.
+    """Show a call in one row, with its numbers if they fit, else with all shapes.
 
     Not the call of the first check once more, without what went in.
     """
@@ -278,7 +278,7 @@ def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
 
 
 def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
-    """The checks of the first function that say what none before them says."""
+    """Return the first function's checks whose message is new."""
     first = failed[0]
     heard, found = {first.message}, []
     for check in failed[1:]:
@@ -297,7 +297,7 @@ def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVe
 
 
 def _also(sheet: Sheet, checks: Sequence[CheckVerdict], named: str) -> None:
-    """The titles of a few more checks of the function `named`; of all others, how many."""
+    """Show the titles of more checks of the function `named`, and count the others."""
     groups = _group_by_function(checks)
     mine = groups.get(named, [])[:MOST_TITLES]
     for check in mine:

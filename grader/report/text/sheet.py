@@ -16,7 +16,7 @@ _ASCII = str.maketrans(
 
 
 def clean(text: str, limit: int = 1000) -> str:
-    """A student's text made harmless: nothing that moves the cursor, nothing endless."""
+    """Return a student's text, shortened and without characters that move the cursor."""
     cut = text if len(text) <= limit else text[:limit] + " …"
     return "".join(
         char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in cut
@@ -35,7 +35,7 @@ class Sheet:
         return len(self.rows)
 
     def line(self, text: str = "", style: str = "", indent: int = 0, most: int = 0) -> None:
-        """One paragraph, wrapped; most: how many rows it may take, as many as it needs if 0."""
+        """Add a wrapped paragraph of at most `most` rows; 0 means no limit."""
         room = self.width - indent - 1
         pieces: list[str] = []
         for part in self._spell(text).split("\n"):
@@ -48,14 +48,14 @@ class Sheet:
             self.row(" " * indent + piece, style)
 
     def row(self, text: str, style: str = "") -> None:
-        """One line as it is, cut where the screen ends."""
+        """Add one line as it is, cut at the screen's edge."""
         text = self._spell(text).rstrip()
         if len(text) > self.width:
             text = text[: self.width - 3] + "..."
         self.rows.append((text, style))
 
     def gap(self) -> None:
-        """A blank line, unless there is one already."""
+        """Add a blank line, unless there is one already."""
         if not self.rows or self.rows[-1][0]:
             self.row("")
 

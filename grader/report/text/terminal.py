@@ -67,19 +67,19 @@ class Printer:
             click.echo("\r\x1b[K", file=self.file, nl=False)
 
     def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
-        """One paragraph, wrapped."""
+        """Print a wrapped paragraph."""
         sheet = Sheet(self.width, self.plain)
         sheet.line(text, style, indent)
         self.sheet(sheet)
 
     def row(self, text: str, style: str = "") -> None:
-        """One line as it is, cut where the screen ends."""
+        """Print one line as it is, cut at the screen's edge."""
         sheet = Sheet(self.width, self.plain)
         sheet.row(text, style)
         self.sheet(sheet)
 
     def clear(self) -> None:
-        """An empty screen, where there is one; a blank line elsewhere."""
+        """Clear the screen, or print a blank line where there is none."""
         if self.terminal:
             click.clear()
         else:
@@ -87,7 +87,7 @@ class Printer:
         self.rows = 0
 
     def step_row(self, number: int, step: StepVerdict) -> None:
-        """A step's line in the overview."""
+        """Print a step's line in the overview."""
         sign, word, style = SIGNS[step.status]
         note = f"  {_say_own_steps(step)}" if step.on_own_steps is False else ""
         points = f"{step.points:g}/{step.max_points:g}"
@@ -99,14 +99,14 @@ class Printer:
         self.line(note.strip(), style, indent=7)
 
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
-        """One line for steps that are all in the same state."""
+        """Print one line for steps that are all in the same state."""
         sign, word, style = SIGNS[steps[0].status]
         numbers = f"{f'{number_of(steps[0])}-{number_of(steps[-1])}':>4} {title}"
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
 
     def total(self, report: Report) -> None:
-        """The bar under the overview."""
+        """Print the bar under the overview."""
         done = report.score / report.max_score if report.max_score else 0.0
         filled = math.floor(done * 40)
         bar = "#" * filled + "." * (40 - filled)
@@ -114,7 +114,7 @@ class Printer:
         self.row(f" [{bar}] {report.score:g} of {report.max_score:g} points")
 
     def step(self, number: int, step: StepVerdict) -> None:
-        """What is wrong in one step, in what is left of the screen."""
+        """Print what is wrong in one step, in the rest of the screen."""
         room = max(SCREEN - NEXT - self.rows, LEAST)
         self.sheet(compose(number, step, room, self.width, plain=self.plain))
 
@@ -133,7 +133,7 @@ class Overview:
         self.held: dict[str, list[StepVerdict]] = {}
 
     def __call__(self, verdict: StepVerdict) -> None:
-        """Prints the step's line, or holds it back while its part has nothing else to say."""
+        """Print the step's line, or hold it back while its part has nothing else to show."""
         title = next((t for t, steps in self.parts.items() if verdict.step in steps), "")
         part = self.held.setdefault(title, [])
         part.append(verdict)
@@ -152,7 +152,7 @@ class Overview:
             self._rows()
 
     def _parts(self, but: str) -> None:
-        """One line for each part that is held back, then the lines of the part that is at issue."""
+        """Print a line for each finished part, then the lines of the part to work on."""
         for title in [title for title in self.held if title != but]:
             self.printer.part_row(title, self.held.pop(title))
         self._rows()
@@ -172,7 +172,7 @@ def _say_own_steps(step: StepVerdict) -> str:
 
 
 def first_to_do(report: Report) -> StepVerdict | None:
-    """The first step that is not done."""
+    """Return the first step that is not done."""
     undone = (step for step in report.steps if step.status is not Status.PASSED)
     return next(undone, None)
 

@@ -176,7 +176,7 @@ def zip64(size):
     return PLAIN[:-22] + record + locator + last
 
 
-BROKEN = "it is no zip archive, or a damaged one"
+BROKEN = "it is not a zip archive, or it is damaged"
 FATAL = {
     "out by dots": (lambda: zipped(("../" + FILE, SOURCE)), OUTSIDE),
     "dots further down": (lambda: zipped((FILE, SOURCE), ("a/../../b", "")), OUTSIDE),

@@ -63,7 +63,7 @@ def test_name_that_is_too_long_is_told(tmp_path):
 @pytest.mark.parametrize("data", [b"", b"PK\3\4", b"\0" * 100])
 def test_what_is_no_zip_is_told(tmp_path, data):
     (tmp_path / "c.zip").write_bytes(data)
-    with pytest.raises(SubmissionError, match=r"c.zip cannot be read: it is no zip archive"):
+    with pytest.raises(SubmissionError, match=r"c.zip cannot be read: it is not a zip archive"):
         unpacked(tmp_path, tmp_path / "c.zip")
 
 

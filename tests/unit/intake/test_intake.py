@@ -222,7 +222,7 @@ def test_newest_file_counts_where_names_say_nothing(read, tmp_path, newer):
 def test_earlier_attempt_never_stands_in_for_a_broken_latest(read, tmp_path):
     write(tmp_path / "alice_attempt_1.zip")
     (tmp_path / "alice_attempt_2.zip").write_bytes(b"PK\3\4 broken")
-    message = "of 2 attempts the latest, alice_attempt_2.zip, counts: .* damaged one"
+    message = "of 2 attempts the latest, alice_attempt_2.zip, counts: .* it is damaged"
     with pytest.raises(SubmissionError, match=message):
         read("alice")
 
@@ -248,8 +248,8 @@ UNGRADABLE = {
     "only litter": (lambda top: fill(top, "alice/.DS_Store", "alice/__MACOSX/x.py"), NOTHING),
     "empty zip": (lambda top: packed(top / "alice.zip", {}), NOTHING),
     "too deep": (lambda top: write(top / "alice" / "a/b/c/d/e"), NOTHING),
-    "no zip": (lambda top: fill(top, "alice.zip"), "it is no zip archive, or a damaged one"),
-    "empty file": (lambda top: (top / "alice.zip").touch(), "no zip archive"),
+    "no zip": (lambda top: fill(top, "alice.zip"), "it is not a zip archive, or it is damaged"),
+    "empty file": (lambda top: (top / "alice.zip").touch(), "not a zip archive"),
     "another archive": (lambda top: fill(top, "alice.tar.gz"), "only zip archives are read"),
     "another archive inside": (
         lambda top: fill(top, "alice/work.7z"),

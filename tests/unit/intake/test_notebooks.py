@@ -319,7 +319,7 @@ def test_message_names_the_cell(grade, steps, read):
 def test_message_of_a_syntax_error_names_the_cell(grade, steps, read):
     notebook = read(text(), SCORES.format("1 +* 2"))
     (verdict,) = grade(Submission("alice", notebook.sources), only=(steps.find(STEP),)).steps
-    told = "What stands in the notebook is not valid Python"
+    told = "The code in the notebook is not valid Python"
     assert verdict.message.startswith(told)
     assert "(work.ipynb, cell 2, line 2: `return 1 +* 2`)" in verdict.message
 
@@ -372,7 +372,7 @@ def test_whole_number_of_a_million_digits_is_passed_over(steps):
 def test_cell_that_is_no_text_is_left_out(read, source):
     notebook = read(code(source), RIGHT)
     assert answer(notebook) == "right"
-    warning = "work.ipynb, cell 1: it holds what is no text, and is left out."
+    warning = "work.ipynb, cell 1: it holds something other than text, and is skipped."
     assert notebook.warnings == (warning,)
 
 

@@ -242,7 +242,7 @@ def test_words_that_stay_in_their_gaps_are_seen(right):
 def test_id_that_is_no_token_is_told(right):
     shown = look.both_sides(lambda tokens, *rest: (tokens - 100, tokens), right["decoder_block"])
     assert repr(shown) == (
-        "There is no picture of that yet. mask_tokens returned an id that is no token."
+        "There is no picture of that yet. mask_tokens returned an id outside the vocabulary."
     )
 
 

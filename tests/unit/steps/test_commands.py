@@ -64,3 +64,8 @@ def test_screens_without_make_never_name_make(here, tmp_path, capsys):
     assert "nopeek check" in done.output
     assert "`make" not in done.output
     assert "make check" not in done.output
+
+
+def test_command_for_another_folder_depends_on_that_folder(here, tmp_path):
+    here("make", "nopeek")
+    assert commands.spell_command("check", home=tmp_path / "new") == "nopeek check"

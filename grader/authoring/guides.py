@@ -1,0 +1,132 @@
+"""Generate the parts of the README and the guides that change with the kit: screens and counts."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.authoring.proof import HEADER, format_line
+from grader.report.files import write_whole
+from grader.steps.paths import ROOT
+from grader.steps.registry import Registry, Step
+from grader.steps.stubs import solution_of, stub
+
+SCREEN = "nopeek: visible checks on exercises/"
+FORGOTTEN = " / d_k**0.5"  # the second screen's student leaves this out of step 2
+COUNTED = re.compile(r"known wrong versions|right ones in|hostile submissions|all three|" + HEADER)
+CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+
+
+def pages() -> list[Path]:
+    """Return the README and the guides."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def fresh_page(registry: Registry, text: str) -> str:
+    """Return a page with the screens and counts of the kit as it is now."""
+    text = _with_counts(text, registry)
+    stubs = {step.filename: stub(solution_of(step)) for step in registry.steps}
+    started = {s.filename: solution_of(s).replace(FORGOTTEN, "") for s in registry.steps[:2]}
+    block = re.compile(rf"(?<=^```\n){re.escape(SCREEN)}.*?(?=\n```$)", re.DOTALL | re.MULTILINE)
+
+    def screen(found: re.Match[str]) -> str:
+        files = {**stubs, **started} if "\nStep 2" in found[0] else stubs
+        with _learner(files, "make") as folder:
+            return _run(folder, ["check"]).strip("\n")
+
+    return CONSOLE.sub(lambda found: _session(stubs, found[0]), block.sub(screen, text))
+
+
+def build_guides(registry: Registry) -> list[Path]:
+    """Write the pages that are out of date, and return their paths."""
+    written = []
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        fresh = fresh_page(registry, text)
+        if fresh != text:
+            write_whole(path, [fresh])
+            written.append(path)
+    return written
+
+
+def parse_command(line: str) -> list[str]:
+    """Return the arguments of `nopeek` for a line that a reader types.
+
+    >>> parse_command("make quiz STEP=3b ANSWER=12")
+    ['quiz', '3b', '12']
+    """
+    program, name, *rest = shlex.split(line)
+    if program == "nopeek":
+        return [name, *rest]
+    arguments = []
+    for word in rest:
+        variable, value = word.split("=", 1)
+        plain = variable in ("STEP", "ANSWER")
+        arguments += [value] if plain else [f"--{variable.lower()}", value]
+    return [name, *arguments]
+
+
+def _session(files: Mapping[str, str], text: str) -> str:
+    """Run the commands of a console block, and return the block with what they print."""
+    commands = [line for line in text.splitlines() if line.startswith("$ ")]
+    with _learner(files, commands[0].split()[1]) as folder:
+        return "".join(
+            f"{line}\n{_run(folder, parse_command(line[2:])).rstrip()}\n" for line in commands
+        )
+
+
+@contextmanager
+def _learner(files: Mapping[str, str], program: str) -> Iterator[Path]:
+    """Yield a learner's folder with these exercises; with a Makefile if the learner types make."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "exercises").mkdir()
+        for filename, source in files.items():
+            (folder / "exercises" / filename).write_text(source, encoding="utf-8")
+        if program == "make":
+            (folder / "Makefile").touch()
+        yield folder
+
+
+def _run(folder: Path, arguments: Sequence[str]) -> str:
+    """Return what a command prints in this folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.stdout
+
+
+def _with_counts(text: str, registry: Registry) -> str:
+    """Return the text with the numbers of mistakes, fair variants and attacks."""
+    if not COUNTED.search(text):
+        return text
+    counts = [(s, len(read(MISTAKES, s)), len(read(FAIR, s))) for s in registry.steps]
+    mistakes, fair = sum(row[1] for row in counts), sum(row[2] for row in counts)
+    text = re.sub(r"\d+(?= known wrong versions)", str(mistakes), text)
+    text = re.sub(r"\d+(?= right ones in)", str(fair), text)
+    attacks = importlib.import_module("tests.corpora.hostile").attacks()
+    everywhere = sum(attack.needs == "process" for attack in attacks)
+    text = re.sub(r"\d+(?= hostile submissions)", str(len(attacks)), text)
+    text = re.sub(r"\d+(?= of them under all three)", str(everywhere), text)
+    table = re.compile(rf"(?<=\n){re.escape(HEADER)}\n.*?(?=\n```)", re.DOTALL)
+    return table.sub(lambda _: _table(counts), text)
+
+
+def _table(counts: Sequence[tuple[Step, int, int]]) -> str:
+    rows = [format_line(step, f"{m} of {m}", f"{f} of {f}") for step, m, f in counts]
+    return "\n".join([HEADER, *rows])

@@ -1,0 +1,317 @@
+"""The README and the guides say what is true, and show what the commands print."""
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import click
+import jsonschema
+import pytest
+
+from grader.authoring.guides import fresh_page, pages, parse_command
+from grader.classroom.tables import read_overrides
+from grader.cli.main import cli
+from grader.report import records
+from grader.steps.registry import load
+from grader.steps.stubs import solution_of
+from tests.conftest import ROOT
+from tests.support.stubs import write_stubs
+
+DOCS = ROOT / "docs"
+TEXTS = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in pages()}
+GUIDES = list(TEXTS)
+OTHERS = ("CONTRIBUTING.md", "SECURITY.md")
+TEXTS |= {name: (ROOT / name).read_text(encoding="utf-8") for name in OTHERS}
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+README = TEXTS["README.md"]
+FILES = re.compile(r"`((?:docs|grader|solutions|tests|notebooks|exercises|\.github)/[\w./-]*)`")
+MADE = {"notebooks/nbgrader/release/", "grader/kit/"}  # by nbgrader, in a wheel
+
+
+def blocks(name, language=""):
+    """The fenced blocks of a page that are in this language."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", TEXTS[name], re.DOTALL | re.MULTILINE)
+    return [text.strip("\n") for label, text in found if label == language]
+
+
+def code(name):
+    """Everything on a page that is set as code: in backticks, or a line of a block."""
+    text = re.sub(r"^```\w*\n(.*?)^```$", "", TEXTS[name], flags=re.DOTALL | re.MULTILINE)
+    lines = [
+        line
+        for block in re.findall(r"^```\w*\n(.*?)^```$", TEXTS[name], re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+    ]
+    return re.findall(r"`([^`\n]+)`", text) + [line.removeprefix("$ ") for line in lines]
+
+
+def commands(name, program):
+    """The commands on a page that begin with this program."""
+    return [text.split("#")[0].strip() for text in code(name) if text.startswith(f"{program} ")]
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_screens_and_counts_are_up_to_date(name):
+    assert fresh_page(load(), TEXTS[name]) == TEXTS[name], (
+        f"{name} is out of date: run `make build`"
+    )
+
+
+def test_generated_parts_are_found():
+    """The generator puts all of them right again."""
+    text = "\n".join([README, TEXTS["docs/extending.md"], TEXTS["docs/sandbox.md"]])
+    stale = re.sub(r"\d+ known wrong|\d+ right ones|\d+ hostile|\d+ of them under", _zero, text)
+    stale = re.sub(r"(?m)^.*(\d points|\d+ of \d+)$", "", stale)
+    assert stale != text
+    assert fresh_page(load(), stale) == text
+
+
+def _zero(match):
+    return re.sub(r"\d+", "0", match[0])
+
+
+def test_first_command_comes_first():
+    assert "make check" in README.splitlines()[:15]
+
+
+def test_readme_is_one_page():
+    assert len(README.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_resolve(name):
+    folder = (ROOT / name).parent
+    for link in re.findall(r"\]\(([^)]+)\)", TEXTS[name]):
+        target, _, part = link.partition("#")
+        assert not target.startswith("http"), "a test cannot follow it"
+        path = folder / target if target else ROOT / name
+        assert path.is_file(), link
+        headings = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8"))
+        slugs = [re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings]
+        assert not part or part in slugs, link
+        if folder == DOCS:
+            assert DOCS in path.resolve().parents, "the site holds docs/ only"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_files_that_are_named_exist(name):
+    for path in FILES.findall(TEXTS[name]):
+        if "stepNN_" not in path and path not in MADE:
+            assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_make_targets_that_are_named_exist(name):
+    for command in commands(name, "make"):
+        words = re.sub(r'"[^"]*"', "", command).split()
+        assert f"\n{words[1]}:" in MAKEFILE, command
+        for variable in re.findall(r"([A-Z]+)=", command):
+            assert f"$({variable})" in MAKEFILE, command
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nopeek_commands_that_are_named_exist(name):
+    for program in ("nopeek", "python -m grader"):
+        for text in commands(name, program):
+            command, *rest = parse_command(text.replace(program, "nopeek", 1).replace("…", ""))
+            if command.isupper() or command.startswith("-"):
+                continue
+            found = cli.get_command(None, command)
+            assert found is not None, text
+            if isinstance(found, click.Group):
+                found = found.get_command(None, rest[0])
+            known = {option for parameter in found.params for option in parameter.opts} | {"--help"}
+            assert {word for word in rest if word.startswith("--") and word != "--"} <= known, text
+
+
+def test_every_command_and_target_is_in_the_table():
+    named = {text.split()[1] for text in commands("docs/commands.md", "make")}
+    targets = set(re.findall(r"(?m)^(\w+):.*##", MAKEFILE)) - {"help"}
+    assert sorted(targets - named) == []
+    known = {parse_command(text)[0] for text in commands("docs/commands.md", "nopeek")}
+    missing = set(cli.list_commands(None)) - known - {"build", "dev", "proof", "release", "book"}
+    assert sorted(missing) == []
+
+
+def test_student_table_lists_every_function():
+    rows = dict(re.findall(r"(?m)^\| (\d+) \| (`[^|]*`) \|", TEXTS["docs/student.md"]))
+    told = {int(number): re.findall(r"`(\w+)`", names) for number, names in rows.items()}
+    assert told == {step.number: [f.name for f in step.functions] for step in load().steps}
+
+
+def test_examples_in_the_guide_for_extending_are_real():
+    sources = [
+        (ROOT / "tests/visible/test_step02_scores.py").read_text(encoding="utf-8"),
+        (ROOT / "grader/answer_key/mistakes/step02_scores.py").read_text(encoding="utf-8"),
+    ]
+    shown = blocks("docs/extending.md", "python")
+    assert len(shown) == len(sources)
+    assert [block in source for block, source in zip(shown, sources, strict=True)] == [True] * 2
+
+
+def test_assignment_file_in_the_guide_is_understood(tmp_path):
+    (tmp_path / "course.toml").write_text(blocks("docs/instructor.md", "toml")[0], encoding="utf-8")
+    (tmp_path / "roster.csv").write_text("student_id\nanna\n", encoding="utf-8")
+    done = run(tmp_path, "course", "course.toml")
+    assert done.returncode == 0, done.stderr
+    assert "Homework 2: masks" in done.stdout
+
+
+def test_changes_by_hand_in_the_guide_are_understood(tmp_path):
+    shown = [b for b in blocks("docs/instructor.md") if b.startswith("student_id,")]
+    (tmp_path / "overrides.csv").write_text(shown[0], encoding="utf-8")
+    assert len(read_overrides(tmp_path / "overrides.csv", load())) == 5
+
+
+def test_export_formats_in_the_guide_are_all():
+    command = cli.get_command(None, "export")
+    (format_option,) = [
+        p for p in command.params if p.name == "format_name" or "--format" in p.opts
+    ]
+    named = set(re.findall(r"FORMAT=([\w-]+)", TEXTS["docs/instructor.md"]))
+    assert named <= set(format_option.type.choices)
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def test_output_of_grading_is_real(tmp_path):
+    for name in ("alice", "bob", "carol"):
+        if name == "bob":
+            write_stubs(tmp_path / "c" / name)
+        else:
+            shutil.copytree(ROOT / "solutions", tmp_path / "c" / name)
+    (tmp_path / "c" / "dan").mkdir()
+    for path in (tmp_path / "c").rglob("__pycache__"):
+        shutil.rmtree(path)
+    done = run(tmp_path, "grade", "c", "--out", "graded", "--seed", "7")
+    assert done.returncode == 1, done.stderr
+    said = [line for line in done.stdout.splitlines() if " left" not in line]
+    assert "\n".join(said[:1] + said[-3:]) in blocks("docs/instructor.md")
+    check = validator()
+    for path in (tmp_path / "graded" / "reports").iterdir():
+        check.validate(json.loads(path.read_text(encoding="utf-8")))
+    listed = {
+        p.split("/")[0].rstrip("/")
+        for p in re.findall(r"(?m)^\| `([\w./]+)` \|", TEXTS["docs/instructor.md"])
+    }
+    assert {p for p in listed if not (tmp_path / "graded" / p).exists()} <= {"changes.csv"}
+
+
+# The report
+
+
+def validator():
+    schema = json.loads((DOCS / "report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def leaky(step, text):
+    """The solution of a step with something wrong: an exception, a leak, a wrong scale."""
+    changes = {1: ("x @ ", "1 / 0 * x @ "), 2: (" / d_k**0.5", ""), 3: ("np.tril", "np.ones_like")}
+    return text.replace(*changes.get(step.number, ("", "")))
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A real report on exercises that are partly right, wrong, raising and missing."""
+    folder = tmp_path_factory.mktemp("learner")
+    (folder / "exercises").mkdir()
+    for step in load().steps[:6]:
+        text = leaky(step, solution_of(step))
+        (folder / "exercises" / step.filename).write_text(text, encoding="utf-8")
+    write_stubs(folder / "stubs")
+    step = load().steps[6].filename
+    shutil.copy(folder / "stubs" / step, folder / "exercises" / step)
+    run(folder, "check", *"12345678", "--json", "report.json")
+    return json.loads((folder / "report.json").read_text(encoding="utf-8"))
+
+
+def test_real_report_fits_the_schema(report):
+    validator().validate(report)
+    assert {step["status"] for step in report["steps"]} >= {"passed", "failed", "not_attempted"}
+    found = [check for step in report["steps"] for check in step["checks"]]
+    assert any(check["diagnosis"] for check in found)
+    assert any(check["evidence"] for check in found)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda report: report.pop("seed"),
+        lambda report: report.update(schema="nopeek/report/2"),
+        lambda report: report["steps"][0].update(status="timeout"),
+        lambda report: report["steps"][0]["checks"][0].update(points="1"),
+        lambda report: report["steps"][0]["checks"][0].pop("title"),
+    ],
+    ids=["missing", "version", "status", "type", "nested"],
+)
+def test_schema_refuses_what_is_no_report(report, spoil):
+    spoilt = json.loads(json.dumps(report))
+    spoil(spoilt)
+    assert not validator().is_valid(spoilt)
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [
+        (records.StepVerdict, "step"),
+        (records.CheckVerdict, "check"),
+        (records.Diagnosis, "diagnosis"),
+        (records.Evidence, "evidence"),
+        (records.Array, "array"),
+        (records.Influence, "influence"),
+    ],
+)
+def test_schema_and_guide_name_every_field(record, name):
+    fields = {field.name for field in dataclasses.fields(record)}
+    schema = validator().schema["$defs"][name]
+    assert set(schema["properties"]) == set(schema["required"]) == fields
+    if name != "influence":
+        assert [f for f in fields if f"`{f}`" not in TEXTS["docs/report-format.md"]] == []
+
+
+def test_schema_names_every_status():
+    defined = validator().schema["$defs"]["check"]["properties"]["status"]["enum"]
+    assert sorted(defined) == sorted(status.value for status in records.Status)
+
+
+def test_program_in_the_guide_reads_a_report(report, tmp_path):
+    (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    (source,) = blocks("docs/report-format.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0].startswith("step01_projections")
+
+
+# Help
+
+
+def test_help_groups_every_command_by_reader():
+    context = click.Context(cli, info_name="nopeek")
+    shown = cli.get_help(context)
+    headings = re.findall(r"(?m)^(\w+):$", shown)
+    assert headings == ["Usage", "Options", "Student", "Demos", "Instructor", "Contributor"][-5:]
+    listed = re.findall(r"(?m)^  (\w+)  ", shown.split("Student:")[1])
+    assert sorted(listed) == sorted(cli.list_commands(context))
+
+
+def test_make_help_groups_every_target_by_reader():
+    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    headings = re.findall(r"(?m)^(\w+)$", done.stdout)
+    assert headings == ["Student", "Demos", "Instructor", "Contributor"]
+    phony = " ".join(re.findall(r"(?m)^\.PHONY: (.*)$", MAKEFILE)).split()
+    assert sorted(re.findall(r"(?m)^  make (\w+)", done.stdout)) == sorted(phony)
