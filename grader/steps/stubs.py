@@ -21,7 +21,7 @@ _SELF_STUDY = re.compile(
 )
 
 
-UNWRITTEN = re.compile(r"^\s+raise NotImplementedError", re.MULTILINE)  # in place of a function
+UNWRITTEN = re.compile(r"^[^\S\n]+raise NotImplementedError", re.MULTILINE)  # not yet a function
 
 
 class BuildError(Exception):
