@@ -227,6 +227,21 @@ def values_are_right(
             raise WrongValue(f"{name_of(function)} does not return the right values here.")
 
 
+def keeps_all(*laws: Callable[[], None]) -> None:
+    """Put a function to several laws: only after the last one is it said that its values are wrong.
+
+    Otherwise code that keeps the first law with wrong values would never be put to the others.
+    """
+    wrong: WrongValue | None = None
+    for law in laws:
+        try:
+            law()
+        except WrongValue as found:
+            wrong = wrong or found
+    if wrong is not None:
+        raise wrong
+
+
 def is_roughly(expected: Any, got: Any) -> bool:
     """Say whether a result is right but for rounding, in a tuple, a tree or an array."""
     noise = NOISE * largest(list(expected) if isinstance(expected, tuple) else expected)
