@@ -13,11 +13,11 @@ class Tolerance:
     atol: float
 
     def at_least(self, other: Tolerance) -> Tolerance:
-        """The wider of the two."""
+        """Return the wider of the two."""
         return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
 
     def for_size(self, size: float) -> Tolerance:
-        """The same for numbers that go with others of that size: as much is lost of all of them."""
+        """Return the tolerance for numbers that go with others of that size."""
         return Tolerance(self.rtol, self.atol * max(1.0, size))
 
 

@@ -165,12 +165,14 @@ def _first(match: re.Match[str] | None) -> tuple[str, ...]:
     return (match[1],) if match else ()
 
 
-def _begins(line: str, block: list[str]) -> bool:
-    """Return whether a line begins a statement at the left margin, after the open block."""
+def _begins(line: str, decorated: bool) -> bool:
+    """Return whether a line begins a statement at the left margin.
+
+    decorated: whether the open block has nothing but decorators, comments and empty lines so far.
+    """
     if not line or line[0] in " \t\f#":
         return False
     word = _WORD.match(line)
-    decorated = bool(block) and all(other.startswith(("@", "#")) or not other for other in block)
     return not (word and word[0] in _CONTINUES) and not decorated
 
 
@@ -179,9 +181,8 @@ def cut_cell(source: str) -> Cut:
     text = source.replace("\r\n", "\n").replace("\r", "\n") + "\n"
     lines = text.split("\n")[:-1]
     groups: list[list[_Line]] = []
-    heads: list[str] = []
     magics = []
-    end = 0
+    end, decorated = 0, False
     for line in _logical_lines(text):
         end = line.end
         head = lines[line.first]
@@ -189,14 +190,14 @@ def cut_cell(source: str) -> Cut:
             magics.append(head.split()[0])
             lines[line.first] = head[: len(head) - len(head.lstrip())] + "pass"
             head = lines[line.first]
-        if _begins(head, heads):
+        if _begins(head, decorated):
             groups.append([])
-            heads = []
+            decorated = True
         if groups:
             groups[-1].append(line)
-            heads.append(head)
+            decorated = decorated and (not head or head[0] in "@#")
     closed = end == len(lines)
-    if groups and not closed and not _begins(lines[end], heads):
+    if groups and not closed and not _begins(lines[end], decorated):
         end = groups.pop()[0].first  # without its end it would be another function
     blocks = tuple(_block(lines, group) for group in groups)
     return Cut(tuple(lines), blocks, tuple(magics), closed, tuple(_find_defined(lines, end)))

@@ -1,0 +1,67 @@
+"""A judge takes a bounded amount of memory, whatever a worker sends, and goes on judging."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from grader.classroom.judge import Exam, Judge
+from grader.engine.kit_digest import kit_digest
+from grader.intake.submission import Submission
+from tests.conftest import ROOT
+from tests.corpora import hostile
+from tests.support import processes
+
+pytestmark = pytest.mark.skipif(not processes.LINUX, reason="memory as Linux counts it")
+MOST_MIB = 1024
+
+MOST_THAT_IS_READ = """
+import numpy as np
+
+def flood(*args, **kwargs):
+    return np.ones(5 * 2**20)
+"""
+
+
+def flooding(text, step, *functions):
+    """A submission in which all these functions send as much."""
+    return Submission("mallory", {step: text + "\n".join(f"{name} = flood" for name in functions)})
+
+
+FLOODS = {
+    "as a cache": next(a for a in hostile.attacks() if a.name == "much_beside_a_handle").submission,
+    "in bytes": next(a for a in hostile.attacks() if a.name == "many_small_numbers").submission,
+    "the most": flooding(MOST_THAT_IS_READ, "step02_scores", "attention_scores"),
+}
+
+
+@contextlib.contextmanager
+def judging(*steps):
+    """A judge of its own."""
+    judge = Judge()
+    judge.begin(Exam("hidden", 7, "process", steps, kit_digest()))
+    try:
+        yield judge
+    finally:
+        judge.close()
+
+
+def peak_mib(pid):
+    """The most memory that a process has had."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+
+
+def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
+    """All by one judge, one after the other: what one leaves behind would add up."""
+    steps = sorted({step for flood in FLOODS.values() for step in flood.sources})
+    text = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    with judging(*steps) as judge:
+        for name, flood in FLOODS.items():
+            report = judge.grade(flood).report
+            peak = peak_mib(judge.process.pid)
+            assert (name, report.score) == (name, 0)
+            assert (name, peak) < (name, MOST_MIB)
+        report = judge.grade(Submission("honest", {"step02_scores": text})).report
+        (scores,) = (step for step in report.steps if step.step == "step02_scores")
+        assert scores.points == scores.max_points
