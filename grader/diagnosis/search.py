@@ -123,7 +123,7 @@ class Cause:
 
 
 def _without_numbers(outcome: Any) -> Any:
-    """The outcome with all handles alike: their numbers count what was kept before."""
+    """Return the outcome with all handles alike: their numbers count what was kept before."""
     match outcome:
         case Handle():
             return Handle
@@ -401,7 +401,7 @@ def diagnose(
 
 
 def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
-    """The first of the causes that fit; of many pairs that share one mistake only that one.
+    """Return the first of the causes that fit; of many pairs that share one mistake only that one.
 
     Where so many mistakes fit beside it, what they do cannot be seen, and each would be a guess.
     """

@@ -89,7 +89,7 @@ def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
 
 
 def is_very_large(tried: Tried) -> bool:
-    """Whether there are numbers that would not come out of a layer."""
+    """Return whether there are numbers that would not come out of a layer."""
     numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
     return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
 
@@ -368,7 +368,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
 
 
 def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Chunks behind more tokens than any that came out right."""
+    """Yield chunks behind more tokens than any that came out right."""
 
     def before(one: Tried) -> int:
         return int(one.sizes.get("start", 0))

@@ -1,4 +1,4 @@
-"""What a few more calls tell: the same question in a new process, and with one argument replaced.
+"""Learn more from a few calls: the same question in a new process, and with one argument replaced.
 
 A result that does not move when an argument is replaced does not depend on it. One that is right
 when nothing was asked before is wrong because something was kept.
@@ -33,7 +33,7 @@ STATE = "What does the function keep from one call to the next, or draw at rando
 
 
 def find_facts(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> list[Fact]:
-    """What can be said of a function's wrong results after a few more calls."""
+    """Return what can be said of a function's wrong results after a few more calls."""
     if (state := find_state(host, program, function, tried)) is not None:
         return [state]
     idle = find_idle(host, program, function, tried)
@@ -41,7 +41,7 @@ def find_facts(host: Host, program: Program, function: str, tried: Sequence[Trie
 
 
 def find_state(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
-    """The fact that wrong answers are others when nothing was asked before."""
+    """Return the fact that wrong answers are others when nothing was asked before."""
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
     asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:ASKED]]
     right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
@@ -61,13 +61,13 @@ def _within(one: Tried) -> Tolerance:
 
 
 def _may_be_asked(one: Tried) -> bool:
-    """Whether the case's arguments are those of a single call."""
+    """Return whether the case's arguments are those of a single call."""
     handles = any(isinstance(leaf, Handle) for leaf in leaves(list(one.arguments.values())))
     return not (one.part or one.laid or handles or "chunk" in one.sizes or "chunks" in one.sizes)
 
 
 def _ask_alone(host: Host, program: Program, function: str, one: Tried) -> Any:
-    """The answer in a process where nothing was asked before; None where there is none."""
+    """Return the answer in a process where nothing was asked before; None where there is none."""
     worker = Worker(host, time.monotonic() + host.limits.call_seconds)
     try:
         worker.load(program)
@@ -79,7 +79,7 @@ def _ask_alone(host: Host, program: Program, function: str, one: Tried) -> Any:
 
 
 def find_idle(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
-    """The arguments, or parts of params, that make no difference to the result."""
+    """Return the fact that arguments, or parts of params, make no difference to the result."""
     cases = [one for one in whole(tried) if not one.right and _is_telling(one)]
     if len(cases) < CASES:
         return None
@@ -108,7 +108,7 @@ def _say_idle(names: Sequence[str], most: int) -> Fact | None:
 
 
 def _is_telling(one: Tried) -> bool:
-    """Whether every array among the arguments of right code makes a difference in this case.
+    """Return whether every array among the arguments of right code makes a difference in this case.
 
     Not where a size is so small that it does not: a softmax over one key is 1 whatever it is.
     """
@@ -133,7 +133,7 @@ def _is_telling(one: Tried) -> bool:
 
 
 def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Names that stand for one thing, each with the ways to its arrays: all b_v of all blocks."""
+    """Yield names that stand for one thing, each with the ways to its arrays: all b_v of all blocks."""
     found: dict[str, list[str]] = {}
     for way, leaf in named_leaves(dict(arguments)).items():
         name = way.rsplit(".", 1)[-1]
@@ -145,7 +145,7 @@ def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
-    """The names whose arrays can be replaced without any change of the result."""
+    """Return the names whose arrays can be replaced without any change of the result."""
     before = as_array(one.got)
     if before is None:
         return []
@@ -166,7 +166,7 @@ def _is_unmoved(before: NDArray[Any], after: NDArray[Any]) -> bool:
 
 
 def _replaced(tree: Any, ways: Sequence[str], here: str = "") -> Any:
-    """The arguments with other numbers in the arrays to which these ways lead."""
+    """Return the arguments with other numbers in the arrays to which these ways lead."""
     if isinstance(tree, Mapping):
         parts = {key: f"{here}.{key}" if here else str(key) for key in tree}
         return {key: _replaced(item, ways, parts[key]) for key, item in tree.items()}

@@ -79,7 +79,7 @@ class Survey:
 
 
 def agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
-    """Whether a result is the right one."""
+    """Return whether a result is the right one."""
     try:
         matches(expected, got, tolerance)
     except Broken:

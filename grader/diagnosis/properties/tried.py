@@ -60,7 +60,7 @@ class Fact:
 
 
 def differ(one: Any, other: Any) -> bool:
-    """Whether two results are not the same, but for rounding."""
+    """Return whether two results are not the same, but for rounding."""
     first, second = as_array(one), as_array(other)
     if first is None or second is None or first.shape != second.shape:
         return (first is None) != (second is None)
