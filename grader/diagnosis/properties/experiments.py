@@ -133,7 +133,7 @@ def _is_telling(one: Tried) -> bool:
 
 
 def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield names that stand for one thing, each with the ways to its arrays, as all b_v of blocks."""
+    """Yield names that stand for one thing, each with the ways to its arrays: every b_v."""
     found: dict[str, list[str]] = {}
     for way, leaf in named_leaves(dict(arguments)).items():
         name = way.rsplit(".", 1)[-1]
