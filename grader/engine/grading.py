@@ -101,6 +101,10 @@ class Grader:
                 verdict = found[len(verdicts)]
                 verdicts.append(self._doubt_earlier_steps(submission, verdict, verdicts))
                 on_step(verdicts[-1])
+        return self.report(submission, verdicts)
+
+    def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
+        """Return the report that these verdicts make."""
         return Report(
             submission.id,
             submission.sha256,
