@@ -441,10 +441,10 @@ def survivors(
 def _find_most_exact(
     mistakes: Mistakes, causes: list[Cause], calls: list[Call], found: list[int]
 ) -> list[int]:
-    """Return, of several causes that explain the calls, those that do so to more digits."""
+    """Return those of several causes that explain the calls to more digits, or all if none does."""
     if len(found) < 2:
         return found
-    exact = list(map(tighter, calls))
+    exact = [tighter(call) for call in calls]
     return [n for n in found if explains(mistakes.anew(), causes[n], exact)] or found
 
 

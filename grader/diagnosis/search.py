@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
+GUESSED = 4  # pairs of mistakes that fit alike
 REPLAY = PACKAGE / "diagnosis" / "replay.py"
 FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
@@ -395,9 +396,23 @@ def diagnose(
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits:
-            named.append(fits[0])
-            return fits[0].diagnosis
+            return _name_shared(fits, named)
     return _but_for_one_check(library, step, function, log, failing)
+
+
+def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
+    """Return the first of the causes that fit; of many pairs that share one mistake only that one.
+
+    Where so many mistakes fit beside it, what they do cannot be seen, and each would be a guess.
+    """
+    pairs = {frozenset(v.id for v in cause.variants) for cause in fits}
+    shared = frozenset.intersection(*pairs)
+    if len(pairs) < GUESSED or len(shared) != 1:
+        named.append(fits[0])
+        return fits[0].diagnosis
+    one = next(v for v in fits[0].variants if v.id in shared)
+    says = f"At least two things differ, and this is one of them. {one.says}"
+    return Diagnosis(one.id, one.hint, says)
 
 
 def may_leave_one(log: Log, failing: Sequence[str]) -> bool:

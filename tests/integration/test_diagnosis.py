@@ -444,3 +444,39 @@ def test_replayed_mistake_cannot_change_the_calls_of_the_next(blocks):
     wrong = {"places": {"count": "empties"}, "rebind": [], "calls": ["count"]}
     assert not replay.explains(module, wrong, [call])
     assert replay.explains(module, {**wrong, "places": {}}, [call])
+
+
+HARD = """
+def attention(q, k, v, mask=None):
+    scores = attention_scores(q, k)
+    scores = scores if mask is None else apply_mask(scores, mask)
+    best = np.eye(scores.shape[-1])[scores.argmax(axis=-1)]
+    return attention_output(best, v)
+"""
+
+
+def test_of_several_pairs_only_what_they_share_is_said(diagnosed):
+    """Which number stands for a forbidden score cannot be seen where the largest takes all."""
+    cause = diagnosed("step05_output", HARD)["attention_agree"]
+    assert cause.misconception == "softmax_argmax"
+    assert cause.says.startswith("At least two things differ, and this is one of them. ")
+
+
+SUMS = """
+def softmax(scores, axis=-1):
+    top = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - {top})
+    return e / (e.sum(axis=axis, keepdims=True) + 1e-9)
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "named"),
+    [
+        ("np.where(np.isinf(top), 0, top)", "softmax_small_number_in_sum"),
+        ("top", "softmax_small_number_in_sum + softmax_inf_minus_inf"),
+    ],
+)
+def test_small_number_in_the_sum_is_named_with_what_it_does_not_fix(diagnosed, top, named):
+    found = diagnosed("step04_softmax", SUMS.format(top=top))
+    assert {cause and cause.misconception for cause in found.values()} == {named}

@@ -15,6 +15,7 @@ PLAIN = [
 ]
 SHAPES = [
     {"lead": (), "d_in": 3, "d_out": 2},
+    {"lead": (), "d_in": 2, "d_out": 2},
     {"lead": (1,), "d_in": 1, "d_out": 1},
     {"lead": (3,), "d_in": 3, "d_out": 3},
     {"lead": (1, 1), "d_in": 4, "d_out": 3},

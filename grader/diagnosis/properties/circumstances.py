@@ -15,6 +15,7 @@ from grader.diagnosis.properties.conditions import (
     ranks,
     relate_sizes,
     too_long,
+    too_many_before,
     zero,
 )
 from grader.diagnosis.properties.tried import Fact, Tried, whole
@@ -113,7 +114,7 @@ def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]
     plain = [*zero(names, takes), *fixed_conditions(tried), *optional(options)]
     plain += [one for name in takes[:1] for one in ranks(name)]
     plain += [one.opposite for one in plain if one.both]
-    return [*plain, *too_long(tried), *relate_sizes(_sizes_of_all(tried))]
+    return [*plain, *too_long(tried), *too_many_before(tried), *relate_sizes(_sizes_of_all(tried))]
 
 
 def _sizes_of_all(tried: Sequence[Tried]) -> list[str]:

@@ -367,6 +367,25 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
         )
 
 
+def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
+    """Yield chunks behind more tokens than any that came out right."""
+
+    def before(one: Tried) -> int:
+        return int(one.sizes.get("start", 0))
+
+    right = max((before(one) for one in tried if one.right), default=0)
+    wrong = min((before(one) for one in tried if not one.right), default=0)
+    if 1 < right < wrong:
+        yield Condition(
+            "many_before",
+            f"behind {wrong} tokens or more",
+            f"behind at most {right}",
+            MEMORY,
+            lambda one: before(one) > right,
+            chancy=True,
+        )
+
+
 def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
     """Yield for each two sizes: whether they are equal, and which is larger."""
     for a, b in itertools.permutations(names, 2):

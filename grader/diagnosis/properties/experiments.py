@@ -103,7 +103,8 @@ def _say_idle(names: Sequence[str], most: int) -> Fact | None:
     which = "it" if len(names) == 1 else "them"
     return Fact(
         "idle_" + "_".join(names),
-        f"The result does not depend on {told}: with other numbers there it stays the same.",
+        f"Where it is wrong, it does not depend on {told}: with other numbers there it is the "
+        "same.",
         f"Search your function for {told}: which line uses {which}, and what becomes of that?",
     )
 

@@ -1,0 +1,6 @@
+import numpy as np
+
+
+def attention_scores(q, k):
+    d_k = q.shape[-1]
+    return np.matmul(q, np.swapaxes(k, -1, -2)) / d_k

@@ -1,0 +1,9 @@
+import numpy as np
+
+
+def softmax(scores, axis=-1):
+    top = np.max(scores, axis=axis, keepdims=True)
+    top = np.where(np.isinf(top), 0, top)
+    e = (scores == top).astype(float)
+    total = np.sum(e, axis=axis, keepdims=True)
+    return e / np.where(total == 0, 1, total)
