@@ -45,6 +45,7 @@ class _Later(click.Group):
 
 
 LATER = {
+    "book": "grader.cli.authoring.book",
     "build": "grader.cli.authoring.authors",
     "course": "grader.cli.kit.course",
     "handin": "grader.cli.handin",
@@ -52,6 +53,7 @@ LATER = {
     "costs": "grader.cli.pictures",
     "grade": "grader.cli.kit.grade",
     "gpt2": "grader.cli.kit.gpt2",
+    "llama": "grader.cli.kit.llama",
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",

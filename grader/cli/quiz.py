@@ -48,7 +48,7 @@ def quiz(about: str | None, answer: Sequence[str]) -> None:
 
 def _overview(registry: Registry, printer: Printer, record: quizzes.Record) -> None:
     done = record.done()
-    for step in registry.steps:
+    for step in (quizzes.PREFACE, *registry.steps):
         asked = quizzes.questions(step)
         answered = sum(one.id in done for one in asked)
         if asked:

@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
@@ -29,17 +28,10 @@ from grader.report.records import (
     StepVerdict,
     step_from_dict,
 )
-from grader.steps.paths import SOLUTIONS
 from grader.steps.registry import Check, Registry, Step
-from grader.steps.stubs import UNWRITTEN
+from grader.steps.stubs import is_unfinished, solutions
 
 Sources = Mapping[str, tuple[str, str]]
-
-
-def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
-    """The right steps that the kit has; a student's bundle has none."""
-    paths = {step.id: folder / step.filename for step in registry.steps}
-    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
 
 def fresh_seed() -> int:
@@ -363,7 +355,7 @@ class Grader:
             for one in before
             if one.step in source and one.status is not Status.PASSED and one.step not in self.right
         ]
-        written = not UNWRITTEN.search(source)
+        written = not is_unfinished(source)
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
         if verdict.message or not wrong or not (failed or written):
             return verdict

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
+from grader.cli.kit import gpt2 as command
 from grader.demos.gpt2 import tiny, weights, writing
 from tests.conftest import ROOT
 
@@ -41,7 +42,7 @@ def gpt2(made, monkeypatch):
 
     def run(*arguments, submission=SOLUTIONS, tokens=6):
         given = [*map(str, arguments), "--submission", str(submission), "--tokens", str(tokens)]
-        return CliRunner().invoke(gpt2.gpt2, given)
+        return CliRunner().invoke(command.gpt2, given)
 
     return run
 
@@ -355,3 +356,21 @@ def test_cache_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):
     folder = tiny.make_cached()
     assert weights.read(folder / weights.WEIGHTS).parameters == 121_776
     shutil.rmtree(folder)
+
+
+def test_small_model_writes_readable_words_and_nonsense_without_its_mask(gpt2):
+    done = gpt2("--small", "--temperature", "0", tokens=60)
+    assert done.exit_code == 0, done.output
+    assert "decoder_logits: agrees at 32 positions" in done.output
+    honest, _, cheat = done.output.partition("The same model, trained without its mask:")
+    begun = "the fox has a key . the owl has "
+    written, babble = (text.split(begun)[1].split("\n")[0].split() for text in (honest, cheat))
+    assert written[0] == "a"
+    assert babble[0] != "a"
+    assert len(written) == len(babble) == 20
+
+
+def test_small_model_is_one_of_its_own(gpt2):
+    done = gpt2("--small", "--tiny")
+    assert done.exit_code == 2
+    assert "--small is a model of its own" in done.output

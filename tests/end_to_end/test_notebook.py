@@ -14,8 +14,10 @@ from tests.conftest import ROOT, STEPS
 from tests.support import kernels
 from tests.support.processes import children, gone
 
-BEGIN = """from grader.notebook import check, hint, lesson, load_work, save_work, status
-import numpy as np"""
+BEGIN = (
+    "from grader.notebook import check, hint, lesson, load_work, save_work, status\n"
+    "import numpy as np"
+)
 LINEAR = """def linear(x, weight, bias=None):
     y = x @ weight
     return y if bias is None else y + bias
