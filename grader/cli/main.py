@@ -60,8 +60,11 @@ LATER = {
     "explore": "grader.cli.kit.explore",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
+    "look": "grader.cli.looking",
+    "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
+    "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
 }
 

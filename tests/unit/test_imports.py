@@ -1,6 +1,7 @@
 """What the contract of rooms in pyproject.toml does not say: who may import what else."""
 
 import ast
+import functools
 import sys
 from pathlib import Path
 
@@ -24,15 +25,16 @@ TORCH = {
 }
 
 
-def imported(path: Path) -> set[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """Return the full names of all that a file imports, at the top or inside a function."""
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def own(path: Path) -> set[str]:
