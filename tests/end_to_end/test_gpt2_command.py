@@ -356,3 +356,21 @@ def test_cache_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):
     folder = tiny.make_cached()
     assert weights.read(folder / weights.WEIGHTS).parameters == 121_776
     shutil.rmtree(folder)
+
+
+def test_small_model_writes_readable_words_and_nonsense_without_its_mask(gpt2):
+    done = gpt2("--small", "--temperature", "0", tokens=20)
+    assert done.exit_code == 0, done.output
+    assert "decoder_logits: agrees at 32 positions" in done.output
+    honest, _, cheat = done.output.partition("The same, trained without its mask:")
+    begun = "the fox has a key . the owl has "
+    written, babble = (text.split(begun)[1].split("\n")[0].split() for text in (honest, cheat))
+    assert written[0] == "a"
+    assert babble[0] != "a"
+    assert len(written) == len(babble) == 20
+
+
+def test_small_model_is_one_of_its_own(gpt2):
+    done = gpt2("--small", "--tiny")
+    assert done.exit_code == 2
+    assert "--tiny and --small are models of their own" in done.output

@@ -1,23 +1,29 @@
-"""Ask a student's decoder, layer by layer; it runs in a worker beside the student's modules.
+"""What asks a student's decoder, layer by layer; it runs in a worker beside the student's modules.
 
 It is sent there as text and never imported by the judge. Everything that is shown comes out of the
 student's functions, so a mistake in one of them can be seen in all of it.
 """
 
+from __future__ import annotations
+
 import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-MINE = {}
+MINE: dict[str, Callable[..., Any]] = {}  # the student's functions
 
 
-def begin(modules):
+def begin(modules: dict[str, str]) -> None:
     """Load the student's functions: modules says which module has each."""
     for function, module in modules.items():
         MINE[function] = getattr(importlib.import_module(f"exercises.{module}"), function)
 
 
-def look_into(tokens, other, params, n_heads, masked):
+def look_into(
+    tokens: Any, other: Any, params: Any, n_heads: int, masked: Sequence[bool]
+) -> dict[str, Any]:
     """Return the attention weights of all layers, the logits, and what every token moves.
 
     masked: for each layer, whether it has its mask. other: tokens to put in place of these. All of
@@ -37,7 +43,9 @@ def look_into(tokens, other, params, n_heads, masked):
     return {"weights": np.array(weights), "logits": logits, "moved": moved, "apart": apart}
 
 
-def _run_layers(tokens, params, n_heads, masked, keep):
+def _run_layers(
+    tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keep: bool
+) -> tuple[list[Any], Any]:
     """Run the blocks one after the other, each with its mask or without one."""
     t = len(tokens)
     x = params["embedding"][tokens] + params["position"][:t]
@@ -51,7 +59,7 @@ def _run_layers(tokens, params, n_heads, masked, keep):
     return weights, np.asarray(MINE["linear"](normed, params["embedding"].T), dtype=float)
 
 
-def _find_weights(x, block, n_heads, mask):
+def _find_weights(x: Any, block: Any, n_heads: int, mask: Any) -> Any:
     """Return the weights of every head: with the identity for values, attention gives them."""
     normed = MINE["layer_norm"](x, block["ln_1"]["gain"], block["ln_1"]["bias"])
     own = block["attention"]
@@ -63,8 +71,8 @@ def _find_weights(x, block, n_heads, mask):
     return np.asarray(MINE["attention"](q, k, values, mask), dtype=float)
 
 
-def fill_cache(tokens, params, n_heads):
-    """Feed the tokens one by one; return the numbers held and the logits after each."""
+def fill_cache(tokens: Any, params: Any, n_heads: int) -> list[Any]:
+    """Feed the tokens one by one; return the numbers held after each, and the logits of each."""
     cache = MINE["new_decoder_cache"](len(params["blocks"]))
     held, logits = [], []
     for place in range(len(tokens)):
@@ -74,7 +82,7 @@ def fill_cache(tokens, params, n_heads):
     return [held, np.array(logits)]
 
 
-def _count(value, seen):
+def _count(value: Any, seen: set[int]) -> int:
     """Return how many numbers the arrays in a cache hold, whatever it is built of."""
     if id(value) in seen:
         return 0
@@ -88,6 +96,6 @@ def _count(value, seen):
     return _count(vars(value), seen) if hasattr(value, "__dict__") else 0
 
 
-def write_on(tokens, count, params, n_heads):
-    """Return the tokens that the decoder writes on from these, the most likely each time."""
+def write_on(tokens: Any, count: int, params: Any, n_heads: int) -> Any:
+    """Return the tokens that the decoder writes on from these, the likeliest each time."""
     return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))

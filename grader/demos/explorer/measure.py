@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from grader.demos.small import Small
 from grader.demos.training.run import modules
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import Program, Worker
+from grader.isolation.client import CallFailed, Program, Worker
 from grader.steps.registry import Registry
 
 EXPLORING = Path(__file__).with_name("exploring.py")
@@ -62,25 +63,34 @@ def explore(
     text = (EXPLORING.read_text("utf-8"), "exploring.py")
     tokens = np.array([small.words.index(word) for word in question.words], np.int64)
     params = small.cheat if question.cheat else small.params
-    with worker_with(host, Program("exploring", {**own, "exploring": text}), "It") as worker:
-        worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
-        found = _ask_layers(worker, tokens, params, small, question.masked)
+    program = Program("exploring", {**own, "exploring": text})
+
+    @contextlib.contextmanager
+    def begin(what: str) -> Iterator[Worker]:
+        with worker_with(host, program, what) as worker:
+            worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
+            yield worker
+
     numbers = {step.id: step.number for step in registry.steps}
     lent = [numbers[name] for name in missing if numbers[name] <= NEEDED]
-    data: dict[str, Any] = {"words": list(question.words), "lent": lent, **found}
-    # Each of these in a worker of its own: one that cannot run yet takes nothing from the others.
+    data: dict[str, Any] = {"words": list(question.words), "lent": lent}
     parts: dict[str, Callable[[Worker], dict[str, Any]]] = {
-        "cache": lambda worker: _ask_cache(worker, tokens, params, small, found),
+        "cache": lambda worker: _ask_cache(worker, tokens, params, small, data),
         "written": lambda worker: _ask_writing(worker, tokens, params, small),
     }
-    for part, ask in parts.items():
-        try:
-            program = Program("exploring", {**own, "exploring": text})
-            with worker_with(host, program, f"The {part}") as worker:
-                worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
+    with begin("It") as worker:
+        data |= _ask_layers(worker, tokens, params, small, question.masked)
+        with contextlib.suppress(CallFailed, NotReady):  # asked again below, to say why
+            for part, ask in parts.items():
                 data[part] = ask(worker)
-        except NotReady as error:
-            data[part] = {"problem": str(error)}
+    # A part that cannot run yet gets a worker of its own, and takes nothing from the others.
+    for part, ask in parts.items():
+        if part not in data:
+            try:
+                with begin(f"The {part}") as worker:
+                    data[part] = ask(worker)
+            except NotReady as error:
+                data[part] = {"problem": str(error)}
     del data["logits"]
     return data
 
