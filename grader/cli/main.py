@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosting import hosts
-from grader.cli.paths import command, read_submission, show_path
+from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
-from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class _Later(click.Group):
 
 
 LATER = {
+    "book": "grader.cli.authoring.book",
     "build": "grader.cli.authoring.authors",
     "course": "grader.cli.kit.course",
     "handin": "grader.cli.handin",
@@ -55,10 +57,14 @@ LATER = {
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",
+    "explore": "grader.cli.kit.explore",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
+    "look": "grader.cli.looking",
+    "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
+    "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
 }
 
@@ -116,8 +122,9 @@ def check(
         _write_json(json_file, report)
     if html_file is not None:
         _write_html(html_file, report)
-    _rest(printer, report, submission, suite)
-    sys.exit(0 if report.passed else 1)
+    _rest(printer, report, submission, suite, whole=len(report.steps) == len(steps))
+    whole = len(report.steps) == len(steps)
+    sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -170,7 +177,29 @@ def _judge(
             seed = grading.fresh_seed() if seed is None else seed
         show = on_step(printer) if on_step else lambda verdict: None
         grader = grading.make_grader(registry, host, suite, seed or 0, steps)
-        return grader.grade(submission, steps, show, *second), printer
+        done: list[StepVerdict] = []
+
+        def follow(verdict: StepVerdict | None) -> None:
+            """Show a verdict, and say which step is next."""
+            if verdict is not None:
+                done.append(verdict)
+                show(verdict)
+            if len(done) < len(steps):
+                step = steps[len(done)]
+                printer.busy(f"judging step {step.number}, {step.title}")
+
+        follow(None)
+        try:
+            return grader.grade(submission, steps, follow, *second), printer
+        except KeyboardInterrupt:
+            if not done:
+                raise Problem("stopped before the first step was judged") from None
+            printer.line()
+            count = f"{len(done)} step{'s' * (len(done) > 1)}"
+            printer.line(f"Stopped. {count} of {len(steps)} had been judged:", "bold")
+            return grader.report(submission, done), printer
+        finally:
+            printer.rest()
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
@@ -197,34 +226,49 @@ def _write(path: Path, text: str) -> None:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
-def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
+def _rest(
+    printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool = True
+) -> None:
     """Everything below the overview: the score, the first step to work on, what to do next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
     printer.total(report)
     todo = terminal.first_to_do(report)
+    if todo is None and not whole:
+        printer.line(f"\nWhat was judged passes. `{spell_command('check')}` judges the rest.")
+        return
+    if todo is None and report.unsupported:
+        _say_unsupported(printer, report.unsupported[0], folder)
+        return
     if todo is None:
-        after = NEXT_AFTER_ALL[suite].format(_exam()) if HIDDEN.is_dir() else ""
-        printer.line(f"\nAll of it holds. {after}".rstrip(" "))
+        after = NEXT_AFTER_ALL[suite].format(spell_command("exam")) if HIDDEN.is_dir() else ""
+        printer.line(f"\nAll of it passes. {after}".rstrip(" "))
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
     if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
-        printer.line(f"\nNext: `{command('reset', number)}` makes the file anew.")
+        printer.line(f"\nNext: `{spell_command('reset', number)}` makes the file anew.")
         return
-    again = _exam() if suite == "hidden" else command("check")
+    again = spell_command("exam") if suite == "hidden" else spell_command("check")
     printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
 
 
-def _exam() -> str:
-    """Return the command that runs the hidden checks."""
-    make = command("exam")
-    return make if make.startswith("make") else "nopeek check --suite hidden"
+def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
+    """Say of a step that passed on which of the student's own earlier steps it fails."""
+    from grader.report.text import terminal
+
+    number = terminal.number_of(step)
+    printer.line(f"\nStep {number}, {step.title}, passes by itself. {terminal.clean(step.message)}")
+    if not step.blamed:
+        return
+    file = f"{show_path(folder)}{step.blamed[0]}.py" if folder.is_dir() else show_path(folder)
+    look = spell_command("check", terminal.number_in(step.blamed[0]))
+    printer.line(f"\nNext: fix {file}; `{look}` says what is wrong with it.")
 
 
 def _file(submission: Path, step: StepVerdict) -> str:
@@ -330,7 +374,38 @@ def hint(step: str | None, submission: Path) -> None:
     if number == len(known):
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
-        printer.line(f"`{command('hint', found.number)}` gives the next.")
+        printer.line(f"`{spell_command('hint', found.number)}` gives the next.")
+
+
+@cli.command()
+@click.argument("step")
+@_submission
+def solution(step: str, submission: Path) -> None:
+    """Show the kit's solution of a step: once yours passes, or after the last hint."""
+    from grader.engine import hints
+    from grader.report.records import Status
+    from grader.steps.stubs import list_solutions
+
+    registry = registry_module.load()
+    (found, *_) = find_steps(registry, (step,))
+    if not SOLUTIONS.is_dir():
+        raise Problem("the solutions are your instructor's: this bundle has none")
+    report, printer = _judge(registry, (found,), submission)
+    (verdict,) = report.steps
+    place = submission if submission.is_dir() else submission.parent
+    known = hints.ladder(found, verdict)
+    passed = verdict.status is Status.PASSED
+    if not passed and not hints.are_all_given(found, known, place / ".hints.json"):
+        raise Problem(
+            f"step {found.number} does not pass yet, and there are hints left: "
+            f"`{spell_command('hint', found.number)}` gives the next"
+        )
+    printer.line(f"Step {found.number}, {found.title}: the kit's solution", "bold")
+    for name, text in list_solutions(found):
+        printer.line()
+        click.echo(f"def {name}{text}", file=printer.file)
+    yours = _file(submission, verdict)
+    printer.line(f"\nCompare it with {yours}: what is another way, and what is missing?")
 
 
 @cli.command()

@@ -1,7 +1,8 @@
-"""Stubs: the student's files, made from the solutions, and how a file is told from its stub."""
+"""The solutions; the stubs, which are made from them; and how a file is told from its stub."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
 import json
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.steps.paths import EXERCISES, PACKAGE, SOLUTIONS
-from grader.steps.registry import Function, Step
+from grader.steps.registry import Function, Registry, Step
 
 _SOLUTION = re.compile(
     r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
@@ -19,9 +20,7 @@ SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebo
 _SELF_STUDY = re.compile(
     rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
 )
-
-
-UNWRITTEN = re.compile(r"^\s+raise NotImplementedError", re.MULTILINE)  # in place of a function
+_UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)
 
 
 class BuildError(Exception):
@@ -29,8 +28,24 @@ class BuildError(Exception):
 
 
 def solution_of(step: Step) -> str:
-    """The text of the step's solution, in percent cells."""
+    """Return the text of the step's solution, in percent cells."""
     return (SOLUTIONS / step.filename).read_text(encoding="utf-8")
+
+
+def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
+    """Return the right steps that the kit has; a student's bundle has none."""
+    paths = {step.id: folder / step.filename for step in registry.steps}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+
+
+def is_unfinished(source: str) -> bool:
+    """Return whether a function in a source still raises NotImplementedError, as its stub does."""
+    return bool(_UNWRITTEN.search(source))
+
+
+def is_untouched(source: str, step: Step) -> bool:
+    """Return whether none of the step's functions is written yet."""
+    return len(_UNWRITTEN.findall(source)) >= len(step.functions)
 
 
 def find_defined(source: str, step: Step) -> list[Function]:
@@ -114,3 +129,20 @@ def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path
     if written:
         record.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return written
+
+
+def list_solutions(step: Step) -> list[tuple[str, str]]:
+    """Return each function of a step by name, as the kit wrote it, without its docstring."""
+    tree = ast.parse(solution_of(step))
+    lines = solution_of(step).split("\n")
+    names = {function.name for function in step.functions}
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in names:
+            has_text = ast.get_docstring(node) is not None
+            begin = (node.body[0].end_lineno or 0) if has_text else node.body[0].lineno - 1
+            head = lines[node.lineno - 1].removeprefix(f"def {node.name}")
+            rest = lines[begin : node.end_lineno]
+            body = [line for line in rest if "### BEGIN SOLUTION" not in line]
+            found.append((node.name, "\n".join([head, *body])))
+    return found

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from tests.conftest import ROOT
+from tests.support.stubs import write_stubs
 
 TINY = ["--layers", "1", "--heads", "2", "--d-model", "8", "--length", "8", "--batch", "4"]
 
@@ -50,7 +51,7 @@ def test_training_learns_keeps_its_weights_and_goes_on(tmp_path):
 
 
 def test_unwritten_steps_are_the_solutions_and_it_is_said(tmp_path):
-    submission = str(ROOT / "exercises")
+    submission = str(write_stubs(tmp_path / "exercises"))
     code, text = trained(tmp_path, "--steps", "1", "--submission", submission)
     assert code == 0, text
     assert "not written yet, so the solutions': step01_projections" in text

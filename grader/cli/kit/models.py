@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ import numpy as np
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command, spell_install
 from grader.steps.paths import EXERCISES
+from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.agreement import Finding
@@ -28,10 +31,12 @@ if TYPE_CHECKING:
     from grader.isolation import Host
     from grader.report.text.terminal import Printer
 
+NEEDED = "'nopeek[gpt2]'"
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
 PROMPT = "A model that writes reads from left to right. At every place it asks"
 MOST_COMPARED = 32  # tokens of the text that is compared with transformers
 PATIENCE = 5.0  # seconds for the text without a cache
+TOKENS = 60  # that are written if nobody says how many
 
 
 Command = Callable[..., None]
@@ -39,7 +44,7 @@ OPTIONS = (
     click.option("--weights", metavar="WHICH", help="A folder, a file, or a name on the hub."),
     click.option("--tiny", is_flag=True, help="The tiny random model that the kit makes itself."),
     click.option("--prompt", help="How the text begins."),
-    click.option("--tokens", type=click.IntRange(1), default=60, help="How many to write."),
+    click.option("--tokens", type=click.IntRange(1), help="How many to write; 60."),
     click.option(
         "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the likeliest."
     ),
@@ -58,6 +63,17 @@ OPTIONS = (
 )
 
 
+@dataclass(frozen=True)
+class Small:
+    """A trained model that the kit brings: its weights, and those of the one without a mask."""
+
+    weights: str
+    cheat: str
+    prompt: str
+    tokens: int
+    moral: str
+
+
 def add_options(command: Command) -> Command:
     """Give a command the options that say which model runs, on whose code, and what it writes."""
     for option in reversed(OPTIONS):
@@ -71,31 +87,45 @@ def run_model(
     weights: str | None,
     tiny: bool,
     prompt: str | None,
-    tokens: int,
+    tokens: int | None,
     temperature: float,
     top_k: int,
     seed: int,
     submission: Path,
     double: bool,
     no_cache: bool,
+    small: Small | None = None,
 ) -> None:
-    """Compare a model on the student's code with transformers', then write a text with it."""
+    """Compare a model on the student's code with transformers', then write a text with it.
+
+    small: the trained model that the kit brings, if that is the one. It also writes a text
+    without its mask.
+    """
     _need(name)
-    if tiny and weights is not None:
-        raise Problem("--tiny is a model of its own: leave out --weights")
+    if tiny + bool(small) + (weights is not None) > 1:
+        raise Problem("--tiny and --small are models of their own: leave out the others")
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
     run = Run(load_family(), Printer(), np.float64 if double else np.float32)
     own = read_submission(submission, run.registry)  # before anything is downloaded
+    if small:
+        weights, prompt, tokens = small.weights, prompt or small.prompt, tokens or small.tokens
+    tokens, choice = tokens or TOKENS, Choice(temperature, top_k, seed)
     with _one_sentence(), run:
         run.read("" if tiny else weights or run.family.hub_name, given=weights is not None)
         begun = run.choose_prompt(prompt)
         ids = run.prompt(begun, tokens)
         run.start(own)
         agreed = run.compare()
+        begun += " " * bool(small)  # its tokens are words, and bring no blank
         if agreed:
-            run.write(begun, ids, tokens, Choice(temperature, top_k, seed), cache=not no_cache)
+            run.write(begun, ids, tokens, choice, cache=not no_cache)
+        if agreed and small:
+            run.printer.line("\nThe same, trained without its mask:", "bold")
+            run.change_weights(small.cheat)
+            run.write(begun, ids, tokens, choice, cache=not no_cache)
+            run.printer.line(f"\n{small.moral}")
     sys.exit(0 if agreed else 1)
 
 
@@ -105,9 +135,7 @@ def _need(name: str) -> None:
 
     lacking = [module for module in NEEDS if find_spec(module) is None]
     if lacking:
-        raise Problem(
-            f"`{name}` needs {', '.join(lacking)}: run `make {name}`, or pip install 'nopeek[gpt2]'"
-        )
+        raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
 
 
 @contextlib.contextmanager
@@ -210,22 +238,35 @@ class Run:
     def start(self, submission: Submission) -> None:
         """Loads the student's steps, says whose runs, and hands them the model's params."""
         from grader.demos.gpt2 import own, running
-        from grader.engine import grading
         from grader.isolation import Process, start_host
 
         size = self.model.parameters * np.dtype(self.dtype).itemsize
         limits = running.limits_for(self.registry.limits, size)
         self.host = self.open.enter_context(start_host(Process(), limits))
-        right = grading.solutions(self.registry)
+        right = solutions(self.registry)
         functions = self.family.functions
         self.code = own.gather(self.host, self.registry, submission, right, functions.wanted)
         self._whose()
+        self._hand_over()
+
+    def change_weights(self, name: str) -> None:
+        """Hand other weights of the same sizes to the code."""
+        from grader.demos.gpt2 import weights
+
+        self.model = weights.read(weights.locate(name))
+        self.decoder.close()
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Hand the model's weights to the code."""
+        from grader.demos.gpt2 import running
+
         config = self.model.config
         params = self.family.to_params(self.model.tensors, config, self.dtype)
         program = self.code.program(self.registry)
         with self._busy("handing the weights to the code"):
             self.decoder = running.Decoder(
-                self.host, program, params, *config.sizes, functions=functions
+                self.host, program, params, *config.sizes, functions=self.family.functions
             )
         self.open.callback(self.decoder.close)
 
@@ -277,18 +318,18 @@ class Run:
     def _blame(self) -> None:
         """Says what to mend, as far as that can be found out."""
         from grader.demos.gpt2.blame import find_blamed
-        from grader.engine import grading
 
         say = self.printer.line
         say("\nThey differ, so nothing is written.")
-        right, family = grading.solutions(self.registry), self.family
+        right, family = solutions(self.registry), self.family
         with self._busy("trying each step by itself"):
             found = find_blamed(self.host, self.registry, self.code, right, family)
             steps = list(found)
         for step in steps:
-            say(f"Step {step.number} by itself makes them differ: `make check STEP={step.number}`.")
+            look = spell_command("check", step.number)
+            say(f"Step {step.number} by itself makes them differ: `{look}`.")
         if not steps:
-            say("`make check` looks at each step alone.")
+            say(f"`{spell_command('check')}` looks at each step alone.")
 
     def write(
         self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool

@@ -12,6 +12,7 @@ from grader.engine import messages
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
+from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, Step
 
 WANTED = GPT2.wanted
@@ -89,7 +90,7 @@ def gather(
         if part.step.id not in sources:
             number = part.step.number
             raise Gpt2Error(
-                f"step {number} is not there yet: {part.why}: `make check STEP={number}`"
+                f"step {number} is not there yet: {part.why}: `{spell_command('check', number)}`"
             )
     steps = {part.step.id: sources[part.step.id] for part in needed}
     return Code(tuple(needed), {**modules, **steps}, wanted)
