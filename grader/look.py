@@ -21,6 +21,7 @@ from grader.notebooks.attention_looks import (
 )
 from grader.notebooks.decoder_looks import cut, decoder_times, heads, layers, norms, translation
 from grader.notebooks.gap_looks import both_sides, hidden
+from grader.notebooks.modern_looks import circle, kept, learning, masks, running, shared
 
 __all__ = [
     "projections",
@@ -42,4 +43,10 @@ __all__ = [
     "decoder_times",
     "hidden",
     "both_sides",
+    "learning",
+    "circle",
+    "shared",
+    "masks",
+    "running",
+    "kept",
 ]

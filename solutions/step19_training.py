@@ -307,6 +307,16 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a decoder learns
+#
+# A tiny decoder of one block counts in a circle of seven numbers: 0, 1, …, 6, 0, and so on.
+# With your training step its loss falls from that of guessing towards 0.
+# `make train` does the same with stories.
+
+# %% tags=["active-ipynb"]
+# look.learning(new_adamw, train_step)
+
 # %% [markdown]
 # ## Questions
 #

@@ -236,6 +236,15 @@ def alibi_bias(n_heads, t_q, t_k=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: positions on a circle
+#
+# A head of four features has two pairs. Each is turned by the angle of its position, the first
+# pair fast and the second one slowly. The numbers are positions.
+
+# %% tags=["active-ipynb"]
+# look.circle(rotary_angles, rotate)
+
 # %% [markdown]
 # ## In one sentence, and what comes next
 #

@@ -195,6 +195,14 @@ def grouped_query_attention(x, params, n_heads, n_kv_heads, mask=None, angles=No
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: who reads whose keys
+#
+# Six query heads share two key heads, three in a row each.
+
+# %% tags=["active-ipynb"]
+# look.shared(repeat_heads)
+
 # %% [markdown]
 # ## In one sentence, and what comes next
 #

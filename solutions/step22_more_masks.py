@@ -214,6 +214,15 @@ def document_positions(documents):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: three masks
+#
+# The same seven positions under a window, a prefix, and packed documents. The letters are
+# documents, and a document called a comes twice.
+
+# %% tags=["active-ipynb"]
+# look.masks(sliding_window_mask, prefix_mask, document_mask)
+
 # %% [markdown]
 # ## In one sentence, and what comes next
 #

@@ -226,6 +226,15 @@ def streaming_attention(q, k, v, block, causal=False):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: the running sum
+#
+# One query meets more and more keys, two at a time. The log of the sum only grows, and it is
+# never below the largest score so far.
+
+# %% tags=["active-ipynb"]
+# look.running(partial_attention, merge_attention)
+
 # %% [markdown]
 # ## In one sentence, and what comes next
 #

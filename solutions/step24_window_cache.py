@@ -174,6 +174,14 @@ def attend_with_window_cache(x_new, cache, w_q, w_k, w_v):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: what must be kept
+#
+# What a cache has to keep as the text grows: all keys and values, or those of a window.
+
+# %% tags=["active-ipynb"]
+# look.kept(new_window_cache, attend_with_window_cache)
+
 # %% [markdown]
 # ## In one sentence, and what comes next
 #

@@ -254,7 +254,7 @@ def matches(
             matches(one, other, tolerance, name=label, part=f"{label}: ", question=question)
         return
     if isinstance(expected, (dict, list)):
-        _tree_matches(expected, got, tolerance, name, question)
+        _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, question)
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:

@@ -115,9 +115,8 @@ class _Told:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what the results are called, where there are several besides the state."""
-        found = tuple(name for name in self.function.returns if not name.startswith("*"))
-        return found if len(found) > 1 else ()
+        """Return what the results besides the state are called."""
+        return tuple(name for name in self.function.returns if not name.startswith("*"))
 
     def __call__(self, **arguments: Any) -> Any:
         """Raise an error, because nobody calls it."""

@@ -160,3 +160,8 @@ def test_tree_is_stored_and_read_again():
     stored = unpack_value(pack_value((1.5, TREE)))
     matches(TREE, stored[1], EXACT)
     assert stored[0] == 1.5
+
+
+def test_tree_that_is_the_only_result_is_called_by_its_name():
+    with pytest.raises(Broken, match=r"^params\.w: The value is wrong"):
+        matches({"w": np.ones(1)}, {"w": np.zeros(1)}, EXACT, name="step", names=("params",))

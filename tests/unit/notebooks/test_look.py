@@ -33,6 +33,12 @@ USED = {
     "decoder_times": ("decoder_logits", "decoder_step", "new_decoder_cache"),
     "hidden": ("mask_tokens",),
     "both_sides": ("mask_tokens", "decoder_block"),
+    "learning": ("new_adamw", "train_step"),
+    "circle": ("rotary_angles", "rotate"),
+    "shared": ("repeat_heads",),
+    "masks": ("sliding_window_mask", "prefix_mask", "document_mask"),
+    "running": ("partial_attention", "merge_attention"),
+    "kept": ("new_window_cache", "attend_with_window_cache"),
 }
 
 

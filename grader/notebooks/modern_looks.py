@@ -1,0 +1,186 @@
+"""Things to look at in the lessons on training and on attention as it is used today.
+
+Each takes the learner's functions as they are in the kernel.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grader.checks.compare import Broken
+from grader.notebooks.drawn import (
+    Floats,
+    Function,
+    array,
+    draw_or_explain,
+    heats,
+    show_pictures,
+)
+from grader.notebooks.pictures import BLUE, GREY, Curve, curves, label, picture
+from grader.notebooks.shown import Shown
+from grader.steps.decoder_params import block_params, decoder_params
+from grader.steps.inputs import Draw
+
+STEPS, LENGTH, BATCH, VOCABULARY, N_HEADS = 60, 12, 8, 7, 2
+POSITIONS, D_HEAD = 9, 4
+PACKED = ("a", "a", "a", "b", "b", "a", "a")
+
+
+# Step 19.
+
+
+@draw_or_explain
+def learning(new_adamw: Function, train_step: Function) -> Shown:
+    """The loss of a tiny decoder that learns to count, step by step."""
+    draw = Draw("look", "learning")
+    params = decoder_params(draw, VOCABULARY, LENGTH, [block_params(draw, 8, 16)])
+    starts = np.random.RandomState(0)
+    state, losses = new_adamw(params), []
+    for _ in range(STEPS):
+        begin = starts.randint(0, VOCABULARY, (BATCH, 1))
+        tokens = (begin + np.arange(LENGTH + 1)) % VOCABULARY
+        result = train_step(tokens, params, state, N_HEADS, 0.02)
+        if not isinstance(result, tuple) or len(result) != 3:
+            raise Broken("train_step returned something else than three results.")
+        loss, params, state = result
+        losses.append(float(array(loss, (), "train_step")))
+    line = Curve("loss before each step", range(1, STEPS + 1), losses)
+    chance = float(np.log(VOCABULARY))
+    drawn = curves("Loss", "step", "nats per token", [line], [("guessing", chance)])
+    told = f"From {losses[0]:.2f} to {losses[-1]:.2f} in {STEPS} steps; guessing is {chance:.2f}."
+    return show_pictures([("a decoder learns to count in a circle", drawn)], told)
+
+
+# Step 20.
+
+
+@draw_or_explain
+def circle(rotary_angles: Function, rotate: Function) -> Shown:
+    """The two pairs of one head, turned by the angles of the positions: two circles."""
+    positions = np.arange(POSITIONS)
+    angles = array(rotary_angles(positions, D_HEAD, 16.0), (POSITIONS, 2), "rotary_angles")
+    x = np.tile([1.0, 1.0, 0.0, 0.0], (POSITIONS, 1))
+    turned = array(rotate(x, angles), x.shape, "rotate")
+    scores = turned @ turned.T
+    apart = [scores[i, i + 3] for i in range(POSITIONS - 3)]
+    pairs = [(f"pair {i}", _draw_circle(turned[:, i], turned[:, i + 2])) for i in range(2)]
+    told = (
+        f"Three positions apart, the scores lie between {min(apart):.3f} and {max(apart):.3f}. "
+        "Only the distance should count."
+    )
+    return show_pictures(pairs, told)
+
+
+def _draw_circle(across: Floats, up: Floats) -> str:
+    """Points with the numbers of their positions, and the circle that they should lie on."""
+    middle, radius = 110, 80
+    parts = [
+        f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="{GREY}"/>',
+    ]
+    for position, (x, y) in enumerate(zip(across, up, strict=True)):
+        far = 1 + 0.18 * (position % 2)  # labels of neighbours do not cover each other
+        at = (middle + radius * float(x), middle - radius * float(y))
+        name = (middle + radius * far * 1.1 * float(x), middle - radius * far * 1.1 * float(y))
+        parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4" fill="{BLUE}"/>')
+        parts.append(label(name[0], name[1] + 4, str(position)))
+    return picture(2 * middle, 2 * middle, "Positions on a circle", parts)
+
+
+# Step 21.
+
+
+@draw_or_explain
+def shared(repeat_heads: Function) -> Shown:
+    """Which query head reads the keys of which key head."""
+    n_kv_heads, n_repeats = 2, 3
+    marked = np.arange(float(n_kv_heads)).reshape(n_kv_heads, 1, 1)
+    n_heads = n_kv_heads * n_repeats
+    read = array(repeat_heads(marked, n_repeats), (n_heads, 1, 1), "repeat_heads")[:, 0, 0]
+    table = (read[:, None] == np.arange(n_kv_heads)).astype(float)
+    rows = [f"query head {head}" for head in range(n_heads)]
+    columns = [f"keys {head}" for head in range(n_kv_heads)]
+    positions, d_head = 4096, 64
+    sizes = [2 * heads * positions * d_head * 4 / 2**20 for heads in (n_heads, n_kv_heads)]
+    told = (
+        f"A cache of {positions:,} positions of {d_head} features in float32 takes "
+        f"{sizes[0]:.0f} MiB with {n_heads} key heads, and {sizes[1]:.0f} MiB with {n_kv_heads}."
+    )
+    return heats({"who reads whose keys": table}, told, rows=rows, columns=columns)
+
+
+# Step 22.
+
+
+@draw_or_explain
+def masks(sliding_window_mask: Function, prefix_mask: Function, document_mask: Function) -> Shown:
+    """Three masks of seven positions side by side."""
+    t = len(PACKED)
+    documents = np.array([ord(letter) for letter in PACKED])
+    found = {
+        "a window of 3": array(sliding_window_mask(t, 3), (t, t), "sliding_window_mask"),
+        "a prefix of 3": array(prefix_mask(t, 3), (t, t), "prefix_mask"),
+        "documents": array(document_mask(documents), (t, t), "document_mask"),
+    }
+    labels = [f"{letter}{place}" for place, letter in enumerate(PACKED)]
+    told = (
+        "The row may look at the column where there is a 1. "
+        "The last two belong to a third document, though its number is that of the first."
+    )
+    return heats(found, told, rows=labels, columns=labels)
+
+
+# Step 23.
+
+
+@draw_or_explain
+def running(partial_attention: Function, merge_attention: Function) -> Shown:
+    """The log of the sum and the output of one query, as more and more keys are merged."""
+    draw = Draw("look", "running")
+    q, k, v = draw.normal(1, 4), 2 * draw.normal(24, 4), draw.normal(24, 1)
+    so_far = np.zeros((1, 1)), np.full(1, -np.inf)
+    sums, outputs = [], []
+    for start in range(0, len(k), 2):
+        part = partial_attention(q, k[start : start + 2], v[start : start + 2])
+        so_far = merge_attention(*so_far, *part)
+        outputs.append(float(array(so_far[0], (1, 1), "merge_attention")[0, 0]))
+        sums.append(float(array(so_far[1], (1,), "merge_attention")[0]))
+    keys = range(2, len(k) + 1, 2)
+    scores = (k @ q[0]) / 2
+    most = [float(scores[:end].max()) for end in keys]
+    lines = [
+        Curve("log of the sum of exponentials", keys, sums),
+        Curve("largest score so far", keys, most),
+    ]
+    low = min(0.0, *sums, *most)
+    lines = [Curve(line.name, line.x, [y - low for y in line.y]) for line in lines]
+    drawn = curves("Running sum", "keys so far", f"score, {-low:.1f} added", lines, [])
+    weights = np.exp(scores - scores.max())
+    right = float(weights @ v[:, 0] / weights.sum())
+    told = f"The output after all keys is {outputs[-1]:.4f}; over all keys at once {right:.4f}."
+    return show_pictures([("a softmax that has not seen all keys yet", drawn)], told)
+
+
+# Step 24.
+
+
+@draw_or_explain
+def kept(new_window_cache: Function, attend_with_window_cache: Function) -> Shown:
+    """What a cache must keep as the text grows: all keys and values, or those of a window."""
+    window, length, d = 8, 64, 4
+    draw = Draw("look", "window")
+    x, w = draw.normal(length, d), [draw.normal(d, d) for _ in range(3)]
+    cache, rows = new_window_cache(window), []
+    for t in range(length):
+        y, cache = attend_with_window_cache(x[t : t + 1], cache, *w)
+        rows.append(array(y, (1, d), "attend_with_window_cache"))
+    sizes = range(1, length + 1)
+    lines = [
+        Curve("a cache of all tokens", sizes, [2.0 * d * t for t in sizes]),
+        Curve("a cache of a window", sizes, [2.0 * d * min(t, window - 1) for t in sizes]),
+    ]
+    drawn = curves("Numbers kept", "tokens so far", "numbers kept", lines, [])
+    told = (
+        f"With {length} tokens, {d} features and a window of {window}: {2 * d * length} numbers "
+        f"for all keys and values, {2 * d * (window - 1)} for those that are still seen."
+    )
+    return show_pictures([("what must be kept", drawn)], told)
