@@ -31,8 +31,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz reset handin lab exam gpt2 leakmap costs train grade course export
-.PHONY: serve nbgrader release gradescope proof causes build test coverage lint bench setup clean
+.PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course export
+.PHONY: serve nbgrader release gradescope proof causes build book test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -74,6 +74,9 @@ exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fr
 gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
+llama: $(VENV)/.gpt2   ## the same with a model of the Llama family, on step 25
+	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+
 # Status 1 says that somebody could not be graded, who is listed: that is no failure of make.
 grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
@@ -105,6 +108,9 @@ causes: $(VENV)/.exam   ## how many mistakes are named, and how rightly; takes m
 
 build: $(VENV)/.build   ## stubs, notebooks and stored values from the solutions
 	@$(RUN) build
+
+book: $(VENV)/.book   ## the lessons and guides as a site, into OUT=site
+	@$(RUN) book $(if $(OUT),--out "$(OUT)")
 
 test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
@@ -146,7 +152,7 @@ $(VENV)/.exam: $(VENV)/.light
 	@touch $@
 
 $(VENV)/.gpt2: $(VENV)/.exam pyproject.toml
-	@echo "Installing transformers, to read GPT-2 with, once ..."
+	@echo "Installing transformers, to compare with, once ..."
 	@$(PIP) --editable '.[gpt2]'
 	@touch $@
 
@@ -157,6 +163,10 @@ $(VENV)/.lab: $(VENV)/.light
 
 $(VENV)/.build: $(VENV)/.exam
 	@$(PIP) --editable '.[build]'
+	@touch $@
+
+$(VENV)/.book: $(VENV)/.light pyproject.toml
+	@$(PIP) --editable '.[book]'
 	@touch $@
 
 $(VENV)/.grade: $(VENV)/.exam pyproject.toml

@@ -22,6 +22,8 @@ from typing import Any
 from grader.steps.registry import Registry, Step, read_toml
 
 FOLDER = Path(__file__).resolve().parent / "questions"
+# The lesson before the first step: there is nothing to write in it, but there are questions.
+PREFACE = Step("step00_whole_picture", "The whole picture", 0, source="", hints=(), functions=())
 KINDS = ("number", "matrix", "shape", "positions", "order", "choice", "open")
 ROUNDS = 1000  # of the hash: too few to notice, enough to make a table of all answers a nuisance
 
@@ -234,7 +236,8 @@ READERS = {
 def find_question(registry: Registry, about: str) -> tuple[tuple[Question, ...], Question | None]:
     """Return the questions of step `3`, and one of them for `3b`; ValueError if there is none."""
     match = re.fullmatch(r"(\d{1,3})([a-z])", about.strip().lower())
-    step = registry.find(match[1] if match else about)
+    named = match[1] if match else about.strip()
+    step = PREFACE if named == str(PREFACE.number) else registry.find(named)
     asked = questions(step)
     if not asked:
         raise ValueError(f"step {step.number} has no questions")

@@ -19,7 +19,7 @@ from grader import __version__
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
-from grader.steps.quiz import FOLDER, lock
+from grader.steps.quiz import FOLDER, PREFACE, lock
 from grader.steps.registry import Registry, Step, read_toml
 from grader.steps.stubs import stub_of
 
@@ -99,7 +99,7 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     """The questions without their answers: hashes, and explanations locked with the answers."""
-    for step in steps:
+    for step in (PREFACE, *steps):
         path = FOLDER / f"{step.id}.toml"
         if path.is_file():
             locked = [lock(entry) for entry in read_toml(path)["question"]]

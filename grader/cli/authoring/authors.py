@@ -27,13 +27,14 @@ def build() -> None:
     need_torch()
     need("jupytext", "the notebooks are built with jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
+    from grader.authoring.figures import build_figures
     from grader.authoring.lessons import build_notebooks
     from grader.authoring.readme import build_readme
 
     registry = registry_module.load()
     try:
         written = build.build(registry) + build_notebooks(registry)
-        written += build_assignments(registry) + build_readme(registry)
+        written += build_assignments(registry) + build_readme(registry) + build_figures(registry)
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

@@ -1,0 +1,98 @@
+"""A lesson's page, in Markdown, from its solution file: text, stubs, figures and questions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import jupytext
+
+from grader.authoring.book.formulas import typeset
+from grader.steps.quiz import FORMS, PREFACE, Question, questions
+from grader.steps.registry import Step
+from grader.steps.stubs import find_defined, remove_solutions, solution_of
+
+Mend = Callable[[str], str]
+_LOOK = re.compile(r"^look\.(\w+)\(", re.MULTILINE)
+HINT = """\
+!!! tip "How to try it"
+    Write it in `exercises/{filename}`, then run `make check STEP={number}`. In a notebook, open
+    `{id}.ipynb` with `make lab`. `make look STEP={number}` draws what your functions do."""
+NO_SCRIPT = "<noscript>The questions need JavaScript. `make quiz` asks them too.</noscript>"
+UNTIMED = "`make look STEP={number}` draws this with your functions, on your machine."
+
+
+def lesson_page(step: Step, figures: Path, mend: Mend) -> str:
+    """Return the page of a step.
+
+    figures: where its SVG files are; mend: links its citations.
+    """
+    parts = [*_cells(step, figures, mend)]
+    asked = questions(step)
+    if asked:
+        parts += ["## Questions", "They earn no points.", NO_SCRIPT]
+        parts += [question_form(one) for one in asked]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cells(step: Step, figures: Path, mend: Mend) -> Iterator[str]:
+    cells = jupytext.reads(remove_solutions(solution_of(step)), fmt="py:percent").cells
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "markdown":
+            yield mend(typeset(cell.source))
+            if number == 0:
+                yield HINT.format(filename=step.filename, number=step.number, id=step.id)
+        elif looks := _LOOK.findall(cell.source):
+            yield from (_figure(step, look, figures) for look in looks)
+        else:
+            title = f' title="exercises/{step.filename}"' if find_defined(cell.source, step) else ""
+            yield f"```python{title}\n{cell.source}\n```"
+
+
+def _figure(step: Step, look: str, figures: Path) -> str:
+    """Return the SVG files of what there is to look at, drawn in the page's own colours."""
+    found = sorted(figures.glob(f"{step.id}-{look}-*.svg"))
+    if not found:
+        return UNTIMED.format(number=step.number)
+    inner = "".join(path.read_text(encoding="utf-8").strip() for path in found)
+    return f'<div class="figures">{inner}</div>'
+
+
+def preface_page(path: Path, figures: Path, mend: Mend) -> str:
+    """Return the page of step 0, with its figures and questions."""
+    text = mend(typeset(path.read_text(encoding="utf-8")))
+    for name in re.findall(r"<!-- figure (\S+) -->", text):
+        drawn = (figures / f"{name}.svg").read_text(encoding="utf-8").strip()
+        text = text.replace(f"<!-- figure {name} -->", f'<div class="figures">{drawn}</div>')
+    asked = questions(PREFACE)
+    forms = [question_form(one) for one in asked]
+    return "\n\n".join([text, "## Questions", "They earn no points.", NO_SCRIPT, *forms]) + "\n"
+
+
+def question_form(question: Question) -> str:
+    """Return a question as a form; what answers are right is in it as hashes alone."""
+    data: dict[str, Any] = {**asdict(question), "locked": dict(question.locked)}
+    name = f"answer-{question.id}"
+    if question.kind == "choice":
+        field = "".join(
+            f'<label><input type="radio" name="{name}" value="{letter}"> {escape(text)}</label>'
+            for letter, text in question.options.items()
+        )
+    else:
+        listed = "".join(f"<li>{k}) {escape(v)}</li>" for k, v in question.options.items())
+        tag = "textarea rows=3" if question.kind in ("open", "matrix") else 'input type="text"'
+        end = "</textarea>" if tag.startswith("textarea") else ""
+        field = f'<ul>{listed}</ul><label for="{name}">{FORMS[question.kind].capitalize()}</label>'
+        field += f'<{tag} id="{name}" name="{name}" autocomplete="off">{end}'
+    button = "Show one good answer" if question.kind == "open" else "Answer"
+    # One line: Markdown leaves a block of HTML alone only as far as the next empty line.
+    return (
+        f'<form class="question" id="{question.id}" data-question="{escape(json.dumps(data))}">'
+        f"<p><b>{question.id}</b> {escape(question.ask)}</p><div>{field}</div>"
+        f'<button type="submit">{button}</button><output aria-live="polite"></output></form>'
+    )

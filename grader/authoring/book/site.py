@@ -1,0 +1,156 @@
+"""The site: what MkDocs is given, and MkDocs itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from grader.authoring.book import sources
+from grader.authoring.book.pages import lesson_page, preface_page
+from grader.report.problem import Problem
+from grader.steps.paths import ROOT
+from grader.steps.registry import ROMAN, Registry, Step
+from grader.steps.stubs import solution_of
+
+DOCS = ROOT / "docs"
+FIGURES = DOCS / "figures"
+PREFACE = DOCS / "lessons" / "step00_whole_picture.md"
+FILES = Path(__file__).with_name("files")
+# The guides in the order of the menu; those that are there are shown, others after them.
+GUIDES = (
+    *("student", "self-study", "commands", "instructor", "grading-a-course", "nbgrader"),
+    *("sandbox", "report-format", "performance", "extending", "architecture"),
+)
+HOME = """\
+# The lesson book
+
+Build masked self-attention with NumPy, step by step, until a model that cannot peek writes text.
+Each lesson has questions that answer in the page. `make check` tells whether your code is right.
+
+"""
+THEME: dict[str, Any] = {
+    "name": "material",
+    "font": False,  # fonts of the system: nothing is fetched
+    "features": [
+        *("navigation.footer", "navigation.sections", "navigation.top"),
+        *("toc.follow", "search.highlight", "content.code.copy"),
+    ],
+    "palette": [
+        {
+            "media": "(prefers-color-scheme: light)",
+            "scheme": "default",
+            "primary": "indigo",
+            "toggle": {"icon": "material/weather-night", "name": "Switch to dark"},
+        },
+        {
+            "media": "(prefers-color-scheme: dark)",
+            "scheme": "slate",
+            "primary": "indigo",
+            "toggle": {"icon": "material/weather-sunny", "name": "Switch to light"},
+        },
+    ],
+}
+EXTENSIONS: list[Any] = [
+    *("admonition", "attr_list", "md_in_html", "tables", "pymdownx.details"),
+    {"pymdownx.highlight": {"anchor_linenums": False}},
+    *("pymdownx.superfences", "pymdownx.inlinehilite"),
+    {"toc": {"permalink": True}},
+]
+
+
+def build_book(registry: Registry, out: Path) -> None:
+    """Write the site into a folder; Problem if MkDocs fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder)
+        write_source(registry, source)
+        settings = source / "mkdocs.yml"
+        settings.write_text(json.dumps(_settings(registry, out), indent=1), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(settings)],
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+    if done.returncode:
+        raise Problem(f"MkDocs could not build the book:\n{done.stderr.strip()}")
+
+
+def write_source(registry: Registry, folder: Path) -> None:
+    """Write the pages that MkDocs makes the site of, into `folder/docs`."""
+    docs = folder / "docs"
+    shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("lessons"))
+    assets = docs / "assets"
+    assets.mkdir(exist_ok=True)
+    for path in sorted(FILES.iterdir()):
+        shutil.copy(path, assets / path.name)
+    for name, text in _pages(registry):
+        (docs / name).write_text(text, encoding="utf-8")
+
+
+def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each page that is made here."""
+    texts = [("Step 0", "step00_whole_picture.md", PREFACE.read_text(encoding="utf-8"))]
+    texts += [(f"step {one.number}", f"{one.id}.md", _prose(one)) for one in registry.steps]
+    yield "step00_whole_picture.md", preface_page(PREFACE, FIGURES, sources.link_citations)
+    for step in registry.steps:
+        yield f"{step.id}.md", lesson_page(step, FIGURES, sources.link_citations)
+    yield "bibliography.md", sources.bibliography_page(texts)
+    yield "glossary.md", sources.glossary_page([page for _, page, _ in texts])
+    if not (DOCS / "index.md").is_file():
+        yield "index.md", HOME + _list_lessons(registry)
+
+
+def _prose(step: Step) -> str:
+    """Return a lesson's text without the marks of comments, so that lines join."""
+    return "\n".join(line.removeprefix("# ") for line in solution_of(step).splitlines())
+
+
+def _list_lessons(registry: Registry) -> str:
+    lines = ["- [Step 0: The whole picture](step00_whole_picture.md)"]
+    lines += [f"- [Step {one.number}: {one.title}]({one.id}.md)" for one in registry.steps]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(registry: Registry, out: Path) -> dict[str, Any]:
+    return {
+        "site_name": "nopeek",
+        "site_description": "Masked self-attention, built step by step",
+        "docs_dir": "docs",
+        "site_dir": str(out.resolve()),
+        "use_directory_urls": False,
+        "theme": THEME,
+        "markdown_extensions": EXTENSIONS,
+        "plugins": ["search", "offline"],
+        # The name tells the offline plugin that there is one: it then fetches none.
+        "extra": {"polyfills": ["assets/iframe-worker.js"], "generator": False},
+        "extra_css": ["assets/book.css"],
+        "extra_javascript": ["assets/quiz.js"],
+        "nav": _nav(registry),
+        "validation": {"links": {"not_found": "info", "unrecognized_links": "ignore"}},
+    }
+
+
+def _nav(registry: Registry) -> list[Any]:
+    parts: list[Any] = [{"Home": "index.md"}, {"0 The whole picture": "step00_whole_picture.md"}]
+    for part in registry.parts:
+        steps = [one for one in registry.steps if one.part == part.number]
+        pages = [{f"{one.number} {one.title}": f"{one.id}.md"} for one in steps]
+        parts.append({f"{ROMAN[part.number]}: {part.title}": pages})
+    return [
+        *parts,
+        {"Glossary": "glossary.md"},
+        {"Bibliography": "bibliography.md"},
+        {"Guides": [f"{name}.md" for name in find_guides()]},
+    ]
+
+
+def find_guides(folder: Path = DOCS) -> list[str]:
+    """Return the names of the guides that are there, in the order of the menu."""
+    found = {path.stem for path in folder.glob("*.md")} - {"index"}
+    return [name for name in GUIDES if name in found] + sorted(found - {*GUIDES})

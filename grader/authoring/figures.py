@@ -1,0 +1,137 @@
+"""The figures of the book: SVG files that the kit draws with its own solutions.
+
+A figure of a lesson is what `look` shows of the lesson's functions. What is measured in seconds
+differs from machine to machine, so it is drawn in the notebook only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from grader import look
+from grader.notebooks.pictures import BLUE, GREY, RED, label, picture
+from grader.notebooks.sentence import TOKENS
+from grader.steps.paths import ROOT, SOLUTIONS
+from grader.steps.registry import Registry, Step
+from grader.steps.stubs import solution_of
+
+FIGURES = ROOT / "docs" / "figures"
+TIMED = frozenset({"times", "decoder_times"})
+WORDS = TOKENS[:4]
+_LOOK = re.compile(r"^# look\.(\w+)\(", re.MULTILINE)
+_FIGURE = re.compile(r"<figcaption>(.*?)</figcaption>(<svg.*?</svg>)", re.DOTALL)
+ACROSS, DOWN, APART = 84, 120, 60
+
+
+def name_looks(step: Step) -> list[str]:
+    """Return what a lesson has to look at, by the functions' names in `look`, in order."""
+    return _LOOK.findall(solution_of(step))
+
+
+@contextlib.contextmanager
+def import_solutions() -> Iterator[Callable[[str], types.ModuleType]]:
+    """Import solutions by the name of their step, each on top of the solutions before it."""
+    names = [name for name in sys.modules if name.partition(".")[0] == "exercises"]
+    before = {name: sys.modules.pop(name) for name in names}
+    package = types.ModuleType("exercises")
+    package.__path__ = [str(SOLUTIONS)]
+    sys.modules["exercises"] = package
+    try:
+        yield lambda step: importlib.import_module(f"exercises.{step}")
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "exercises"]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def draw_figures(registry: Registry) -> dict[Path, str]:
+    """Return the text of each figure by its path."""
+    found = {FIGURES / "step00-routing.svg": routing()}
+    functions: dict[str, Any] = {}
+    with import_solutions() as load:
+        for step in registry.steps:
+            module = load(step.id)
+            functions |= {f.name: getattr(module, f.name) for f in step.functions}
+            for name in name_looks(step):
+                if name in TIMED:
+                    continue
+                draw = getattr(look, name)
+                taken = (functions[one] for one in inspect.signature(draw).parameters)
+                for number, (title, svg) in enumerate(_FIGURE.findall(draw(*taken).html), 1):
+                    path = FIGURES / f"{step.id}-{name}-{number}.svg"
+                    found[path] = stand_alone(svg, unescape(title))
+    return found
+
+
+def stand_alone(svg: str, title: str) -> str:
+    """Return an SVG as a file of its own, with its title above the drawing."""
+    match = re.search(r'viewBox="0 0 (\d+) (\d+)" width="(\d+)" height="(\d+)"', svg)
+    if match is None:
+        raise ValueError("a picture without a size")
+    width, height = max(int(match[1]), round(len(title) * 7.2) + 8), int(match[2]) + 22
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    inner = svg[svg.index(">") + 1 : -len("</svg>")]
+    head = svg[: svg.index(">") + 1].replace(match[0], size)
+    head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+    named = label(2, 14, title, "start", ' font-weight="bold"')
+    return f'{head}{named}<g transform="translate(0 22)">{inner}</g></svg>\n'
+
+
+def routing() -> str:
+    """Draw who may look at whom: all arrows, and what is left without those from the future."""
+    parts = [*_arrows(8, "all arrows", lambda i, j: True)]
+    right = 8 + len(WORDS) * ACROSS + APART
+    parts += _arrows(right, "the future removed", lambda i, j: j <= i)
+    width = right + len(WORDS) * ACROSS
+    return stand_alone(picture(width, DOWN + 62, "Attention as routing", parts), "").replace(
+        "translate(0 22)", "translate(0 4)"
+    )
+
+
+def _arrows(left: float, title: str, may: Callable[[int, int], bool]) -> Iterator[str]:
+    """Yield one of the two drawings; what comes from the future is dashed where it is drawn."""
+    yield label(left, 14, title, "start", ' font-weight="bold"')
+    for i, word in enumerate(WORDS):
+        x = left + (i + 0.5) * ACROSS
+        yield label(x, 40, word, more=' font-style="italic"')
+        yield label(x, DOWN + 56, word)
+        for j in range(len(WORDS)):
+            if may(i, j):
+                start = left + (j + 0.5) * ACROSS
+                color, dash = (RED, ' stroke-dasharray="5 4"') if j > i else (BLUE, "")
+                line = f"M {start:.0f} {DOWN + 40} L {x:.0f} 48"
+                yield f'<path d="{line}" stroke="{color}"{dash} stroke-width="1.5"/>'
+        yield f'<circle cx="{x:.0f}" cy="48" r="3.5" fill="{GREY}"/>'
+
+
+def build_figures(registry: Registry) -> list[Path]:
+    """Write the figures that are out of date; remove those that no lesson shows any more."""
+    drawn = draw_figures(registry)
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    written = []
+    for path, text in drawn.items():
+        if not path.is_file() or not same_drawing(path.read_text(encoding="utf-8"), text):
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    for path in set(FIGURES.glob("*.svg")) - set(drawn):
+        path.unlink()
+        written.append(path)
+    return written
+
+
+def same_drawing(one: str, other: str) -> bool:
+    """Return whether two drawings differ by rounding only: each number by less than 0.2."""
+    numbers = re.compile(r"-?\d+(?:\.\d+)?")
+    if numbers.sub("#", one) != numbers.sub("#", other):
+        return False
+    pairs = zip(numbers.findall(one), numbers.findall(other), strict=True)
+    return all(abs(float(a) - float(b)) < 0.2 for a, b in pairs)

@@ -1,0 +1,124 @@
+"""The book in a browser, opened from a folder: pages, questions, search, light and dark."""
+
+import os
+
+import pytest
+
+pytest.importorskip("mkdocs")
+pytest.importorskip("material")
+
+from playwright.sync_api import expect, sync_playwright
+
+from grader.authoring.book.site import build_book
+from grader.steps import quiz
+from grader.steps.registry import read_toml
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+PAGES = ("index", "step00_whole_picture", "step03_mask", "step12_decoder", "glossary")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, steps):
+    folder = tmp_path_factory.mktemp("book")
+    build_book(steps, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(site, browser):
+    """visit(name, width): a page of the book. Nothing may be asked of a network, no error said."""
+    asked, errors, contexts = [], [], []
+
+    def visit(name, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto((site / f"{name}.html").as_uri())
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert errors == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_page_fits_its_width(visit, name, width):
+    page = visit(name, width)
+    expect(page.locator("h1")).to_be_visible()
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width
+
+
+def test_formulas_and_figures_are_drawn(visit):
+    page = visit("step03_mask")
+    assert page.locator(".formula math").first.bounding_box()["height"] > 10
+    assert page.locator(".figures svg").count() == 2
+
+
+def test_lesson_shows_stubs_and_no_solution(visit):
+    text = visit("step03_mask").locator("article").inner_text()
+    assert "raise NotImplementedError()" in text
+    assert "BEGIN SOLUTION" not in text
+    assert "query_positions" not in text
+
+
+def test_question_answers_in_the_page(visit):
+    page = visit("step03_mask", 400)
+    form = page.locator('form[id="3b"]')
+    for given, says in (
+        ("1048576", "Not yet. The mask allows everything."),
+        ("many", "The answer is one number."),
+        ("524,800", "Right. "),
+    ):
+        form.locator("input").fill(given)
+        form.locator("button").click()
+        expect(form.locator("output")).to_contain_text(says)
+
+
+def test_open_question_shows_an_answer_to_compare(visit):
+    page = visit("step03_mask")
+    form = page.locator('form[id="3f"]')
+    form.locator("button").click()
+    expect(form.locator("output")).to_contain_text("One good answer: The mask sets")
+
+
+def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
+    page = visit("step03_mask")
+    for step in (quiz.PREFACE, *steps.steps):
+        path = quiz.FOLDER / f"{step.id}.toml"
+        for entry in read_toml(path)["question"] if path.is_file() else ():
+            locked = quiz.lock(entry)
+            given = [(entry.get("answer", ""), True, entry["why"])]
+            given += [(one["answer"], False, one["why"]) for one in entry.get("wrong", ())]
+            for answer, right, why in given:
+                marked = page.evaluate("([q, a]) => markAnswer(q, a)", [locked, answer])
+                assert marked == {"right": right, "why": why}, (entry["id"], answer)
+
+
+def test_search_works_from_a_folder(visit):
+    page = visit("index")
+    page.locator("label[for=__search]").first.click()
+    page.locator("input.md-search__input").fill("perplexity")
+    expect(page.locator(".md-search-result__item").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+def test_page_is_light_or_dark_as_the_reader_has_it(visit, scheme, dark):
+    page = visit("step03_mask", color_scheme=scheme)
+    page.wait_for_function("document.body.getAttribute('data-md-color-scheme')")
+    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    red = int(color.split("(")[1].split(",")[0])
+    assert (red < 128) is dark
