@@ -1,6 +1,26 @@
 # %% [markdown]
 # # Step 3 — The mask
 #
+# **Time** 45 minutes. **Difficulty** 2 of 5. **Needs** step 2.
+#
+# **After this you can**
+#
+# - say why a model that sees its answer learns nothing,
+# - build the causal mask for any rectangle of queries and keys,
+# - combine it with a padding mask and apply both to the scores.
+#
+# *The course:* **I attention:** 1 queries, keys and values, 2 scores, [3 mask], 4
+# softmax, 5 output, 6 loss, 7 KV cache, 8 generation · II decoder · III training · IV
+# attention today
+#
+# ## Before you read on
+#
+# In step 0 the arrows from the future were removed by hand. Now a matrix has to say which
+# stay. Write down the four rows for "It takes great courage", 1 for an arrow that stays
+# and 0 for one that goes. Then do it again for *great* and *courage* as the only queries.
+# Which corner do the zeros sit in?
+
+# %% [markdown]
 # ## What cheating means
 #
 # A decoder writes text from left to right. It is trained to give the true text a high
@@ -21,8 +41,9 @@
 # When the model is used, the next token has not been written yet. There is nothing to
 # copy, and a model that has learned to copy is lost.
 #
-# So the rule is: **a query may attend to its own position and to earlier ones.** Its own
-# position is allowed, because the token there is given, not asked for.
+# So the rule is: **a query may attend to its own position and to earlier ones.** A table
+# that says so is called a **causal mask**. A query's own position is allowed, because the
+# token there is given, not asked for.
 #
 # With the rule in force, each output equals what you would get by running the model on
 # that prefix alone: the output at position t does not depend on what comes after t, nor on
@@ -36,14 +57,23 @@
 # %% [markdown]
 # ## Two ways to write a mask
 #
-# - A **boolean** mask: True = may attend, False = may not. (torch's
+# - A **boolean mask**: True = may attend, False = may not. (torch's
 #   `scaled_dot_product_attention` reads it like this. `nn.MultiheadAttention` reads it the
 #   other way round, so say in words what True means before you use a mask.)
-# - An **additive** mask M: 0 = may attend, -∞ = may not. The formula for attention has it
+# - An **additive mask** M: 0 = may attend, -∞ = may not. The formula for attention has it
 #   inside the softmax: softmax(QKᵀ/√d_k + M)V.
 #
 # They say the same thing: adding 0 leaves a score alone, and adding -∞ to a finite score
 # gives -∞. Beware: 0 is "yes" in M, while False, which NumPy counts as 0, is "no".
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | causal mask | position of key ≤ position of query | (t_q, t_k) | `np.arange(...)[:, None]` |
+# | padding mask | token ≠ pad_id | (..., 1, T) | `[..., None, :]` |
+# | additive mask | 0 or -∞ | that of the mask | `np.where` |
+# | both masks | and | (..., T, T) | `&`, broadcasting |
 #
 # ## By hand
 #
@@ -65,7 +95,7 @@
 #
 # exp(-∞) is exactly 0. So a forbidden key gets no weight, and it is not in the denominator
 # either. The last line of the table fails on that point: the future was in the denominator
-# when key 0 got its 0.090, so a change of token 2 still changes output 0. That is a leak,
+# when key 0 got its 0.090, so a change of token 2 still changes output 0. That is a **leak**,
 # even though every forbidden weight is 0. (Dividing by the new sum would repair it on
 # paper. In floating point the allowed weights may all have vanished beside a huge
 # forbidden one, and then there is nothing left to divide.)
@@ -124,8 +154,8 @@ def causal_mask(t_q, t_k=None):
 # ## The padding mask
 #
 # Texts in a batch differ in length, but an array is rectangular. Short texts are filled up
-# with a padding token, which means nothing and must not be attended to. That is a second
-# mask, for a different reason:
+# with a padding token, which means nothing and must not be attended to. A **padding mask**
+# sees to that. It is a second mask, for a different reason:
 #
 #                causal mask                  padding mask
 #     is about   time: what comes later       content: what is not part of the text
@@ -225,6 +255,12 @@ def apply_mask(scores, mask):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Vaswani et al. 2017, section 3.2.3, third point: 5 minutes. Look for the
+# words "illegal connections".
+#
+# **In one sentence:** a mask gives every forbidden pair the score -∞ before the softmax,
+# so that the future has no weight and no share in the denominator.
 #
 # The forbidden pairs have the score -∞, and no other score has changed. In step 4 the
 # softmax makes weights of each row. It gives exactly 0 to -∞, and the allowed keys share

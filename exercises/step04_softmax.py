@@ -1,13 +1,37 @@
 # %% [markdown]
 # # Step 4 — Softmax
 #
+# **Time** 30 minutes. **Difficulty** 2 of 5. **Needs** step 3.
+#
+# **After this you can**
+#
+# - turn a row of scores into weights,
+# - keep exp from overflowing,
+# - say what happens to a query that may attend to nothing.
+#
+# *The course:* **I attention:** 1 queries, keys and values, 2 scores, 3 mask, [4
+# softmax], 5 output, 6 loss, 7 KV cache, 8 generation · II decoder · III training · IV
+# attention today
+#
+# ## Before you read on
+#
+# *takes* has the masked scores 0, 1, -∞, -∞ for the four words. It is to spend a weight
+# of 1 on them. How much should the two last words get? And if all four scores were 1,000
+# larger, what would change? Decide before you go on.
+#
+# Nothing goes to the last two, and nothing changes. The second answer is what makes the
+# softmax computable.
+
+# %% [markdown]
+# ## From scores to weights
+#
 # A query has a score for every key. To mix the values of the keys it needs shares: numbers
 # that are not negative and add up to 1. The softmax makes such a distribution out of any
 # row of scores:
 #
 #     softmax(s)_j = exp(s_j) / Σ_m exp(s_m)
 #
-# The results are the attention weights. (They are not to be confused with the learned
+# The results are the **attention weights**. (They are not to be confused with the learned
 # weights w_q, w_k, w_v of step 1.) The exponential makes every number positive, keeps the
 # order, and depends on differences: for two keys, w_j / w_m = exp(s_j - s_m). One point
 # more in score means e = 2.718 times the weight.
@@ -24,6 +48,14 @@
 # weights of an early query would depend on later ones.
 
 # %% [markdown]
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | maximum of a slice | max_m s_m | the axis with length 1 | `keepdims=True` |
+# | exponentials | exp(s_j - max) | that of the scores | `np.exp` |
+# | weights | divided by their sum | that of the scores | `keepdims=True` again |
+#
 # ## By hand
 #
 # The masked scores of step 3. In row 1 the exponentials are exp(0) = 1, exp(1) = 2.718 and
@@ -116,6 +148,12 @@ def softmax(scores, axis=-1):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Goodfellow et al. 2016, section 4.1: 10 minutes. Look for overflow and
+# underflow.
+#
+# **In one sentence:** the softmax turns each row of scores into weights that add up to 1,
+# and gives exactly 0 to what was forbidden.
 #
 # Every query has its weights: how much of each allowed key's value it will take. In step 5
 # the weights meet the values, and the four pieces become one function, masked

@@ -1,6 +1,30 @@
 # %% [markdown]
 # # Step 5 — Output
 #
+# **Time** 45 minutes. **Difficulty** 2 of 5. **Needs** steps 1 to 4.
+#
+# **After this you can**
+#
+# - put the four pieces together as masked self-attention,
+# - say why one pass is worth a pass on every prefix,
+# - explain why every layer needs the mask.
+#
+# *The course:* **I attention:** 1 queries, keys and values, 2 scores, 3 mask, 4 softmax,
+# [5 output], 6 loss, 7 KV cache, 8 generation · II decoder · III training · IV attention
+# today
+#
+# ## Before you read on
+#
+# Run attention on "It takes great courage" and write down the output at *takes*. Now cut
+# the sentence after *takes* and run it again. Does that output change? Then replace
+# *courage* by *luck*: which of the four outputs change?
+#
+# With the mask, the first answer is no, and only the last output changes. Without it, all
+# outputs change both times.
+
+# %% [markdown]
+# ## Mixing the values
+#
 # Step 4 left a row of weights for every query. The weights say where to look. The
 # values say what is found there. The output of query i is a mixture of the values, each
 # taken in proportion to its weight:
@@ -22,6 +46,14 @@
 # because the softmax divides by a sum over keys, and a key that stands in this sum has
 # a say. It comes after the scores, because blanking out the vectors would not do: a key
 # of zeros still has the score 0, and exp(0) = 1.
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | output | Σ_j w_ij v_j | (..., T_q, d_v) | `@` |
+# | attention | softmax(QKᵀ/√d_k + M) V | (..., T_q, d_v) | your steps 2, 3 and 4 |
+# | both masks | causal and padding | (..., T, T) | `&` |
 #
 # ## By hand
 #
@@ -211,6 +243,12 @@ def masked_self_attention(x, w_q, w_k, w_v, padding=None):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Vaswani et al. 2017, section 3.2.3: 10 minutes. Compare its three uses of
+# attention.
+#
+# **In one sentence:** masked self-attention lets every token mix the values of itself and
+# of earlier tokens, so each output is a summary of its prefix and of nothing else.
 #
 # You have masked self-attention, complete: projections, scores, mask, softmax, output.
 # It cannot look ahead, and one pass serves every prefix. Step 6 puts a language model

@@ -1,6 +1,28 @@
 # %% [markdown]
 # # Step 8 — Generation
 #
+# **Time** 45 minutes. **Difficulty** 2 of 5. **Needs** steps 4, 6 and 7.
+#
+# **After this you can**
+#
+# - draw a token from a distribution with a given random number,
+# - say what temperature and top-k change,
+# - write a text through the cache.
+#
+# *The course:* **I attention:** 1 queries, keys and values, 2 scores, 3 mask, 4 softmax,
+# 5 output, 6 loss, 7 KV cache, [8 generation] · II decoder · III training · IV attention
+# today
+#
+# ## Before you read on
+#
+# After "It takes great" a model gives *courage* 1/2, *effort* 1/4, *skill* 1/8 and
+# *purple* 1/8. You draw one word with a random number between 0 and 1. The number is 0.6:
+# which word is it, if the pieces are laid end to end? And how would you make sure that
+# *purple* never comes?
+
+# %% [markdown]
+# ## The choice
+#
 # The model gives logits for the next token. Generation chooses a token, appends it, and
 # asks again. It is autoregressive in the full sense: the model's own output becomes its
 # next input. Two things are to be built: the choice, and the loop.
@@ -35,6 +57,15 @@
 #     prompt (..., T),  u (..., n_new)    ->  prompt and continuation (..., T + n_new)
 
 # %% [markdown]
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | probabilities | softmax(logits / τ) | (..., V) | step 4 |
+# | running sum | p_0 + .. + p_i | (..., V) | `np.cumsum` |
+# | id | smallest i above u | (...) | `argmax` of a comparison |
+# | top-k | -∞ for the rest | (..., V) | `np.argsort(kind="stable")` |
+#
 # ## By hand
 #
 # Four tokens with the logits ln 4, ln 2, 0 and 0.
@@ -162,11 +193,17 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# **Read on.** Holtzman et al. 2020, sections 1 and 3: 20 minutes. Look for why the most
+# probable text is dull.
+#
+# **In one sentence:** generation is the autoregressive loop at inference: choose a token,
+# append it, read it through the cache, choose again.
+#
 # You have the whole way from vectors to text: attention that cannot look ahead, a loss
 # with no answer in it, a cache that is valid because of the mask, and a loop that
 # writes. Greedy generation through the cache gives what the slow way gives (unless
 # rounding decides a tie): running `next_token_logits` on the whole text for every
 # token. Try it; it is the best test of steps 5 to 8 together.
 #
-# Part II builds a full decoder from the same pieces: several heads, cross-attention,
-# blocks, and one cache per layer.
+# Part II builds a full decoder from the same pieces: several heads, attention
+# across two texts, blocks, and one cache per layer.

@@ -1,8 +1,28 @@
 # %% [markdown]
 # # Step 10 — Cross-attention
 #
+# **Time** 30 minutes. **Difficulty** 2 of 5. **Needs** step 9.
+#
+# **After this you can**
+#
+# - let one text look into another,
+# - say why there is no causal mask between them,
+# - shift a target for translation.
+#
+# *The course:* I attention · **II decoder:** 9 heads, [10 cross-attention], 11 block, 12
+# decoder, 13 its cache, 14 masked words · III training · IV attention today
+#
+# ## Before you read on
+#
+# You translate "It takes great courage" into German: "Es braucht großen Mut". While you
+# choose *Mut*, which English words may you read? And which German ones? Decide before you
+# go on.
+
+# %% [markdown]
+# ## Looking into another text
+#
 # A translator has the whole source sentence before them and writes the translation word
-# by word. While they choose the next word they look into the source. Cross-attention is
+# by word. While they choose the next word they look into the source. **Cross-attention** is
 # this look. The text that is being written asks, and the text that is read answers:
 # queries come from one, keys and values from the other.
 #
@@ -17,7 +37,7 @@
 #     cross            target          source (memory)      everything
 #
 # (and padding is hidden from all of them). The encoder reads the source, and its last
-# layer leaves one vector for each source token. These are the memory. It is computed
+# layer leaves one vector for each source token. These are the **memory**. It is computed
 # once, and every layer of the decoder looks into it. A GPT has only the second line:
 # there is no source, so there is nothing to cross over to.
 #
@@ -44,6 +64,14 @@
 #     x (..., T, d_model)            q (..., n_heads, T, d_head)
 #     memory (..., S, d_model)       k, v (..., n_heads, S, d_head)
 #     weights (..., n_heads, T, S)   result (..., T, d_model)
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | queries | x W_q + b_q | (..., T, d_model) | from `x` |
+# | keys, values | memory W_k + b_k, ... | (..., S, d_model) | from `memory` |
+# | weights | softmax over S | (..., n_heads, T, S) | no causal mask |
 #
 # ## By hand
 #
@@ -170,6 +198,12 @@ def cross_attention(x, memory, params, n_heads, memory_mask=None):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Bahdanau et al. 2015, section 3.1: 15 minutes. It is the first look of this
+# kind. Look for the alignment.
+#
+# **In one sentence:** in cross-attention the text that is written asks, the text that is
+# read answers, and only padding is hidden.
 #
 # You have all three attentions of the transformer. The order of the memory does not
 # matter to any of this: shuffle its places, the mask along with them, and the result

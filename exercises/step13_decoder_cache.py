@@ -1,6 +1,26 @@
 # %% [markdown]
 # # Step 13 — The decoder's cache
 #
+# **Time** 45 minutes. **Difficulty** 4 of 5. **Needs** steps 7 and 12.
+#
+# **After this you can**
+#
+# - keep a cache for every layer,
+# - feed new tokens at their own positions,
+# - check a cached decoder against a whole pass.
+#
+# *The course:* I attention · **II decoder:** 9 heads, 10 cross-attention, 11 block, 12
+# decoder, [13 its cache], 14 masked words · III training · IV attention today
+#
+# ## Before you read on
+#
+# A decoder of 24 layers has written "It takes great" and appends *courage*. How many
+# caches grow? Which row of the position table is added to *courage*? Decide before you go
+# on.
+
+# %% [markdown]
+# ## One cache for every layer
+#
 # Step 7 kept the keys and values of one layer. A decoder has many. Here each of them
 # gets a cache, and then the whole decoder writes text.
 #
@@ -62,6 +82,14 @@
 #
 # One layer hides half of these, since it has nobody to be mixed up with. Test with two
 # and with three, in chunks of 3 + 3 + 2, and compare every row.
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | positions | t_old .. t_old + T_new - 1 | (T_new, d_model) | a slice of the table |
+# | keys of layer l | [old, new] | (..., n_heads, T_k, d_head) | `np.concatenate(axis=-2)` |
+# | mask | the last T_new of T_k | (T_new, T_k) | step 3 |
 #
 # ## By hand
 #
@@ -263,6 +291,12 @@ def decoder_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Pope et al. 2022, section 3.3: 10 minutes. Look for the memory that a long
+# context takes.
+#
+# **In one sentence:** each layer keeps its own keys and values, and a new token passes
+# through all layers once.
 #
 # A decoder that reads a text in pieces of any size, computes no key and no value twice
 # in any layer, and writes. This is the loop at the centre of every program that serves

@@ -1,6 +1,28 @@
 # %% [markdown]
 # # Step 1 — Queries, keys and values
 #
+# **Time** 30 minutes. **Difficulty** 1 of 5. **Needs** step 0.
+#
+# **After this you can**
+#
+# - make a query, a key and a value from each token's vector,
+# - say which axes a projection mixes and which it does not,
+# - tell by the shape which weight goes where.
+#
+# *The course:* **I attention:** [1 queries, keys and values], 2 scores, 3 mask, 4
+# softmax, 5 output, 6 loss, 7 KV cache, 8 generation · II decoder · III training · IV
+# attention today
+#
+# ## Before you read on
+#
+# You read "It takes great courage" up to *great*. The word *great* is looking for
+# something: a noun that it describes. *It* has been read too, and is no help. How could a
+# program with nothing but vectors express "this is what I look for" and "this is what I
+# am"? Would one vector for each word do for both? Decide before you go on.
+
+# %% [markdown]
+# ## Three parts of every token
+#
 # Attention lets every token of a text collect information from other tokens. For that,
 # each token plays three parts:
 #
@@ -28,13 +50,22 @@
 # `(T, d_model)`, or a batch of texts `(B, T, d_model)`, or have more axes still. The last
 # two axes are always (time, feature).
 #
-# **Why three maps and not one?** If queries and keys came from the same map, the score of
-# token i for token j would equal the score of token j for token i. But asking is not
+# **Why three maps and not one?** If queries and keys came from the same map, token i
+# would want token j exactly as much as token j wants token i. But asking is not
 # mutual. In "the dog ate because it was hungry" the word "it" needs to find "dog", while
 # "dog" has no need of "it". And what makes a token easy to find is not the same as what it
 # should pass on, so the value has a map of its own as well.
 
 # %% [markdown]
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | linear map | y = xW + b | (..., d_out) | `@` |
+# | query | Q = xW_q | (..., T, d_k) | the same `x` each time |
+# | key | K = xW_k | (..., T, d_k) | its own matrix |
+# | value | V = xW_v | (..., T, d_v) | d_v may differ from d_k |
+#
 # ## By hand
 #
 # Three tokens with d_model = 2, d_k = 4 and d_v = 1. We keep this example until step 4.
@@ -152,6 +183,12 @@ def project_qkv(x, w_q, w_k, w_v):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Vaswani et al. 2017, section 3.2.2, first paragraph: 5 minutes. Look for
+# "different, learned linear projections".
+#
+# **In one sentence:** each token's vector becomes a query, a key and a value, through
+# three learned matrices and without a look at any other token.
 #
 # Every token has a query, a key and a value, and no token knows of any other yet. In step
 # 2 every query meets every key, and each meeting gives a number: the score.

@@ -1,6 +1,31 @@
 # %% [markdown]
 # # Step 2 — Scaled scores
 #
+# **Time** 30 minutes. **Difficulty** 1 of 5. **Needs** step 1.
+#
+# **After this you can**
+#
+# - compute how well every query fits every key, in one matrix product,
+# - say why the scores are divided by √d_k,
+# - read a score matrix: who asks, and who is asked.
+#
+# *The course:* **I attention:** 1 queries, keys and values, [2 scores], 3 mask, 4
+# softmax, 5 output, 6 loss, 7 KV cache, 8 generation · II decoder · III training · IV
+# attention today
+#
+# ## Before you read on
+#
+# Take the query of *great* and the keys of *It*, *takes*, *great* and *courage*. Each
+# comparison gives one number. How many numbers does a sentence of four words give? And if
+# every vector had four times as many entries of the same size, would the numbers stay as
+# they are?
+#
+# Sixteen numbers; and they would spread about twice as far. The division in this step
+# undoes exactly that.
+
+# %% [markdown]
+# ## Every query meets every key
+#
 # Every query is now compared with every key. The comparison is a dot product: multiply the
 # two vectors entry by entry and add up. It is large and positive when the vectors point
 # the same way, zero when they are at right angles, and negative when they point opposite
@@ -9,7 +34,8 @@
 # key for a token that matters to many. (Some later models do normalise queries and keys
 # first, which is called QK-norm; Henry et al. 2020. Here they stay as they are.)
 #
-# All the dot products at once are one matrix product, and each is divided by √d_k:
+# The dot product, divided by √d_k, is the **score**. All of them at once are one matrix
+# product:
 #
 #     S = QKᵀ / √d_k        scores[i, j] = q[i]·k[j] / √d_k
 #
@@ -37,13 +63,22 @@
 # scores have variance 1 again, whatever d_k is. (This holds for independent entries. What
 # training makes of q and k need not be independent, but it starts out like this.)
 #
-# Large scores do harm in the softmax of step 4. At d_k = 64 a dot product has the standard
-# deviation 8, so the scores of two keys typically differ by 8·√2 = 11.3. Their weights are
-# then 0.99999 and 0.00001. Divided by √64 = 8, the scores differ by 1.41 and the weights
-# are 0.804 and 0.196. In the first case the softmax is saturated: the choice is all but
-# made. The gradient through the softmax is proportional to w(1 - w) for two keys with
-# weights w and 1 - w. It is 0.00001 instead of 0.157. With such gradients a model hardly
-# learns.
+# Large scores do harm in the **softmax** of step 4, which turns the scores of a query
+# into shares. At d_k = 64 a dot product has the standard deviation 8, so the scores of
+# two keys typically differ by 8·√2 = 11.3. Their weights are then 0.99999 and 0.00001.
+# Divided by √64 = 8, the scores differ by 1.41 and the weights are 0.804 and 0.196. In
+# the first case the softmax is saturated: the choice is all but made. The **gradient**,
+# the slope that training follows, goes through the softmax too. It is proportional to w(1
+# - w) for two keys with weights w and 1 - w. It is 0.00001 instead of 0.157. With such
+# gradients a model hardly learns.
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | score of i for j | q_i · k_j / √d_k | (..., T_q, T_k) | `q @ ...` |
+# | transpose | swaps the last two axes | (..., d_k, T_k) | `np.swapaxes(k, -1, -2)` |
+# | scale | √d_k | a number | `q.shape[-1] ** 0.5` |
 #
 # ## By hand
 #
@@ -127,6 +162,12 @@ def attention_scores(q, k):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Vaswani et al. 2017, section 3.2.1 and its footnote 4: 10 minutes. Look for
+# the variance of a dot product.
+#
+# **In one sentence:** a score is the dot product of a query and a key, divided by √d_k so
+# that its size does not depend on the length of the vectors.
 #
 # You have a table of scores: row by row, how much each token wants each other token. It
 # still covers all pairs, those that look into the future too. In step 3 a mask strikes out

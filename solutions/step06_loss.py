@@ -1,6 +1,34 @@
 # %% [markdown]
 # # Step 6 — Teacher-forced loss
 #
+# **Time** 60 minutes. **Difficulty** 3 of 5. **Needs** step 5.
+#
+# **After this you can**
+#
+# - shift a text so that every position predicts the next token,
+# - compute the loss of all positions in one pass,
+# - tell from a loss that something has leaked.
+#
+# *The course:* **I attention:** 1 queries, keys and values, 2 scores, 3 mask, 4 softmax,
+# 5 output, [6 loss], 7 KV cache, 8 generation · II decoder · III training · IV attention
+# today
+#
+# ## Before you read on
+#
+# "It takes great courage" gives three pairs of prefix and answer. Write them down. Then
+# look at your list: in which prefix does the answer *great* stand as well, one line
+# further down?
+#
+# Each answer is the last word of the next prefix. This is why all pairs fit into one
+# pass. It is also why a model that sees one place too far needs no knowledge at all.
+#
+# This step has two halves. The first, 6a, is the loss: from `shift_tokens` to
+# `sequence_log_prob`. The second, 6b, is a model to put it on: `next_token_logits` and
+# `teacher_forced_loss`. Take a break between them.
+
+# %% [markdown]
+# ## From probabilities to a loss
+#
 # A decoder assigns a probability to a text by reading it from left to right. The chain
 # rule of probability splits the text into next-token predictions, without any
 # approximation:
@@ -10,7 +38,7 @@
 # A model that gives each token a probability from the tokens before it is called
 # **autoregressive**: it predicts a sequence from the sequence's own past. Training
 # maximises this sum over the training texts: give the token that really came
-# next as much probability as you can. Cross entropy is minus the mean of the same
+# next as much probability as you can. **Cross entropy** is minus the mean of the same
 # terms, so minimising it is the same thing, and a mean can be compared between texts of
 # different lengths.
 #
@@ -19,12 +47,21 @@
 # The model of this step has no start token, so nothing predicts x_0. It is given: T
 # tokens make T - 1 predictions, and what is measured is log p(x_1 .. x_(T-1) | x_0).
 #
-# **Shapes.** V is the size of the vocabulary, and logits are scores for the next token,
+# **Shapes.** V is the size of the vocabulary, and **logits** are scores for the next token,
 # before any softmax:
 #
 #     tokens (..., T)  ->  inputs, targets (..., T - 1)
 #     inputs (..., T - 1)  ->  logits (..., T - 1, V)
 #     logits and targets  ->  loss, one number
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | inputs and targets | tokens_t and tokens_(t+1) | (..., T - 1) | slices |
+# | log softmax | s_j - log Σ exp(s_m) | (..., T, V) | `keepdims=True` |
+# | log p of the target | one of V entries | (..., T) | `np.take_along_axis` |
+# | loss | minus the mean | a number | over what is not ignored |
 #
 # ## By hand
 #
@@ -55,7 +92,7 @@
 # **What it buys:** T - 1 training signals from one forward pass, where a loop over the
 # prefixes needs T - 1 passes. **What it assumes:** that the contexts at inference are
 # like the true ones. There the model reads its own output, mistakes included, which it
-# never saw in training. This gap is called exposure bias (Ranzato et al. 2016).
+# never saw in training. This gap is called **exposure bias** (Ranzato et al. 2016).
 #
 # Inference cannot be parallel in this way. There the next input is the model's own
 # output, and it does not exist before the previous step is finished. So the model is run
@@ -330,6 +367,12 @@ def teacher_forced_loss(tokens, params):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Radford et al. 2018, section 3.1: 5 minutes. Look for the sum of log
+# probabilities. Ranzato et al. 2016, section 1, on exposure bias: 5 minutes.
+#
+# **In one sentence:** the loss is the mean surprise at each true next token, and teacher
+# forcing under the mask gets all of them from one pass.
 #
 # You have a language model and the number that training makes small. Training itself
 # (gradients) is left to other tools. Steps 7 and 8 go the other way, to inference,

@@ -1,6 +1,29 @@
 # %% [markdown]
 # # Step 7 — KV cache
 #
+# **Time** 45 minutes. **Difficulty** 3 of 5. **Needs** step 5.
+#
+# **After this you can**
+#
+# - append a token without computing the past again,
+# - say why the causal mask makes old keys and values valid,
+# - place the mask for several new tokens at once.
+#
+# *The course:* **I attention:** 1 queries, keys and values, 2 scores, 3 mask, 4 softmax,
+# 5 output, 6 loss, [7 KV cache], 8 generation · II decoder · III training · IV attention
+# today
+#
+# ## Before you read on
+#
+# A model has written "It takes great" and now reads its own *courage*. Which of these
+# does it have to compute again for *It*: its query, its key, its value, its output?
+# Decide before you go on.
+#
+# None of them. *It* never looks at *courage*, so nothing about it changes.
+
+# %% [markdown]
+# ## What a new token needs
+#
 # In training the whole text is there from the start. At inference it grows by one token
 # at a time: predict, append, predict again. The simple way is to run the model on the
 # whole text for every new token. Almost all of that work was done before, with the same
@@ -9,7 +32,7 @@
 # What does the new token t need? Its own query, and the keys and values of tokens 0..t.
 # In a causal model the keys and values of the old tokens have not changed, because the
 # past never looks at the future: nothing that was computed at positions 0..t-1 has read
-# token t. So store them, compute one new row, and append it. The store is the KV cache.
+# token t. So store them, compute one new row, and append it. The store is the **KV cache**.
 # Old queries are not kept. Each was needed only for its own output, and that output is
 # already there.
 #
@@ -43,6 +66,15 @@
 # the limit, not the arithmetic.
 
 # %% [markdown]
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | new rows | projections of x_new | (..., T_new, d_k) | step 1 |
+# | all keys | [old, new] | (..., T_k, d_k) | `np.concatenate(..., axis=-2)` |
+# | mask | the last T_new of T_k | (T_new, T_k) | step 3 |
+# | output | attention over all keys | (..., T_new, d_v) | step 5 |
+#
 # ## By hand
 #
 # The example of steps 1 to 5. Two tokens have been read, and their outputs 10 and 17.31
@@ -60,7 +92,7 @@
 # ## Several tokens at once
 #
 # A prompt is known in full, so it goes in as one chunk, or as several. This is called
-# prefill. Within a chunk the causal rule still holds. The T_new queries are the last of
+# **prefill**. Within a chunk the causal rule still holds. The T_new queries are the last of
 # the T_k positions, so the mask is a rectangle with its triangle at the bottom right.
 # With 2 tokens in the cache and 2 new ones (1 = may attend):
 #
@@ -177,6 +209,12 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Pope et al. 2022, section 2: 10 minutes. Look for what the cache costs in
+# memory. Shazeer 2019, section 2.4: 5 minutes.
+#
+# **In one sentence:** because the past never looks at the future, old keys and values
+# stay valid, and a new token needs only its own row.
 #
 # Your attention can read a text in pieces of any size and never computes a key or a
 # value twice. Growing the arrays copies them for every token, which is still O(T).

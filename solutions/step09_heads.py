@@ -1,9 +1,29 @@
 # %% [markdown]
 # # Step 9 — Heads
 #
+# **Time** 45 minutes. **Difficulty** 2 of 5. **Needs** step 5.
+#
+# **After this you can**
+#
+# - cut features into heads and put them back,
+# - run all heads as one more batch axis,
+# - say what several heads cost and what they do not.
+#
+# *The course:* I attention · **II decoder:** [9 heads], 10 cross-attention, 11 block, 12
+# decoder, 13 its cache, 14 masked words · III training · IV attention today
+#
+# ## Before you read on
+#
+# In "It takes great courage" the word *courage* may want two things at once: its
+# adjective *great* and its verb *takes*. One attention has one set of weights for each
+# row. What does it hand over if both get 1/2? Would you still know which was which?
+
+# %% [markdown]
+# ## Several questions at once
+#
 # One attention asks one question. In each row there is one set of weights, and what
 # comes out is one average of the values. A verb that needs its subject and its object
-# gets a mixture of the two. With several heads a token asks several questions at once:
+# gets a mixture of the two. With several **heads** a token asks several questions at once:
 # each head has queries, keys and values of its own, hence weights of its own, and what
 # the heads found is put together at the end.
 #
@@ -25,6 +45,15 @@
 #     weights        (..., n_heads, T, T)
 #     heads' output  (..., n_heads, T, d_head)
 #     merged         (..., T, d_model)
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | split | columns of head h | (..., n_heads, T, d_head) | `reshape`, `np.swapaxes` |
+# | scores | divided by √d_head | (..., n_heads, T, T) | step 5 does it |
+# | mask | the same for each head | (..., 1, T, T) | `mask[..., None, :, :]` |
+# | merge | the inverse of split | (..., T, d_model) | `np.swapaxes`, `reshape` |
 #
 # ## By hand
 #
@@ -238,6 +267,12 @@ def multi_head_attention(x, params, n_heads, mask=None):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Vaswani et al. 2017, section 3.2.2: 10 minutes. Look for the remark on the
+# total cost.
+#
+# **In one sentence:** each head asks its own question with its own slice of the features,
+# and the output matrix puts the answers together.
 #
 # You have the attention that transformers use. Give it a causal mask, and it is the
 # masked self-attention of a decoder; give it a padding mask alone, and it is that of an

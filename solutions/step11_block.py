@@ -1,6 +1,26 @@
 # %% [markdown]
 # # Step 11 — Block
 #
+# **Time** 60 minutes. **Difficulty** 3 of 5. **Needs** steps 5 and 9.
+#
+# **After this you can**
+#
+# - write a layer norm and a feed-forward network,
+# - put both around attention in the right order,
+# - say which parts move information between positions.
+#
+# *The course:* I attention · **II decoder:** 9 heads, 10 cross-attention, [11 block], 12
+# decoder, 13 its cache, 14 masked words · III training · IV attention today
+#
+# ## Before you read on
+#
+# Change the vector of *courage* and run one block. Four parts have a chance to carry the
+# change to *great*: the norms, attention, the feed-forward network, the sums. Which of
+# them could do it if nobody masked anything? Decide before you go on.
+
+# %% [markdown]
+# ## Two sub-layers
+#
 # A decoder is a stack of blocks that all look alike. Each has two halves. Attention
 # moves information between positions. A feed-forward network then works on every
 # position by itself. Before each half stands a norm, and after it a sum:
@@ -17,7 +37,7 @@
 # ## The stream
 #
 # Follow the upper line. From left to right nothing happens to x except that something
-# is added to it, twice. This line is called the residual stream. Every half reads a
+# is added to it, twice. This line is called the **residual stream**. Every half reads a
 # copy of it, works something out, and adds that. What it does not mention stays as it
 # was. If both halves return zeros, the block returns x.
 #
@@ -69,6 +89,15 @@
 # and generation, which has no future to read, falls apart. The same holds for one mean
 # of a whole text, and, from text to text, for a batch norm.
 #
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | layer norm | (x - mean) / √(variance + eps) · gain + bias | that of x | `keepdims=True` |
+# | gelu | tanh form | that of x | `np.tanh` |
+# | feed-forward | gelu(x W_in + b_in) W_out + b_out | (..., T, d_model) | two products |
+# | residual | x + part(norm(x)) | (..., T, d_model) | not `+=` on an argument |
+#
 # ## By hand
 #
 # The same tokens, one head, and an attention whose scores are all equal and which hands
@@ -108,7 +137,8 @@ from exercises.step09_heads import multi_head_attention
 # %% [markdown]
 # ## Layer norm
 #
-# Three things are easy to get wrong without any error:
+# A **layer norm** gives each token's vector mean 0 and variance 1, and then a gain and a
+# bias that are learned. Three things are easy to get wrong without any error:
 #
 # - The axis. It is the last one, and mean and variance must keep it, so that they line
 #   up with their rows.
@@ -301,6 +331,12 @@ def decoder_block(x, params, n_heads, mask):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Xiong et al. 2020, section 3: 15 minutes. Look for the picture of post-norm
+# and pre-norm.
+#
+# **In one sentence:** a block adds to each token's vector what attention finds between
+# positions and then what a feed-forward network makes of it.
 #
 # You have the part that decoders are made of. Its input and its output have the same
 # shape, so the output of one block can be the input of the next. Step 12 stacks them,

@@ -1,6 +1,25 @@
 # %% [markdown]
 # # Step 12 — Decoder
 #
+# **Time** 45 minutes. **Difficulty** 3 of 5. **Needs** step 11.
+#
+# **After this you can**
+#
+# - stack blocks into a GPT-2,
+# - say what must be masked, and where,
+# - name a test that finds a leak in a stack.
+#
+# *The course:* I attention · **II decoder:** 9 heads, 10 cross-attention, 11 block, [12
+# decoder], 13 its cache, 14 masked words · III training · IV attention today
+#
+# ## Before you read on
+#
+# Two blocks, and a mask in the second only. The word *courage* changes. Does the output
+# at *It* change? Follow the arrows of step 5 before you go on.
+
+# %% [markdown]
+# ## From tokens to logits
+#
 # All parts are there. A decoder stacks them: tokens become vectors, a list of blocks
 # works on these vectors one block after the other, and what comes out at the top is
 # turned into logits, one row for every position.
@@ -72,6 +91,14 @@
 # A small leak also grows with the stack. Let the mask be wrong by one place, so that
 # each position sees the next one too. y_0 reads h_1, which has read x_2: two places in
 # two blocks, twelve places in twelve blocks.
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | input | embedding + position | (..., T, d_model) | `embedding[tokens]` |
+# | stack | one block after the other | (..., T, d_model) | the same mask in each |
+# | head | ln_f(x) embeddingᵀ | (..., T, V) | `embedding.T` |
 #
 # ## By hand
 #
@@ -222,6 +249,12 @@ def decoder_logits(tokens, params, n_heads, padding=None):
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Read on.** Radford et al. 2019, section 2.3: 5 minutes. Look for the two changes of
+# the norm.
+#
+# **In one sentence:** a decoder is embeddings, a stack of equal blocks under one causal
+# mask, a last norm, and the embedding once more as output head.
 #
 # The forward pass of GPT-2. With the trained weights of GPT-2 in `params` it gives the
 # logits of GPT-2.

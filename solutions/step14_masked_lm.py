@@ -1,6 +1,25 @@
 # %% [markdown]
 # # Step 14 — Masked language modelling
 #
+# **Time** 30 minutes. **Difficulty** 2 of 5. **Needs** step 6.
+#
+# **After this you can**
+#
+# - tell the two meanings of the word mask apart,
+# - hide words for training as BERT does,
+# - say why such a model cannot write with a cache.
+#
+# *The course:* I attention · **II decoder:** 9 heads, 10 cross-attention, 11 block, 12
+# decoder, 13 its cache, [14 masked words] · III training · IV attention today
+#
+# ## Before you read on
+#
+# "It takes [MASK] courage". You guess *great*. Which words did you use? Would a decoder
+# have been allowed to? Decide before you go on.
+
+# %% [markdown]
+# ## Two meanings of one word
+#
 # The word "mask" has two meanings in this field, and they are nearly opposites. So far
 # a mask hid **time**: the text was whole, and a position was not allowed to look at
 # what came later. Here a mask hides **words**: some tokens are taken out of the text,
@@ -56,6 +75,14 @@
 # **Why so few?** With more of them hidden there are more answers to learn from in one
 # pass, but fewer clues for each. 15 of 100 is what Devlin et al. used. It is no law of
 # nature: larger models have been trained well with 40 (Wettig et al. 2023).
+#
+# ## In short
+#
+# | what | formula | shape | NumPy |
+# |---|---|---|---|
+# | chosen | select < rate | that of the tokens | a comparison |
+# | corrupted | mask_id, random id or itself | that of the tokens | `np.where`, twice |
+# | targets | the id where chosen, else -100 | that of the tokens | `np.where` |
 #
 # ## By hand
 #
@@ -219,6 +246,12 @@ def masked_lm_loss(logits, targets):
 # need.
 #
 # ## What you have now
+#
+# **Read on.** Devlin et al. 2019, section 3.1: 10 minutes. Look for the 80, 10 and 10
+# percent.
+#
+# **In one sentence:** masked language modelling hides words instead of the future, so
+# every position may look both ways.
 #
 # All of it: attention that cannot see the future, heads, blocks, a decoder that writes
 # with a cache, a bridge from one text to another, and the two ways to learn from

@@ -17,7 +17,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from grader import look
+from grader.notebooks.looks import find_look
 from grader.notebooks.pictures import BLUE, GREY, RED, label, picture
 from grader.notebooks.sentence import TOKENS
 from grader.steps.paths import ROOT, SOLUTIONS
@@ -64,7 +64,7 @@ def draw_figures(registry: Registry) -> dict[Path, str]:
             for name in name_looks(step):
                 if name in TIMED:
                     continue
-                draw = getattr(look, name)
+                draw = find_look(name)
                 taken = (functions[one] for one in inspect.signature(draw).parameters)
                 for number, (title, svg) in enumerate(_FIGURE.findall(draw(*taken).html), 1):
                     path = FIGURES / f"{step.id}-{name}-{number}.svg"

@@ -1,5 +1,6 @@
 """The key of every question is what the reference says; a known mistake gives its distractor."""
 
+import contextlib
 import importlib
 import json
 import math
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from grader.answer_key import reference, variants
+from grader.answer_key import reference, reference_modern, variants
 from grader.authoring.bundle.contents import contents
 from grader.cli import quiz as quizzing
 from grader.cli.main import cli
@@ -19,8 +20,8 @@ from tests.conftest import ROOT
 from tests.conftest import STEPS as ALL_STEPS
 
 MISTAKES = ROOT / "grader" / "answer_key" / "mistakes"
-R = SimpleNamespace(**vars(reference))
-STEPS = [step for step in ALL_STEPS if (quiz.FOLDER / f"{step.id}.toml").is_file()]
+R = SimpleNamespace(**{**vars(reference_modern), **vars(reference)})
+STEPS = [quiz.PREFACE, *ALL_STEPS]
 PLAIN = {step.id: read_toml(quiz.FOLDER / f"{step.id}.toml")["question"] for step in STEPS}
 ENTRIES = {entry["id"]: entry for entries in PLAIN.values() for entry in entries}
 STEP_OF = {entry["id"]: step for step in STEPS for entry in PLAIN[step.id]}
@@ -128,8 +129,74 @@ def cross(f, memory):
     return f.cross_attention(normal(3, 8), memory, heads_params(8), 1)
 
 
+def reached_rows(f, position, mask):
+    """The rows of k and v that a loss on one output reaches, its own q aside."""
+    x, d_out = normal(5, 4), np.zeros((5, 4))
+    d_out[position] = 1.0
+    grads = f.attention_backward(d_out, x, x[..., ::-1], x * 2, mask)
+    return np.flatnonzero(sum(np.abs(one).sum(axis=-1) for one in grads) > 1e-12)
+
+
+def can_take(f, length):
+    try:
+        f.decoder_loss(np.zeros(length, dtype=int), decoder(8), 2)
+    except ValueError:
+        return False
+    return True
+
+
+def rows_with_gradient(f):
+    params = {**decoder(8), "position": normal(6, 8)}
+    grads = f.decoder_loss_and_gradients(np.array([[1, 2, 3, 4]]), params, 2)[1]
+    return np.flatnonzero(np.abs(grads["position"]).sum(axis=-1))
+
+
+def first_step_of_adam(f):
+    params = {"p": array(1.0)}
+    state = f.new_adamw(params)
+    moved, _ = f.adamw_step(params, {"p": array(0.002)}, state, 0.1, eps=0.0, weight_decay=0.0)
+    return 1.0 - moved["p"].item()
+
+
+def rotated(f, i, j):
+    """The score of a query at i for a key at j."""
+    q, k = (
+        f.rotate(one, f.rotary_angles(np.array([at]), 4))
+        for one, at in ((normal(1, 4), i), (normal(2, 4)[1:], j))
+    )
+    return (q @ k.T).item()
+
+
+def weight_of_hidden(f):
+    eye = np.eye(2)
+    params = {"w_q": eye, "w_k": eye, "w_v": eye, "w_o": eye}
+    mask, bias = np.array([[True, False], [True, True]]), np.zeros((1, 2, 2))
+    bias[0, 0, 1] = 1000.0
+    return f.grouped_query_attention(eye, params, 1, 1, mask, bias=bias)[0, 1]
+
+
+def merged(f, lse_b):
+    return f.merge_attention(array([10]), array(0), array([20]), array(lse_b))[0].item()
+
+
+def shape_of_down(f):
+    up = {"w_gate": normal(8, 20), "w_up": normal(8, 20)}
+    for shape in ((8, 20), (20, 8)):
+        with contextlib.suppress(ValueError, RuntimeError):
+            assert f.swiglu(normal(3, 8), {**up, "w_down": normal(*shape)}).shape == (3, 8)
+            return shape
+    raise AssertionError("no shape fits")
+
+
 P8 = np.log(array(4, 2, 1, 1))
 KEYS = {
+    "0a": lambda f: np.flatnonzero(f.causal_mask(4)[2]),
+    "0c": lambda f: f.shift_tokens(np.arange(1000))[1].size,
+    "0e": lambda f: int(f.causal_mask(4).sum()),
+    "0g": lambda f: (np.ones((2, 5, 3)) @ np.ones((3, 4))).shape,
+    "0h": lambda f: np.swapaxes(np.ones((2, 5, 3)), -1, -2).shape,
+    "0i": lambda f: np.ones((8, 5))[..., None, :].shape,
+    "0j": lambda f: (x := array([1, 3], [2, 2])) / x.sum(axis=-1, keepdims=True),
     "1a": lambda f: f.linear(np.ones((5, 3, 6)), np.ones((6, 4))).shape,
     "1b": lambda f: moved(lambda x: f.linear(x, normal(6, 4)), normal(4, 6), 2),
     "1c": lambda f: f.linear(array([1, 2]), array([1, 0, 2], [0, 1, 3]), array(10, 20, 30)),
@@ -193,7 +260,58 @@ KEYS = {
     "14c": lambda f: [
         row for row in range(4) if 1 in moved(lambda x: attended(f, x, None), normal(4, 4), row)
     ],
+    "15a": lambda f: f.cross_entropy_backward(np.log(array([1, 1, 2])), np.array([0])),
+    "15b": lambda f: f.softmax_backward(array(1, 0, 2), array(0.25, 0.25, 0.5))[2],
+    "15c": lambda f: f.linear_backward(normal(8, 5, 4), normal(8, 5, 6), normal(6, 4))[1].shape,
+    "15d": lambda f: f.embedding_backward(array([1], [2], [4]), np.array([1, 0, 1]), 3),
+    "16a": lambda f: reached_rows(f, 2, f.causal_mask(5)),
+    "16b": lambda f: reached_rows(f, 0, None),
+    "16d": lambda f: f.attention(normal(2, 3, 4), normal(2, 7, 4), normal(2, 7, 5)).shape,
+    "16e": lambda f: 1 / divisor(f, 16),
+    "17a": lambda f: f.layer_norm_backward(array([3, 3, 3, 3]), normal(1, 4), np.ones(4))[0][0, 0],
+    "17b": lambda f: f.gelu_backward(array([1]), array([0])).item(),
+    "17d": lambda f: f.layer_norm_backward(normal(8, 5, 6), normal(8, 5, 6), np.ones(6))[1].shape,
+    "18a": lambda f: max(t for t in range(2, 12) if can_take(f, t)),
+    "18c": rows_with_gradient,
+    "18d": lambda f: 6 * 100_000 * 1000 / 1e6,
+    "19a": lambda f: f.clip_gradients({"a": array(3, 4)}, 1.0)[0]["a"][1],
+    "19b": first_step_of_adam,
+    "19c": lambda f: f.learning_rate(1, 1.0, 4, 8),
+    "19d": lambda f: f.sample_batch(np.array([5, 6, 7, 8, 9]), 2, np.array([0, 2])),
+    "20b": lambda f: next(j for j in range(13) if abs(rotated(f, 12, j) - rotated(f, 7, 4)) < 1e-9),
+    "20c": lambda f: f.rotate(array([1, 0]), np.full((1, 1), np.pi / 2)),
+    "20d": lambda f: f.alibi_slopes(8)[0],
+    "20e": lambda f: f.alibi_bias(4, 2, 6).shape,
+    "21a": lambda f: f.repeat_heads(np.arange(2.0)[:, None, None], 4)[3].item(),
+    "21b": lambda f: (12, 2 * 3),
+    "21c": lambda f: 32 / 8,
+    "21e": weight_of_hidden,
+    "22a": lambda f: f.sliding_window_mask(3, 2).astype(int),
+    "22b": lambda f: f.prefix_mask(3, 2).astype(int),
+    "22c": lambda f: f.document_positions(np.array([[4, 4, 9, 4]])),
+    "22d": lambda f: int(
+        np.linalg.matrix_power(f.sliding_window_mask(30, 4).astype(int), 3)[-1].astype(bool).sum()
+        - 1
+    ),
+    "22e": lambda f: np.flatnonzero(f.document_mask(np.array([1, 1, 2, 2]))[3]),
+    "23a": lambda f: f.partial_attention(np.zeros((1, 1)), *np.zeros((2, 2, 1)))[1].item(),
+    "23b": lambda f: merged(f, 0.0),
+    "23c": lambda f: merged(f, math.log(3)),
+    "23e": lambda f: math.ceil(10 / 4),
+    "24a": lambda f: int(f.sliding_window_mask(1, 5, 30).sum()) - 1,
+    "24d": lambda f: f.sliding_window_mask(2, 3, 4).astype(int),
+    "24e": lambda f: 10 % 4,
+    "25a": lambda f: f.rms_norm(array([3, 4]), np.ones(2), 0.0),
+    "25c": lambda f: (
+        f.rms_norm(array([30, 40]), np.ones(2), 0.0) / f.rms_norm(array([3, 4]), np.ones(2), 0.0)
+    )[0, 0],
+    "25d": shape_of_down,
+    "25e": lambda f: np.flatnonzero(~f.causal_mask(3, 8)[0])[0] - 1,
 }
+
+
+def test_every_lesson_has_questions():
+    assert [step.id for step in STEPS if not quiz.questions(step)] == []
 
 
 def moved_by_memory(f):
@@ -221,10 +339,6 @@ def answers_with(name, question, step):
         except quiz.AnswerError:  # of another shape
             continue
     return found
-
-
-def test_first_two_parts_have_questions():
-    assert [step.id for step in ALL_STEPS if step.part <= 2] == [step.id for step in STEPS]
 
 
 def test_what_can_be_computed_is():
@@ -310,8 +424,9 @@ def test_answer_of_another_form_gets_a_sentence(name, given, says):
 def test_bundle_holds_no_answer(steps):
     step = STEPS[2]
     files = contents(steps, [step], {})
-    path = f"grader/steps/questions/{step.id}.json"
-    assert [name for name in files if "/questions/" in name] == [path]
+    found = [name for name in files if "/questions/" in name]
+    preface, path = (f"grader/steps/questions/{one.id}.json" for one in (quiz.PREFACE, step))
+    assert found == [preface, path]
     locked = json.loads(files[path])
     assert {key for one in locked for key in one} == {
         *("id", "kind", "ask", "options", "shape", "digits", "salt", "key", "locked")

@@ -28,10 +28,7 @@ UNTIMED = "`make look STEP={number}` draws this with your functions, on your mac
 
 
 def lesson_page(step: Step, figures: Path, mend: Mend) -> str:
-    """Return the page of a step.
-
-    figures: where its SVG files are; mend: links its citations.
-    """
+    """Return the page of a step. figures: where its SVG files are; mend: links its citations."""
     parts = [*_cells(step, figures, mend)]
     asked = questions(step)
     if asked:

@@ -125,7 +125,7 @@ def glossary_page(pages: Sequence[str]) -> str:
     lines = [
         "# Glossary",
         "",
-        "| word | what it means | in torch | first in |",
+        "| word | meaning | in torch | first in |",
         "|---|---|---|---|",
     ]
     for term in read_terms():

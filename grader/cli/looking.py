@@ -1,0 +1,70 @@
+"""The command `look`: what one's own functions do, drawn in the terminal."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from grader.notebooks.looks import LOOKS, find_look
+from grader.report.problem import Problem
+from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES, HOME
+from grader.steps.registry import Registry, Step
+
+
+@click.command()
+@click.argument("step", required=False)
+def look(step: str | None) -> None:
+    """Draw in the terminal what your functions of a step do: weights, leaks, times."""
+    registry = registry_module.load()
+    if step is None:
+        raise Problem(f"name the step to look at: {spell_command('look', 5)}")
+    try:
+        found = registry.find(step)
+    except ValueError as error:
+        raise Problem(str(error)) from None
+    names = LOOKS.get(found.number, ())
+    if not names:
+        drawn = f"{min(LOOKS)} to {max(LOOKS)}"
+        raise Problem(f"step {found.number} has nothing to look at; steps {drawn} have")
+    for number, text in enumerate(_draw(registry, names)):
+        click.echo(f"{chr(10) if number else ''}{text}")  # a picture may not be wrapped
+
+
+def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield each picture as text, drawn from the exercises as they are saved."""
+    before = list(sys.path)
+    sys.path.insert(0, str(HOME))
+    try:
+        for name in names:
+            draw = find_look(name)
+            taken = [_import_function(registry, one) for one in inspect.signature(draw).parameters]
+            yield draw(*taken).text
+    finally:
+        sys.path[:] = before
+
+
+def _import_function(registry: Registry, name: str) -> Any:
+    """Return the learner's function of that name; Problem if it cannot be imported."""
+    step = next(one for one in registry.steps if name in {f.name for f in one.functions})
+    try:
+        return getattr(importlib.import_module(f"exercises.{step.id}"), name)
+    except Exception as error:
+        raise Problem(_explain(step, name, error)) from None
+
+
+def _explain(step: Step, name: str, error: Exception) -> str:
+    if not (EXERCISES / step.filename).is_file():
+        make = spell_command("reset", step.number)
+        return f"there is no exercises/{step.filename}: `{make}` makes it"
+    if isinstance(error, AttributeError):
+        return f"exercises/{step.filename} does not define {name}"
+    what = f"{type(error).__name__}: {error}"
+    look = spell_command("check", step.number)
+    return f"exercises/{step.filename} cannot be run ({what}): see `{look}`"

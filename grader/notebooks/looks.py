@@ -1,0 +1,34 @@
+"""What each lesson has to look at, and the functions that draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from grader.notebooks import attention_looks, decoder_looks, gap_looks
+
+# By the names of the functions in `grader.look`.
+LOOKS: Mapping[int, tuple[str, ...]] = {
+    1: ("projections",),
+    2: ("scores", "spread"),
+    3: ("masking",),
+    4: ("weights", "sharpness"),
+    5: ("attention_weights", "leaks"),
+    6: ("peeking",),
+    7: ("times",),
+    8: ("temperatures",),
+    9: ("cut", "heads"),
+    10: ("translation",),
+    11: ("norms",),
+    12: ("layers",),
+    13: ("decoder_times",),
+    14: ("hidden", "both_sides"),
+}
+
+
+def find_look(name: str) -> Callable[..., Any]:
+    """Return the function that draws it; AttributeError if there is none of that name."""
+    homes = (attention_looks, decoder_looks, gap_looks)
+    home = next((one for one in homes if hasattr(one, name)), attention_looks)
+    draw: Callable[..., Any] = getattr(home, name)
+    return draw

@@ -1,0 +1,72 @@
+"""`look` draws a learner's own functions in the terminal."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from grader.authoring.figures import name_looks
+from grader.notebooks.looks import LOOKS
+from tests.conftest import ROOT, STEPS
+from tests.support.stubs import write_stubs
+
+
+def run(home, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "grader", "look", *words],
+        cwd=home,
+        env={"PYTHONPATH": str(ROOT), "NOPEEK_HOME": str(home), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.fixture
+def home(tmp_path):
+    shutil.copytree(
+        ROOT / "solutions", tmp_path / "exercises", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return tmp_path
+
+
+def test_every_look_of_a_lesson_can_be_had_in_the_terminal():
+    told = {step.number: tuple(name_looks(step)) for step in STEPS}
+    assert {number: names for number, names in told.items() if names} == dict(LOOKS)
+
+
+def test_leaks_of_step_5_are_drawn(home):
+    done = run(home, "5")
+    assert done.returncode == 0, done.stderr
+    leaks = done.stdout.rpartition("without a mask\n")[2]
+    before, _, after = leaks.partition("with the causal mask\n")
+    assert "!" in before
+    assert "!" not in after.partition("# the row")[0]
+
+
+def test_stub_gets_a_sentence(tmp_path):
+    write_stubs(tmp_path / "exercises")
+    done = run(tmp_path, "3")
+    assert done.returncode == 0
+    assert (
+        done.stdout
+        == "Nothing to see yet: causal_mask in exercises/step03_mask.py is still to be written.\n"
+    )
+
+
+def test_file_that_cannot_be_run_gets_a_sentence(home):
+    (home / "exercises" / "step03_mask.py").write_text("def broken(:\n", encoding="utf-8")
+    done = run(home, "3")
+    assert done.returncode == 2
+    assert "exercises/step03_mask.py cannot be run (SyntaxError" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [([], "name the step"), (["99"], "no step"), (["20"], "nothing to look at")]
+)
+def test_what_cannot_be_drawn_gets_a_sentence(tmp_path, words, says):
+    done = run(tmp_path, *words)
+    assert done.returncode == 2
+    assert says in done.stderr
