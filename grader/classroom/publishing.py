@@ -54,7 +54,10 @@ def publish(
     sides = write_sides(book, run, out, found)
     kept = [[one.students, one.step, one.why, one.share, sides.get(one)] for one in found]
     write_whole(out / ALIKE, [json.dumps(kept)])
-    write_whole(out / "index.html", class_page(summary, found, about(book, run, rules), sides))
+    write_whole(
+        out / "index.html",
+        class_page(summary, found, about(book, run, rules, len(summary.rows)), sides),
+    )
     return changed
 
 
@@ -68,7 +71,10 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
     summary = _write_grades(book, run, out, rules)
     sides = _read_alike(out / ALIKE)
     places = {one: place for one, place in sides.items() if place}
-    write_whole(out / "index.html", class_page(summary, sides, about(book, run, rules), places))
+    write_whole(
+        out / "index.html",
+        class_page(summary, sides, about(book, run, rules, len(summary.rows)), places),
+    )
 
 
 def _read_alike(path: Path) -> dict[Alike, str]:
@@ -95,13 +101,14 @@ def _write_grades(book: Gradebook, run: int, out: Path, rules: Rules) -> Summary
     return summary
 
 
-def about(book: Gradebook, run: int, rules: Rules) -> About:
+def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
     """Return the class page's facts about the assignment and the run."""
     exam = book.exam(run)
     when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
     title = rules.course.title or "the class"
     due = rules.course.due
-    return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), WORK)
+    work = WORK if students <= MAX_COMPARED else ""
+    return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), work)
 
 
 def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:

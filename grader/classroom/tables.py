@@ -196,10 +196,11 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])
         assert match is not None  # it was looked at
+        name = _cell(row, 1)
         email = _cell(row, mail) or next((cell for cell in row if "@" in cell), "")
         submitted = moodle_time(_cell(row, times), timezone)
-        who = Who("Moodle", match[1], row[1], email, submitted=submitted)
-        people.append(_person(f"{row[1]}_{match[1]}", who, row[0]))
+        who = Who("Moodle", match[1], name, email, submitted=submitted)
+        people.append(_person(f"{name}_{match[1]}", who, row[0]))
     return people
 
 

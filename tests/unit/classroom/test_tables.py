@@ -1,0 +1,100 @@
+"""Class lists and assignment files: what is read of them, and that wrong ones are one sentence."""
+
+import random
+
+import pytest
+
+from grader.classroom.course import CourseError, parse_course
+from grader.classroom.own_source import drop_lessons, find_lessons, show_source
+from grader.classroom.tables import HEADER, moodle_time, read_overrides, read_roster
+from grader.steps import registry
+from grader.steps.stubs import solution_of
+
+REGISTRY = registry.load()
+TIMES = {
+    "Friday, 20 November 2026, 11:10 PM": "2026-11-20T23:10:00+01:00",
+    "Friday, 3 July 2026, 12:05 AM": "2026-07-03T00:05:00+02:00",
+    "Freitag, 20. November 2026, 23:10": "2026-11-20T23:10:00+01:00",
+    "viernes, 20 de noviembre de 2026, 23:10": "2026-11-20T23:10:00+01:00",
+    "Friday, 31 February 2026, 10:10 AM": "",
+    "Friday, 20 Foo 2026, 10:10 AM": "",
+    "-": "",
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), TIMES.items(), ids=TIMES)
+def test_moodle_time_is_read(text, wanted):
+    assert moodle_time(text, "Europe/Berlin") == wanted
+
+
+def test_moodle_time_without_a_zone_is_not_guessed():
+    assert moodle_time(next(iter(TIMES)), "") == ""
+
+
+def test_worksheet_with_short_rows_is_read(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text("Identifier,Full name\nParticipant 1\nParticipant 2,Bo\n", encoding="utf-8")
+    assert [(one.who.number, one.who.name) for one in read_roster(path)] == [("1", ""), ("2", "Bo")]
+
+
+COURSE = (
+    'title = "x"\nsteps = ["2"]\npoints = 5\ndue = 2026-01-01T00:00:00Z\n[late]\n'
+    'percent_per_day = 1\n[extensions]\n"a" = 2026-01-02T00:00:00Z\n[groups]\n"T" = ["a"]\n'
+)
+CHANGES = f"{HEADER}\nanna,2,5,,c,T,t\nbo,,,yes,,T,t\n"
+MOODLE = 'Identifier,Name,x,y\nParticipant 1,A,"1 May 2026, 10:10",-\nParticipant 2,B,-,-\n'
+CANVAS = 'Student,ID,SIS User ID\n"Abel, Anna",12,s\n"Beck, Bo",13,t\n'
+
+
+def garbled(text, count=400):
+    """The text with a few characters lost, doubled or in the place of others."""
+    draw = random.Random(7)
+    for _ in range(count):
+        letters = list(text)
+        for _ in range(draw.randint(1, 4)):
+            other = draw.choice([draw.choice(text), '"', "\n", ",", "\0", "=", "[", "9", ""])
+            letters[draw.randrange(len(letters))] = other
+        yield "".join(letters)
+
+
+def test_garbled_assignment_is_read_or_refused_in_a_sentence():
+    refused = set()
+    for text in garbled(COURSE):
+        try:
+            assert parse_course(text, REGISTRY).title
+        except CourseError as error:
+            refused.add(str(error))
+    assert len(refused) > 10
+    assert all("\n" not in text and len(text) < 400 for text in refused)
+
+
+@pytest.mark.parametrize("text", [CHANGES, MOODLE, CANVAS], ids=["changes", "Moodle", "Canvas"])
+def test_garbled_table_is_read_or_refused_in_a_sentence(tmp_path, text):
+    path = tmp_path / "t.csv"
+    refused = set()
+    for one in garbled(text):
+        path.write_text(one, encoding="utf-8")
+        for read in (read_roster, lambda path: read_overrides(path, REGISTRY)):
+            try:
+                read(path)
+            except CourseError as error:
+                refused.add(str(error))
+    assert len(refused) > 3
+    assert all("\n" not in text for text in refused)
+
+
+def test_source_is_shown_without_lessons_and_with_its_line_numbers():
+    step = REGISTRY.find("3")
+    source = solution_of(step)
+    shown = str(show_source(drop_lessons(source, find_lessons(step))))
+    assert len(source) > 8000
+    assert "# %% [markdown]" not in shown
+    number = 1 + source.split("\n").index("def apply_mask(scores, mask):")
+    assert f"{number:4}  def apply_mask(scores, mask):" in shown
+    assert "more characters" not in shown
+
+
+def test_lesson_that_a_student_has_written_in_is_shown():
+    step = REGISTRY.find("2")
+    source = solution_of(step).replace("# # Step 2", "# # My own Step 2", 1)
+    assert "My own Step 2" in show_source(drop_lessons(source, find_lessons(step)))
