@@ -31,7 +31,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz look reset handin lab exam gpt2 leakmap costs train grade course export
+.PHONY: check watch list hint quiz look reset handin lab exam gpt2 llama leakmap costs train grade course export
 .PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 

@@ -1,7 +1,10 @@
-"""For the cells of a notebook: `from grader.notebook import check, hint, quiz, status, save, load`.
+"""For the cells of a notebook: `from grader.notebook import check, hint, quiz, status, save_work`.
 
 What stands in the notebook is judged as `make check` judges a file, in a process of its own:
 whatever a cell does to its kernel, it is the text of the cells that counts.
+
+No name here is one of IPython's magics. Where nothing has been imported yet, as after a restart,
+IPython would take `save()` for its own `%save` and write a file; `save_work()` is a NameError.
 """
 
 from __future__ import annotations
@@ -11,12 +14,16 @@ from typing import Any
 
 from grader.notebooks.session import Exercises, History, JudgeError, JudgeProcess
 from grader.notebooks.shown import Shown
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
-__all__ = ["check", "hint", "lesson", "load", "quiz", "save", "status"]
+__all__ = ["check", "hint", "lesson", "load_work", "quiz", "save_work", "status"]
 
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
-NO_KERNEL = "works in a notebook: start one with `make lab`. For files there is `make check`."
+NO_KERNEL = (
+    f"works in a notebook: start one with `{spell_command('lab')}`. "
+    f"For files there is `{spell_command('check')}`."
+)
 
 
 class Problem(Exception):
@@ -126,17 +133,19 @@ def status() -> Shown:
     return _ask_judge("status", None)
 
 
-def save(step: object = None) -> Shown:
+def save_work(step: object = None) -> Shown:
     """Writes the functions of the notebook to `exercises/`; a file of yours is kept beside it."""
-    return _ask_judge("save", step)
+    return _ask_judge("save_work", step)
 
 
-def load(step: object = None) -> Shown:
+def load_work(step: object = None) -> Shown:
     """Fetches the functions in `exercises/` into a new cell below."""
-    shown = _ask_judge("load", step)
-    _kernel("load").shell.set_next_input(shown.data["cell"])
+    shown = _ask_judge("load_work", step)
+    _kernel("load_work").shell.set_next_input(shown.data["cell"])
     return shown
 
+
+save, load = save_work, load_work  # notebooks of earlier versions import these names
 
 if str(HOME) not in sys.path:
     sys.path.insert(0, str(HOME))

@@ -155,7 +155,9 @@ def rotate(x, angles):
     a, b = np.split(x, 2, axis=-1)
     cos, sin = np.cos(angles), np.sin(angles)
     # Both results from the old a and b, into a new array: x belongs to the caller.
-    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+    turned = np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+    # Angles are float64. A float32 x stays float32, or all that follows would be float64 as well.
+    return turned.astype(np.result_type(x, np.float32), copy=False)
     ### END SOLUTION
 
 

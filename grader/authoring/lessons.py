@@ -33,13 +33,13 @@ Everything here is judged as `make check` judges your files."""
 CLOSING = """\
 ## The whole step
 
-`check()` looks at all of it, and at whether it works on top of your own earlier steps. `save()`
-writes your functions to `exercises/{filename}`, where the later steps import them from; a file
-that you had edited there is kept beside it, one that `save()` wrote is replaced. `load()` brings
-that file here, if you have worked on it elsewhere."""
+`check()` looks at all of it, and at whether it works on top of your own earlier steps.
+`save_work()` writes your functions to `exercises/{filename}`, where the later steps import them
+from; a file that you had edited there is kept beside it, one that `save_work()` wrote is replaced.
+`load_work()` brings that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
-from grader.notebook import check, hint, lesson, load, quiz, save, status
+from grader.notebook import check, hint, lesson, load_work, quiz, save_work, status
 
 lesson("{step}")"""
 QUIZ = """\
@@ -48,7 +48,7 @@ QUIZ = """\
 They earn no points. `quiz()` asks them. `quiz("{number}a", …)` takes your answer to the first one,
 as a number, an array, a set or text, and says why it is right or wrong."""
 CHECK = 'check("{function}")'
-END = ["check()", "save()"]
+END = ["check()", "save_work()"]
 
 
 def _name(text: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.steps.paths import HIDDEN, NOTEBOOKS, PACKAGE, ROOT, SOLUTIONS, STUBS, VALUES, VISIBLE
 from grader.steps.registry import DATA, KitError, Registry, Step, read_toml
-from grader.steps.stubs import BuildError, stub, text_hash
+from grader.steps.stubs import BuildError, solution_of, stub, text_hash
 
 TODO = "TODO"
 MAX_TITLE = 120
@@ -262,7 +262,7 @@ def _in_built(step: Step) -> Iterator[str]:
         if not path.is_file() and path.parent != STUBS:
             yield f"{_name(path)} is missing: run `make build`."
     try:
-        text = stub((SOLUTIONS / step.filename).read_text(encoding="utf-8"))
+        text = stub(solution_of(step))
     except BuildError as error:
         yield f"{_name(SOLUTIONS / step.filename)}: {error}."
         return

@@ -21,7 +21,7 @@ from typing import Any
 
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
-from grader.report.records import Change, Graded, Report, Who, report_from_dict
+from grader.report.records import Change, Graded, Report, Who, report_from_json
 
 NAME = "gradebook.db"
 LOCK = ".gradebook.lock"
@@ -205,8 +205,8 @@ class Gradebook:
 
     def record(self, key: str, outcome: Outcome) -> None:
         """Keeps a result, whole or not at all."""
-        assert outcome.report is not None
-        report = _pack(outcome.report.to_dict())
+        assert outcome.json is not None
+        report = zlib.compress(outcome.json)
         self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)
 
     def mark(self, run: int, mark: Mark) -> None:
@@ -381,7 +381,8 @@ def _read_graded(row: Sequence[Any]) -> Graded:
     student = _text(row[0])
     report: Report | None = None
     if row[4] is not None:
-        report = dataclasses.replace(report_from_dict(_unpack(row[4])), submission=student)
+        found = report_from_json(zlib.decompress(row[4]))
+        report = dataclasses.replace(found, submission=student)
     warnings, who = tuple(json.loads(row[2])), _who(row[6])
     return Graded(student, report, _text(row[1]), warnings, row[3], row[5] or 0.0, who)
 

@@ -24,7 +24,7 @@ from grader.classroom.marking import Rules
 from grader.intake import entries
 from grader.intake.submission import Submission, SubmissionError
 from grader.report.files import put, write_whole
-from grader.report.records import Graded, Report, Who, report_from_dict
+from grader.report.records import Graded, Report, Who, report_from_json
 from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.registry import load
 
@@ -124,7 +124,7 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
             except subprocess.TimeoutExpired:
                 return failure(NOT_FINISHED)
             if status in (0, 1) and report.is_file():
-                found = report_from_dict(json.loads(report.read_text(encoding="utf-8")))
+                found = report_from_json(report.read_text(encoding="utf-8"))
                 seconds = time.monotonic() - start
                 student, who = _student(_metadata(home))
                 graded = Graded(

@@ -2,8 +2,9 @@
 
 Grading a class takes several, and one that is lost must not take the others with it. The process
 gets its exam, then submissions, and answers each with a report: frames of JSON, length first, on
-standard input and output. What is sent either way is data; no student code runs here. One that is
-warmed up has loaded what it needs before its exam is known.
+standard input and output. A report is kept as it came, until somebody reads it. What is sent either
+way is data; no student code runs here. One that is warmed up has loaded what it needs before its
+exam is known.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from typing import IO, TYPE_CHECKING, Any
 from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation.hosts import remove
-from grader.report.records import Report, report_from_dict
+from grader.report.records import Report, report_from_json
 from grader.steps.paths import ROOT
 from grader.steps.registry import KitError, Limits, load
 
 if TYPE_CHECKING:
     from grader.isolation import Host, Isolation
 
-LENGTH = struct.Struct(">Q")
+HEADER = struct.Struct(">?Q")  # whether it is a report, and its length
 START_SECONDS = 120.0
 TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
@@ -59,11 +60,16 @@ class Exam:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A report, or the reason why there is none; seconds is what it took to get it."""
+    """A report as JSON, or the reason why there is none; seconds is what it took to get it."""
 
-    report: Report | None
+    json: bytes | None
     reason: str
     seconds: float
+
+    @property
+    def report(self) -> Report | None:
+        """The report, read anew each time."""
+        return None if self.json is None else report_from_json(self.json)
 
 
 class JudgeLost(Exception):
@@ -78,17 +84,19 @@ class JudgeRefuses(Exception):
 
 
 def _send(stream: IO[bytes], data: Any) -> None:
-    text = json.dumps(data, allow_nan=False).encode()
-    stream.write(LENGTH.pack(len(text)) + text)
+    """Send a message, or a report."""
+    is_report = isinstance(data, Report)
+    text = (data.to_json() if is_report else json.dumps(data, allow_nan=False)).encode()
+    stream.write(HEADER.pack(is_report, len(text)) + text)
     stream.flush()
 
 
 def _receive(stream: IO[bytes]) -> Any:
     """The next message; None at the end."""
-    header = stream.read(LENGTH.size)
-    if len(header) < LENGTH.size:
+    header = stream.read(HEADER.size)
+    if len(header) < HEADER.size:
         return None
-    return json.loads(stream.read(LENGTH.unpack(header)[0]))
+    return json.loads(stream.read(HEADER.unpack(header)[1]))
 
 
 def main() -> None:
@@ -161,7 +169,7 @@ def _serve(
                     host.deadline = time.monotonic() + registry.limits.submission_seconds
                     trusted.deadline = host.deadline
                     grader.bench.begin_anew(host)
-                    _send(answers, grader.grade(submission, steps).to_dict())
+                    _send(answers, grader.grade(submission, steps))
     except (KitError, SandboxError) as error:
         _send(answers, {"refused": str(error)})
 
@@ -253,9 +261,9 @@ class Judge:
         """The report on a submission; JudgeLost if none comes."""
         start = time.monotonic()
         answer = self._ask(dataclasses.asdict(submission), self.seconds)
-        if "refused" in answer:
+        if not isinstance(answer, bytes):
             raise JudgeLost(answer["refused"])
-        return Outcome(report_from_dict(answer), "", time.monotonic() - start)
+        return Outcome(answer, "", time.monotonic() - start)
 
     def close(self) -> None:
         """Ends the process, which takes its sandboxes along."""
@@ -272,12 +280,14 @@ class Judge:
         remove(self.folder)
 
     def _ask(self, data: Any, seconds: float) -> Any:
+        """Send a message, and return the one that answers it; a report comes as JSON, unread."""
         assert self.process.stdin is not None
         try:
             _send(self.process.stdin, data)
             deadline = time.monotonic() + seconds
-            size = LENGTH.unpack(self._exactly(LENGTH.size, deadline))[0]
-            return json.loads(self._exactly(size, deadline))
+            is_report, size = HEADER.unpack(self._exactly(HEADER.size, deadline))
+            text = self._exactly(size, deadline)
+            return text if is_report else json.loads(text)
         except (OSError, ValueError) as error:
             raise JudgeLost(f"it ended{self._last_words()}") from error
 

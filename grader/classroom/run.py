@@ -124,10 +124,10 @@ class Run:
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             key = under_way.pop(future)
             outcome = _outcome(future)
-            if outcome.report is not None:
+            if outcome.json is not None:
                 self.book.record(key, outcome)
             for mark in self.waiting.pop(key):
-                if outcome.report is None:
+                if outcome.json is None:
                     mark = replace(mark, key=None, reason=outcome.reason, warnings=())
                     progress.refused += 1
                 else:

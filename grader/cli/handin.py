@@ -16,6 +16,7 @@ from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, ROOT
+from grader.steps.stubs import is_unfinished
 
 TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 
@@ -48,7 +49,7 @@ def handin(submission: Path, out: Path) -> None:
     unwritten = [
         str(step.number)
         for step in registry.steps
-        if "raise NotImplementedError" in found.sources.get(step.id, "raise NotImplementedError")
+        if step.id not in found.sources or is_unfinished(found.sources[step.id])
     ]
     if unwritten:
         click.echo(f"not finished, or not there: step {', '.join(unwritten)}")

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from grader.report.problem import Problem, need
+from grader.steps.commands import spell_command, spell_install
 from grader.steps.paths import HOME, ROOT
 
 NOTEBOOKS = HOME / "notebooks"
@@ -73,9 +74,10 @@ def prepare(folder: Path) -> None:
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     """JupyterLab on the self-study notebooks. What stands after -- goes to JupyterLab."""
-    need("jupyterlab", "JupyterLab is not installed: run `make lab`, or pip install 'nopeek[lab]'")
+    how = spell_install("lab", "'nopeek[lab]'")
+    need("jupyterlab", f"JupyterLab is not installed: {how}")
     if not NOTEBOOKS.is_dir():
-        raise Problem("there are no notebooks here: run `make build`")
+        raise Problem(f"there are no notebooks here: run `{spell_command('build')}`")
     folder = own_folder()
     prepare(folder)
     options = [f"--port={port}"] if port else []

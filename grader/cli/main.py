@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosting import hosts
-from grader.cli.paths import command, read_submission, show_path
+from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
 from grader.steps.registry import Registry, Step
 
@@ -52,6 +53,7 @@ LATER = {
     "costs": "grader.cli.pictures",
     "grade": "grader.cli.kit.grade",
     "gpt2": "grader.cli.kit.gpt2",
+    "llama": "grader.cli.kit.llama",
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",
@@ -118,7 +120,7 @@ def check(
     if html_file is not None:
         _write_html(html_file, report)
     _rest(printer, report, submission, suite)
-    sys.exit(0 if report.passed else 1)
+    sys.exit(0 if report.passed and not report.unsupported else 1)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -205,27 +207,37 @@ def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
 
     printer.total(report)
     todo = terminal.first_to_do(report)
+    if todo is None and report.unsupported:
+        _say_unsupported(printer, report.unsupported[0], folder)
+        return
     if todo is None:
-        after = NEXT_AFTER_ALL[suite].format(_exam()) if HIDDEN.is_dir() else ""
-        printer.line(f"\nAll of it holds. {after}".rstrip(" "))
+        after = NEXT_AFTER_ALL[suite].format(spell_command("exam")) if HIDDEN.is_dir() else ""
+        printer.line(f"\nAll of it passes. {after}".rstrip(" "))
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(number, todo)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
-    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: mend"
+    verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
     if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
-        printer.line(f"\nNext: `{command('reset', number)}` makes the file anew.")
+        printer.line(f"\nNext: `{spell_command('reset', number)}` makes the file anew.")
         return
-    again = _exam() if suite == "hidden" else command("check")
+    again = spell_command("exam") if suite == "hidden" else spell_command("check")
     printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
 
 
-def _exam() -> str:
-    """Return the command that runs the hidden checks."""
-    make = command("exam")
-    return make if make.startswith("make") else "nopeek check --suite hidden"
+def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
+    """Say of a step that passed on which of the student's own earlier steps it fails."""
+    from grader.report.text import terminal
+
+    number = terminal.number_of(step)
+    printer.line(f"\nStep {number}, {step.title}, passes by itself. {terminal.clean(step.message)}")
+    if not step.blamed:
+        return
+    file = f"{show_path(folder)}{step.blamed[0]}.py" if folder.is_dir() else show_path(folder)
+    look = spell_command("check", terminal.number_in(step.blamed[0]))
+    printer.line(f"\nNext: fix {file}; `{look}` says what is wrong with it.")
 
 
 def _file(submission: Path, step: StepVerdict) -> str:
@@ -331,7 +343,7 @@ def hint(step: str | None, submission: Path) -> None:
     if number == len(known):
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
-        printer.line(f"`{command('hint', found.number)}` gives the next.")
+        printer.line(f"`{spell_command('hint', found.number)}` gives the next.")
 
 
 @cli.command()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.report.problem import Problem
-from grader.steps.paths import EXERCISES, HOME, INSTALLED
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES, INSTALLED
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
@@ -22,13 +23,6 @@ def show_path(path: Path) -> str:
     return f"{path}{os.sep if path.is_dir() else ''}"
 
 
-def command(name: str, step: int | None = None) -> str:
-    """Return how the learner runs a command: with make where their folder has a Makefile."""
-    if (HOME / "Makefile").is_file():
-        return f"make {name}" if step is None else f"make {name} STEP={step}"
-    return f"nopeek {name}" if step is None else f"nopeek {name} {step}"
-
-
 def read_submission(path: Path, registry: Registry) -> Submission:
     """Return what lies at a path: the exercises, or whatever class grading can read.
 
@@ -38,7 +32,8 @@ def read_submission(path: Path, registry: Registry) -> Submission:
     from grader.intake.submission import SubmissionError, read_folder
 
     if INSTALLED and path == EXERCISES and not path.is_dir():
-        raise Problem("there are no exercises here: run `nopeek init`, which writes them")
+        init = spell_command("init")
+        raise Problem(f"there are no exercises here: run `{init}`, which writes them")
     if not path.exists() and path.resolve() != EXERCISES.resolve():
         raise Problem(f"there is no folder {path}")
     try:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import click
 
-from grader.cli.paths import command
 from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
 from grader.steps.quiz import AnswerError, Question
 from grader.steps.registry import Registry
@@ -53,14 +53,14 @@ def _overview(registry: Registry, printer: Printer, record: quizzes.Record) -> N
         answered = sum(one.id in done for one in asked)
         if asked:
             printer.line(f"{step.number:2}  {step.title}: {answered} of {len(asked)} answered")
-    printer.line(f"\nQuestions earn no points. `{command('quiz', 3)}` asks those of step 3.")
+    printer.line(f"\nQuestions earn no points. `{spell_command('quiz', 3)}` asks those of step 3.")
 
 
 def _how(question: Question) -> str:
     """Return the command that answers a question."""
-    if command("quiz").startswith("make"):
+    if spell_command("quiz").startswith("make"):
         return f'make quiz STEP={question.id} ANSWER="..."'
-    return f'nopeek quiz {question.id} "..."'
+    return f'{spell_command("quiz")} {question.id} "..."'
 
 
 def _show(printer: Printer, question: Question) -> None:

@@ -1,27 +1,39 @@
-"""What counts and times a decoder's work, with a student's code and without a cache and with one.
+"""Count and time the work of a student's decoder, without a cache and with one.
 
-It is sent to a worker as text, beside the student's modules, and never imported by the judge.
+The file is sent to a worker as text, beside the student's modules, and never imported by the judge.
 """
+
+from __future__ import annotations
 
 import importlib
 import math
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 ENOUGH = 0.5  # seconds after which nothing is measured again
+MINE: dict[str, Callable[..., Any]] = {}  # the student's functions
 MAKERS = ("asarray", "array", "ascontiguousarray", "asfortranarray")
 
 
 class Tallied(np.ndarray):
-    """An array that counts the multiplications made with it; so does what is made from it.
+    """An array that counts the multiplications made with it, as does all that is made from it.
 
     A matrix product of (m, k) and (k, n) counts m·k·n, a product element by element its elements.
     """
 
     made = 0
 
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+    def __array_ufunc__(
+        self,
+        ufunc: np.ufunc,
+        method: str,
+        *inputs: Any,
+        out: tuple[Any, ...] | None = None,
+        **kwargs: Any,
+    ) -> Any:
         if out is not None:
             kwargs["out"] = _bare(out)
         plain = _bare(inputs)
@@ -32,16 +44,19 @@ class Tallied(np.ndarray):
             Tallied.made += np.size(result)
         return out[0] if out is not None and len(out) == 1 else _tally(result)
 
-    def __array_function__(self, function, types, args, kwargs):
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
+    ) -> Any:
         args, kwargs = _bare(args), _bare(kwargs)
         Tallied.made += PRODUCTS[function](*args, **kwargs) if function in PRODUCTS else 0
         return _tally(function(*args, **kwargs))
 
-    def dot(self, other, out=None):
-        return np.dot(self, other, out)  # ndarray's own would not count
+    def dot(self, other: Any, out: Any = None) -> Any:
+        """Multiply two arrays; ndarray's own method would not count."""
+        return np.dot(self, other, out)
 
 
-def _bare(value):
+def _bare(value: Any) -> Any:
     if isinstance(value, Tallied):
         return value.view(np.ndarray)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -51,7 +66,7 @@ def _bare(value):
     return value
 
 
-def _tally(value):
+def _tally(value: Any) -> Any:
     if type(value) is np.ndarray:
         return value.view(Tallied)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -61,31 +76,31 @@ def _tally(value):
     return value
 
 
-def _of_dot(a, b, out=None):
-    """Every element of one with as many of the other as its last axis but one does not meet."""
+def _of_dot(a: Any, b: Any, out: Any = None) -> int:
+    """Count each element of `a` once for each column of `b` that it meets."""
     a, b = np.asanyarray(a), np.asanyarray(b)
     if not a.ndim or not b.ndim:
-        return max(a.size, b.size)
-    return a.size * b.size // b.shape[max(b.ndim - 2, 0)]
+        return int(max(a.size, b.size))
+    return int(a.size * b.size // b.shape[max(b.ndim - 2, 0)])
 
 
-def _of_inner(a, b):
+def _of_inner(a: Any, b: Any) -> int:
     return np.size(a) * np.size(b) // max(1, np.shape(b)[-1] if np.ndim(b) else 1)
 
 
-def _of_tensordot(a, b, axes=2):
+def _of_tensordot(a: Any, b: Any, axes: Any = 2) -> int:
     if isinstance(axes, (int, np.integer)):
-        met = np.shape(b)[:axes]
+        met: Sequence[int] = np.shape(b)[:axes]
     else:
         met = [np.shape(b)[axis] for axis in np.atleast_1d(axes[1])]
     return np.size(a) * np.size(b) // max(1, math.prod(met))
 
 
-def _of_einsum(subscripts, *operands, **options):
-    """As many as there are combinations of all its letters; those of `...` as one letter."""
+def _of_einsum(subscripts: Any, *operands: Any, **options: Any) -> int:
+    """Count the combinations of all letters; the axes of `...` are one letter."""
     if not isinstance(subscripts, str) or len(operands) < 2:
         return 0
-    sizes = {}
+    sizes: dict[str, int] = {}
     for letters, operand in zip(subscripts.replace(" ", "").split("->")[0].split(","), operands):
         before, dots, after = letters.partition("...")
         shape = np.shape(operand)
@@ -98,7 +113,7 @@ def _of_einsum(subscripts, *operands, **options):
     return math.prod(sizes.values())
 
 
-PRODUCTS = {
+PRODUCTS: dict[Any, Callable[..., int]] = {
     np.dot: _of_dot,
     np.inner: _of_inner,
     np.vdot: lambda a, b: np.size(a),
@@ -107,43 +122,40 @@ PRODUCTS = {
 }
 
 
-def _keeping(make):
-    """The function of NumPy that makes plain arrays, which would no longer count, of any."""
+def _keep_tallied(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function of NumPy that would return a plain array, which no longer counts."""
 
-    def make_tallied(value, *args, **kwargs):
+    def make_tallied(value: Any, *args: Any, **kwargs: Any) -> Any:
         result = make(value, *args, **kwargs)
         return result.view(Tallied) if isinstance(value, Tallied) else result
 
     return make_tallied
 
 
-def begin(modules):
-    """Loads the student's functions: modules says which module has each."""
+def begin(modules: dict[str, str]) -> None:
+    """Load the student's functions; modules says which module has each."""
     for name in MAKERS:
-        setattr(np, name, _keeping(getattr(np, name)))
+        setattr(np, name, _keep_tallied(getattr(np, name)))
     for function, module in modules.items():
         MINE[function] = getattr(importlib.import_module(f"exercises.{module}"), function)
 
 
-MINE = {}
-
-
-def _whole(tokens, params, n_heads):
-    """The logits after the last token, without a cache; what it takes to make them is all of it."""
+def _run_whole(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
+    """Prepare to compute the logits after the last token without a cache."""
     return lambda: MINE["decoder_logits"](tokens, params, n_heads)[..., -1, :]
 
 
-def _run_cached(tokens, params, n_heads):
-    """The same from a cache that holds all tokens but the last."""
+def _run_cached(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
+    """Prepare to compute them from a cache that holds all tokens but the last."""
     step = MINE["decoder_step"]
     cache = MINE["new_decoder_cache"](len(params["blocks"]))
     _, cache = step(tokens[:-1], cache, params, n_heads)
     return lambda: step(tokens[-1:], cache, params, n_heads)[0][..., -1, :]
 
 
-def cost(way, tokens, params, n_heads, repeats):
-    """Of the logits after the last token: [multiplications, seconds (the least), the logits]."""
-    prepared = {"whole": _whole, "cached": _run_cached}[way]
+def cost(way: str, tokens: Any, params: Any, n_heads: int, repeats: int) -> list[Any]:
+    """Return what the last logits cost: [multiplications, least seconds, logits]."""
+    prepared = {"whole": _run_whole, "cached": _run_cached}[way]
     seconds, begun = math.inf, time.perf_counter()
     for _ in range(repeats):
         work = prepared(tokens, params, n_heads)

@@ -53,13 +53,6 @@ class Growth:
             self.exponent(lambda row: row.cached.products),
         )
 
-    def seconds(self) -> tuple[float, float]:
-        """The exponents of the time, without a cache and with one."""
-        return (
-            self.exponent(lambda row: row.whole.seconds),
-            self.exponent(lambda row: row.cached.seconds),
-        )
-
 
 def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
     """Of the straight line that is nearest to the logarithms; 0 where something costs nothing."""
@@ -75,11 +68,10 @@ def describe_growth(growth: Growth) -> list[str]:
     """What the figures show, in words."""
     first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
     whole, cached = growth.products()
-    slow, quick = growth.seconds()
     sentences = [
-        f"From {first} to {last} tokens the multiplications for one token grow like "
-        f"T^{whole:.2f} without a cache and like T^{cached:.2f} with it; the time like "
-        f"T^{slow:.2f} and T^{quick:.2f}.",
+        f"From {first} to {last} tokens the multiplications for one token "
+        f"{_say_power(whole)} without a cache and {_say_power(cached)} with it.",
+        _compare_times(growth),
         "Without a cache all T tokens meet each other once more: T². With it one query meets T "
         "keys: T. In short texts most of the work is in the layers' own matrices, whose cost for "
         "each token read does not depend on T; so the powers come near 2 and 1 only in long texts. "
@@ -99,6 +91,24 @@ def describe_growth(growth: Growth) -> list[str]:
             "not do the same work: mend that before you believe these figures.",
         )
     return sentences
+
+
+def _say_power(power: float) -> str:
+    """Say like which power something grows; a power that rounds to 0 is no growth."""
+    return f"grow like T^{power:.1f}" if power >= 0.05 else "do not grow"
+
+
+def _compare_times(growth: Growth) -> str:
+    """Say how much longer the last text took. Times scatter too much for a power."""
+    first, last = growth.rows[-FITTED:][0], growth.rows[-1]
+    if first is last or min(first.whole.seconds, first.cached.seconds) <= 0:
+        return "There are too few lengths to compare times."
+    slow = last.whole.seconds / first.whole.seconds
+    quick = last.cached.seconds / first.cached.seconds
+    return (
+        f"Of a text {last.length / first.length:g} times as long, the next token took "
+        f"{slow:.1f} times the time without a cache and {quick:.1f} times with it."
+    )
 
 
 def curves_of(growth: Growth) -> tuple[Curves, Curves]:

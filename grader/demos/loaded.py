@@ -6,11 +6,11 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
-from grader.engine.grading import solutions
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, TimedOut, Worker
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import solutions
 
 
 class NotReady(Exception):
@@ -35,8 +35,12 @@ def sources(
             raise NotReady(submission.refused[step.id])
         if step.id not in submission.sources:
             raise NotReady(f"There is no {step.filename} in {submission.id}.")
-    right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
-    return {**right, **submission.texts()}
+    return {**right_modules(registry), **submission.texts()}
+
+
+def right_modules(registry: Registry) -> dict[str, tuple[str, str]]:
+    """Return the solutions as modules of a program; {} where there are none."""
+    return {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
 
 
 @contextlib.contextmanager

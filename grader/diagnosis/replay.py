@@ -1,4 +1,4 @@
-"""Replays a student's calls on known mistakes. Loaded into a worker as text, as are the mistakes.
+"""Replay a student's calls on known mistakes. Loaded into a worker as text, as are the mistakes.
 
 On the standard library and NumPy alone, like the worker. A call is a dict: `function`, `args`,
 `kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
@@ -9,11 +9,21 @@ was by then. Objects that only student code looks into are written `{HANDLE: num
 numbers that they had when the calls were recorded.
 """
 
+from __future__ import annotations
+
 import dis
+import functools
 import marshal
 import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+
+Space = dict[str, Any]  # the names of a module, or of a mistake's
+Call = dict[str, Any]
+Cause = dict[str, Any]
+Kept = dict[Any, Any]  # held results by number; by (number, "came") how each was recorded
 
 HANDLE = "handle of"
 FETCH = "(fetch)"
@@ -24,11 +34,10 @@ NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
     *("matmul: ", "all the input array", "cannot reshape", "shapes (", "need at least one array"),
 )
-RAISE, STORE = dis.opmap["RAISE_VARARGS"], dis.opmap["STORE_GLOBAL"]
 
 
-def bound(module, places, rebind):
-    """The module's names, with some functions replaced; those in rebind see the replacements."""
+def bound(module: Space, places: dict[str, str], rebind: Iterable[str]) -> Space:
+    """Replace some of a module's functions; those in rebind see the replacements."""
     space = dict(module)
     for name in rebind:
         old = module[name]
@@ -41,8 +50,8 @@ def bound(module, places, rebind):
     return space
 
 
-def same(one, other, tolerance):
-    """Whether two results are the same, types of numbers, NaN and infinities included."""
+def same(one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether two results are the same, with types of numbers, NaN and infinities."""
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
@@ -60,14 +69,14 @@ def same(one, other, tolerance):
     )
 
 
-def _take(value, kept):
+def _take(value: Any, kept: Kept) -> Any:
     if isinstance(value, dict) and HANDLE in value:
         return kept.get(value[HANDLE], value)
     return value
 
 
-def _agrees(expected, got, tolerance, kept):
-    """Whether a result is the recorded one; what was opaque in that is kept under its number."""
+def _agrees(expected: Any, got: Any, tolerance: float, kept: Kept) -> bool:
+    """Return whether a result is the recorded one; keep what was opaque in it under its number."""
     if isinstance(expected, dict) and HANDLE in expected:
         kept[expected[HANDLE]] = got
         return True
@@ -81,8 +90,8 @@ def _agrees(expected, got, tolerance, kept):
     return same(expected, got, tolerance)
 
 
-def _still(expected, got, tolerance, told):
-    """Whether a held result is what it was seen to be later; only numbers could be seen.
+def _still(expected: Any, got: Any, tolerance: float, told: Any) -> bool:
+    """Return whether a held result is what it was seen to be later; only numbers could be seen.
 
     told: what it was when it was returned. What was opaque in that is anybody's own.
     """
@@ -97,13 +106,13 @@ def _still(expected, got, tolerance, told):
             for key, value in expected.items()
         )
     if isinstance(expected, (tuple, list)):
-        parts = told if isinstance(told, (tuple, list)) else [None] * len(expected)
-        return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, parts))
+        each = told if isinstance(told, (tuple, list)) else [None] * len(expected)
+        return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, each))
     return same(expected, got, tolerance)
 
 
-def _fresh(value):
-    """Writable copies of what came writable, and new dicts and lists: a mistake may change them."""
+def _fresh(value: Any) -> Any:
+    """Copy writable arrays, dicts and lists: a mistake may change them."""
     if isinstance(value, np.ndarray) and value.flags.writeable:
         return value.copy()
     if isinstance(value, dict) and HANDLE not in value:
@@ -113,8 +122,8 @@ def _fresh(value):
     return value
 
 
-def _same_error(error, call):
-    """Whether a mistake's error is the recorded one.
+def _same_error(error: Exception, call: Call) -> bool:
+    """Return whether a mistake's error is the recorded one.
 
     An error of the same type may have any cause, one in the same words has this one. Where right
     code raises too (`refused`), the words are anybody's own and the type is enough, if both refuse
@@ -128,21 +137,30 @@ def _same_error(error, call):
         return True
     broke = words.startswith(NUMPYS)
     if call.get("refused") == kind:
-        return call.get("passed", False) or _refuses(error) != broke
-    return call.get("refusing", False) and not broke and _refuses(error)
+        return bool(call.get("passed")) or _refuses(error) != broke
+    return bool(call.get("refusing")) and not broke and _refuses(error)
 
 
-def _refuses(error):
-    """Whether an error comes from a `raise` in the text that was sent, not from NumPy."""
+def _refuses(error: Exception) -> bool:
+    """Return whether an error comes from a `raise` in the text that was sent, not from NumPy."""
     trace = error.__traceback__
-    while trace.tb_next is not None:
+    while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
+    if trace is None:
+        return False
     code = trace.tb_frame.f_code
-    return code.co_filename[0] == "<" and code.co_code[trace.tb_lasti] == RAISE
+    sent = code.co_filename.startswith("<")
+    return sent and (trace.tb_lasti, "RAISE_VARARGS") in _instructions(code)
 
 
-def refill(old, new):
-    """The new values in the old arrays, and these in the old dicts and lists."""
+@functools.cache
+def _instructions(code: types.CodeType) -> frozenset[tuple[int, str]]:
+    """Return where each operation of a function's code is, with its name."""
+    return frozenset((line.offset, line.opname) for line in dis.get_instructions(code))
+
+
+def refill(old: Any, new: Any) -> Any:
+    """Put the new values into the old arrays, and these into the old dicts and lists."""
     if isinstance(old, np.ndarray):
         old[...] = new
         return old
@@ -157,8 +175,8 @@ def refill(old, new):
     return new
 
 
-def is_untouched(expected, got):
-    """Whether arguments became what they were recorded to have become."""
+def is_untouched(expected: Any, got: Any) -> bool:
+    """Return whether arguments became what they were recorded to have become."""
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and same(expected, got, 0)
     if isinstance(expected, dict) and FOREIGN not in expected:
@@ -173,8 +191,8 @@ def is_untouched(expected, got):
     return True
 
 
-def counter(value):
-    """The class of arrays that count the products made with them, if one is among the values."""
+def counter(value: Any) -> Any:
+    """Find the class of arrays that count the products made with them, among the values."""
     values = value.values() if isinstance(value, dict) else value
     for item in values if isinstance(value, (dict, list)) else ():
         kind = counter(item) or (hasattr(item, "products") and type(item))
@@ -183,8 +201,8 @@ def counter(value):
     return None
 
 
-def ask(function, call, kept):
-    """The result of a call, the arguments after it, the products that were counted.
+def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list[Any], int, Any]:
+    """Return a call's result, the arguments after it, and the products that were counted.
 
     Last comes the result to be kept: that of the first call, where the arrays were then refilled.
     """
@@ -204,8 +222,8 @@ def ask(function, call, kept):
     return got, [args, kwargs], kind.products if kind else 0, held
 
 
-def _keep(told, got, kept):
-    """Keeps what was opaque in a recorded result under its number, whatever else is in it."""
+def _keep(told: Any, got: Any, kept: Kept) -> None:
+    """Keep what was opaque in a recorded result under its number, whatever else is in it."""
     if isinstance(told, dict) and HANDLE in told:
         kept[told[HANDLE]] = got
     elif isinstance(told, (tuple, list)) and isinstance(got, (tuple, list)):
@@ -216,14 +234,14 @@ def _keep(told, got, kept):
             _keep(one, got.get(key), kept)
 
 
-def _find_known(call, kept):
-    """Whether all held results that a call is given are there."""
+def _has_held(call: Call, kept: Kept) -> bool:
+    """Return whether all held results that a call is given are there."""
     values = [*call["args"], *call.get("before", [()])[0]]
     return all(v[HANDLE] in kept for v in values if isinstance(v, dict) and HANDLE in v)
 
 
-def with_refusals(module, calls):
-    """The calls that raised, with the type of what right code raises there, if it does: `refused`.
+def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
+    """Add to the calls that raised the type of what right code raises there: `refused`.
 
     Right code goes through all calls with the caches that it returned itself: those of a mistake
     may be of another build. Where it does not raise, but the words are those that were used where
@@ -239,20 +257,21 @@ def with_refusals(module, calls):
     ]
 
 
-def _is_refused(call):
-    """Whether a call raised what right code raises."""
-    return "refused" in call and call.get("raised", "").startswith(call["refused"] + ": ")
+def _is_refused(call: Call) -> bool:
+    """Return whether a call raised what right code raises."""
+    return "refused" in call and str(call.get("raised", "")).startswith(call["refused"] + ": ")
 
 
-def _wording(call):
-    """What was raised, whatever numbers are in it."""
+def _wording(call: Call) -> str:
+    """Return what was raised, without the numbers in it."""
     return "".join(letter for letter in call.get("raised", "") if not letter.isdigit())
 
 
-def _with_right_errors(module, calls):
-    kept, seen = {}, []
+def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
+    kept: Kept = {}
+    seen = []
     for call in calls:
-        if call["function"] != FETCH and _find_known(call, kept):
+        if call["function"] != FETCH and _has_held(call, kept):
             try:
                 got, _, _, _ = ask(module[call["function"]], call, kept)
                 _keep(call.get("value"), got, kept)
@@ -262,8 +281,8 @@ def _with_right_errors(module, calls):
     return seen
 
 
-def answers(space, call, kept):
-    """Whether these functions answer the call as it was answered, and leave behind the same."""
+def answers(space: Space, call: Call, kept: Kept) -> bool:
+    """Return whether these functions answer the call as it was answered, and leave the same."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
         return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
@@ -277,13 +296,13 @@ def answers(space, call, kept):
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)
-        and products == call.get("products", products)
-        and ("after" not in call or _find_left_behind(call, after))
+        and bool(products == call.get("products", products))
+        and ("after" not in call or _leaves(call, after))
     )
 
 
-def _find_left_behind(call, after):
-    """Whether arguments became what they became then; what was opaque in them is anybody's own."""
+def _leaves(call: Call, after: list[Any]) -> bool:
+    """Return whether arguments became what they became then; what was opaque may be anything."""
     given = [*call["args"], call["kwargs"]]
     expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
     return all(
@@ -292,15 +311,16 @@ def _find_left_behind(call, after):
     )
 
 
-def explains(module, cause, calls):
-    """Whether these functions answer every call that matters as it was answered."""
-    space, kept = bound(module, cause["places"], cause["rebind"]), {}
+def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
+    """Return whether these functions answer every call that matters as it was answered."""
+    space = bound(module, cause["places"], cause["rebind"])
+    kept: Kept = {}
     wanted = {*cause["calls"], FETCH}
     return all(answers(space, call, kept) for call in calls if call["function"] in wanted)
 
 
-def tighter(call):
-    """The call, to be answered more exactly; float32 is as exact as it can be."""
+def tighter(call: Call) -> Call:
+    """Ask for a more exact answer; float32 is as exact as it can be."""
     exact = call["tolerance"] < SINGLE
     return {**call, "tolerance": call["tolerance"] * TIGHTER} if exact else call
 
@@ -308,22 +328,23 @@ def tighter(call):
 class Mistakes:
     """The code of the mistakes; each time it is run anew, they remember nothing."""
 
-    def __init__(self, code):
-        self.code = marshal.loads(code.tobytes())
+    def __init__(self, code: np.ndarray) -> None:
+        self.code: types.CodeType = marshal.loads(code.tobytes())
         self.module = self.anew()
 
-    def anew(self):
-        module = {"__name__": "mistakes"}
+    def anew(self) -> Space:
+        """Run the code, and return the names that it defines."""
+        module: Space = {"__name__": "mistakes"}
         exec(self.code, module)
         return module
 
-    def remember(self, names):
-        """Whether any of these functions keeps something from one call to the next."""
+    def remember(self, names: Iterable[str]) -> bool:
+        """Return whether any of these functions keeps something from one call to the next."""
         return any(_lasting(self.module.get(name), self.module, set()) for name in names)
 
 
-def _lasting(value, module, seen):
-    """Whether a value is, or a function uses, something of the module that can be written into."""
+def _lasting(value: Any, module: Space, seen: set[int]) -> bool:
+    """Return whether a value can be written into, or a function uses such a value of the module."""
     if id(value) in seen:
         return False
     seen.add(id(value))
@@ -336,33 +357,35 @@ def _lasting(value, module, seen):
     return _rebinds(value.__code__) or any(_lasting(item, module, seen) for item in kept)
 
 
-def _rebinds(code):
-    """Whether a function's code has a `global` statement that it uses."""
-    return STORE in code.co_code[::2]  # every second byte is an operation
+def _rebinds(code: types.CodeType) -> bool:
+    """Return whether a function's code has a `global` statement that it uses."""
+    return any(name == "STORE_GLOBAL" for _, name in _instructions(code))
 
 
-def _names(code):
-    """The global names in a function's code, and in the functions inside it."""
+def _names(code: types.CodeType) -> set[str]:
+    """Return the global names in a function's code, and in the functions inside it."""
     inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
     return {*code.co_names}.union(*map(_names, inner))
 
 
-def is_right(code, right, calls):
-    """Whether right code answers these calls as they were answered."""
+def is_right(code: np.ndarray, right: Cause, calls: list[Call]) -> bool:
+    """Return whether right code answers these calls as they were answered."""
     with np.errstate(all="ignore"):
         module = Mistakes(code).module
         return explains(module, right, with_refusals(module, calls))
 
 
-def telling(calls):
-    """The last of the calls, where a check broke off, if it needs nothing of those before it."""
+def telling(calls: list[Call]) -> list[Call]:
+    """Return the last call, where a check broke off, if it needs nothing of those before it."""
     last = calls[-1:]
     held = [v for call in last for v in call["args"] if isinstance(v, dict) and HANDLE in v]
     return [] if held or (last and last[0]["function"] == FETCH) else last
 
 
-def survivors(code, right, calls, span, causes):
-    """The numbers of the causes that explain all of their calls; none if right code does.
+def survivors(
+    code: np.ndarray, right: Cause, calls: list[Call], span: Sequence[int], causes: list[Cause]
+) -> list[int]:
+    """Return the numbers of the causes that explain all of their calls; none if right code does.
 
     Where right code nearly does, what counts is far behind the decimal point.
 
@@ -382,7 +405,7 @@ def survivors(code, right, calls, span, causes):
             if explains(mistakes.anew(), right, calls):
                 return []
             first = calls[slice(*span)]
-        some = range(len(causes))
+        some = list(range(len(causes)))
         for asked_first in (telling(first), first):
             some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
         found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
@@ -392,8 +415,15 @@ def survivors(code, right, calls, span, causes):
         return found
 
 
-def nearly(code, right, calls, spans, span, causes):
-    """The causes that explain the calls of all checks but one: their numbers, and that check.
+def nearly(
+    code: np.ndarray,
+    right: Cause,
+    calls: list[Call],
+    spans: dict[str, Sequence[int]],
+    span: Sequence[int],
+    causes: list[Cause],
+) -> list[list[Any]]:
+    """Return the causes that explain the calls of all checks but one, each with that check.
 
     spans: the calls of each check that may be the one, by its name. What is in the span must be
     explained, and not by right code as well. A cause and right are as in `survivors`.
@@ -404,7 +434,7 @@ def nearly(code, right, calls, spans, span, causes):
         first = calls[slice(*span)]
         if explains(mistakes.module, right, first):
             return []
-        found = []
+        found: list[list[Any]] = []
         for number, cause in enumerate(causes):
             if explains(mistakes.module, cause, first):
                 left = _find_unexplained(mistakes.anew(), cause, calls, spans)
@@ -412,8 +442,10 @@ def nearly(code, right, calls, spans, span, causes):
         return found
 
 
-def _find_unexplained(module, cause, calls, spans):
-    """The check whose calls a cause does not explain, in a list; an empty one if there are more."""
+def _find_unexplained(
+    module: Space, cause: Cause, calls: list[Call], spans: dict[str, Sequence[int]]
+) -> list[str]:
+    """Return the check whose calls a cause does not explain, if it is the only one."""
     for name, (start, stop) in spans.items():
         if not explains(module, cause, calls[start:stop]):
             rest = calls[:start] + calls[stop:]

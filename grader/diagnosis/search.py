@@ -95,7 +95,7 @@ class Log:
         outcomes = [call.outcome for call in self.of(check)]
         if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
             return ""
-        return digest(outcomes)
+        return digest([_without_numbers(outcome) for outcome in outcomes])
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,18 @@ class Cause:
         says = " ".join(variant.says for variant in self.variants)
         hint = " ".join(variant.hint for variant in self.variants)
         return Diagnosis(ids, hint, f"At least two things differ. {says}")
+
+
+def _without_numbers(outcome: Any) -> Any:
+    """The outcome with all handles alike: their numbers count what was kept before."""
+    match outcome:
+        case Handle():
+            return Handle
+        case tuple() | list():
+            return [_without_numbers(item) for item in outcome]
+        case dict():
+            return {key: _without_numbers(item) for key, item in outcome.items()}
+    return outcome
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:

@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
@@ -29,17 +28,10 @@ from grader.report.records import (
     StepVerdict,
     step_from_dict,
 )
-from grader.steps.paths import SOLUTIONS
-from grader.steps.registry import Registry, Step
-from grader.steps.stubs import UNWRITTEN
+from grader.steps.registry import Check, Registry, Step
+from grader.steps.stubs import is_unfinished, solutions
 
 Sources = Mapping[str, tuple[str, str]]
-
-
-def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
-    """The right steps that the kit has; a student's bundle has none."""
-    paths = {step.id: folder / step.filename for step in registry.steps}
-    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
 
 def fresh_seed() -> int:
@@ -164,7 +156,8 @@ class Grader:
             message = messages.explain_counted_on_own(right.points, step.max_points)
             has_all = self._find_used(submission, step) <= {*submission.sources}
             return _verdict(step, verdicts, True if has_all else None, message)
-        return _verdict(step, verdicts, *self._on_own_steps(submission, step, verdicts))
+        own, message, blamed = self._on_own_steps(submission, step, verdicts)
+        return replace(_verdict(step, verdicts, own, message), blamed=blamed)
 
     def _try_step(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
         """Put a step through its checks, among earlier steps that are right where `right` is."""
@@ -297,35 +290,56 @@ class Grader:
 
     def _on_own_steps(
         self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
-    ) -> tuple[bool | None, str]:
-        """Whether what is right by itself is right on the student's own earlier steps too."""
+    ) -> tuple[bool | None, str, tuple[str, ...]]:
+        """Return whether what is right by itself is right on the student's own earlier steps too.
+
+        With it come a sentence on that, and the earlier steps that are to blame.
+        """
         passed = {verdict.check for verdict in verdicts if verdict.status is Status.PASSED}
         values = [check for check in step.checks if not check.needs and check.id in passed]
         if not values or step.id not in self.right:
-            return None, ""  # nothing passed, or it stood on the student's own steps already
+            return None, "", ()  # nothing passed, or it stood on the student's own steps already
         if "exercises" not in submission.sources[step.id]:
-            return True, ""  # it cannot import anything of theirs
+            return True, "", ()  # it cannot import anything of theirs
         uses = self._find_used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:
-            return None, ""  # the step was handed in alone
+            return None, "", ()  # the step was handed in alone
         for earlier in self.registry.before(step):
             if earlier.id in self.slow and earlier.id in uses:
                 self.slow.add(step.id)
-                return False, (
-                    "It was not tried on top of your own earlier steps: step "
-                    f"{earlier.number} is too slow."
-                )
+                message = messages.explain_slow_below(earlier)
+                return False, message, (earlier.id,)
+        broken = self._find_broken(submission, step, values, {})
+        if broken == []:
+            return True, "", ()
+        blamed = self._find_blamed(submission, step, values, uses)
+        names = None if broken is None else list(dict.fromkeys(c.function for c in broken))
+        message = messages.explain_not_on_own(names, blamed, {*submission.sources})
+        return False, message, tuple(earlier.id for earlier in blamed)
+
+    def _find_broken(
+        self, submission: Submission, step: Step, checks: Sequence[Check], right: Mapping[str, str]
+    ) -> list[Check] | None:
+        """Return which of these checks fail on such earlier steps; None if it cannot be loaded."""
         try:
-            with self.bench.on(self._attempt(submission, step, {})):
-                again = self.bench.run(values)
+            with self.bench.on(self._attempt(submission, step, right)):
+                again = self.bench.run(checks)
         except CallFailed:
-            return False, "It cannot be imported on top of your own earlier steps."
-        broken = [verdict.function for verdict in again if verdict.status is not Status.PASSED]
-        if broken:
-            return False, (
-                f"It does not work yet on top of your own earlier steps: {', '.join(broken)}."
-            )
-        return True, ""
+            return None
+        pairs = zip(checks, again, strict=True)
+        return [check for check, verdict in pairs if verdict.status is not Status.PASSED]
+
+    def _find_blamed(
+        self, submission: Submission, step: Step, checks: Sequence[Check], uses: set[str]
+    ) -> list[Step]:
+        """Return the student's earlier steps of which one alone, among right ones, breaks it."""
+        blamed = []
+        for earlier in self.registry.before(step):
+            if earlier.id in uses and earlier.id in self.right:
+                right = {name: text for name, text in self.right.items() if name != earlier.id}
+                if self._find_broken(submission, step, checks, right) != []:
+                    blamed.append(earlier)
+        return blamed
 
     def _doubt_earlier_steps(
         self, submission: Submission, verdict: StepVerdict, before: Sequence[StepVerdict]
@@ -337,7 +351,7 @@ class Grader:
             for one in before
             if one.step in source and one.status is not Status.PASSED and one.step not in self.right
         ]
-        written = not UNWRITTEN.search(source)
+        written = not is_unfinished(source)
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
         if verdict.message or not wrong or not (failed or written):
             return verdict

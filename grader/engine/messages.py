@@ -6,7 +6,7 @@ import bisect
 import difflib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from grader.intake.submission import find_left_open, from_notebook, lines_of, place
@@ -285,6 +285,39 @@ def explain_not_loaded(
         case Died():
             return f"The process ended while {file} was being imported."
     return f"{at_first} could not be imported."
+
+
+def explain_slow_below(earlier: Step) -> str:
+    """Say that a step was not tried on the student's earlier ones, one of which has no end."""
+    return (
+        "It was not tried on top of your own earlier steps: "
+        f"step {earlier.number}, {earlier.title}, is too slow."
+    )
+
+
+def explain_not_on_own(
+    functions: Sequence[str] | None, blamed: Sequence[Step], written: Collection[str]
+) -> str:
+    """Say that a right step does not work on the student's earlier ones, and which is to blame.
+
+    functions: those that fail there; None if the step cannot be imported. written: the ids of the
+    steps that there are.
+    """
+    if functions is None:
+        first = "It cannot be imported on top of your own earlier steps"
+    else:
+        named = ", ".join(functions)
+        first = f"It does not work yet on top of your own earlier steps: {named}"
+    if not blamed:
+        return f"{first}."
+    titles = [
+        f"{one.number}, {one.title}" + ("" if one.id in written else " (not handed in)")
+        for one in blamed
+    ]
+    if len(titles) == 1:
+        return f"{first}. Your step {titles[0]}, is to blame: with the kit's it works."
+    listed = f"{'; '.join(titles[:-1])}; and {titles[-1]}"
+    return f"{first}. Each of your steps {listed} is to blame."
 
 
 def stands_on(titles: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from grader.intake.notebooks import Notebook
 from grader.intake.submission import MAX_SOURCE, Submission, decode_source, own_modules, refusal
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import UNWRITTEN
+from grader.steps.stubs import is_untouched
 
 MAX_DOWN = 4
 MAX_LOOKED_INTO = 50
@@ -220,7 +220,7 @@ class _Reading:
         if step.id in self.sources:
             places.append(step.filename)
         chosen = step.filename
-        if step.id not in self.sources or _is_untouched(self.sources[step.id], step):
+        if step.id not in self.sources or is_untouched(self.sources[step.id], step):
             chosen = name
             self._take(step, name, notebook.sources[step.id])
         others = ", ".join(show_name(place) for place in places if place != chosen)
@@ -251,11 +251,6 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, s
         "copy" in name.lower() or "(" in name,
         name,
     )
-
-
-def _is_untouched(source: str, step: Step) -> bool:
-    """Whether a step file has as many functions to be written as there are."""
-    return len(UNWRITTEN.findall(source)) >= len(step.functions)
 
 
 def submission(student: str, place: Place, registry: Registry) -> Submission:

@@ -20,7 +20,8 @@ together under one student only where they say so themselves:
   where more than half of the folder's entries are named like that; so is `doejohn_12345_text.html`,
   what was typed in.
 - Moodle's and Canvas's loose files are read as if they lay in a folder of that student,
-  `step02_scores-1.py` as `step02_scores.py`.
+  `step02_scores-1.py` as `step02_scores.py`. One that has Moodle's `_assignsubmission_file` in its
+  own name as well is not read.
 - nbgrader's `submitted/` is a folder per student, each with a folder for the assignment.
 - Gradescope's export is a folder per submission, `submission_1234`; its list of names is not read.
 """
@@ -42,9 +43,8 @@ _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
 _NUMBER = re.compile(r"(?:(?:attempt|try|version|v)[ _-]?)?(\d{1,3})", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\S{0,12})?")
 _STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
-_MOODLE = re.compile(
-    r"(?:(.+)_(\d+)|(.+?))_assignsubmission_(file|onlinetext)(?:_(.*))?", re.DOTALL
-)
+_MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
+_NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
     r"(.+?)(?:_(late))?_(\d+)_(?:(\d{5,})_(.+)|text\.html)", re.IGNORECASE | re.DOTALL
 )
@@ -90,13 +90,29 @@ def is_canvas(names: Collection[str]) -> bool:
     return 2 * sum(_CANVAS.fullmatch(name) is not None for name in names) > len(names)
 
 
+def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
+    """Return whose an entry of Moodle's is, and what its file is called; None if it is none.
+
+    A student chooses what follows Moodle's mark in a loose file's name, so the first mark is
+    Moodle's; in a folder's name it is the last one. A loose file with several is nobody's to read:
+    whoever is called like a file could hand in for another.
+    """
+    marks = [*_MOODLE.finditer(name)]
+    mark = marks[-1 if is_folder else 0] if marks else None
+    if mark is None or not mark.start():
+        return None
+    head, rest = name[: mark.start()], name[mark.end() :]
+    numbered = _NUMBERED.fullmatch(head)
+    own, number = numbered.groups() if numbered else (head, "")
+    how = "Moodle" if mark[1] == "file" else f"Moodle, {TEXT_ONLY}"
+    who = Who("Moodle", number, own, files=(name,))
+    return Found(head, Attempt((name,)), how, who), f"{rest}~" if len(marks) > 1 else rest
+
+
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
     """Whose an entry of a platform's bulk download is; None if it is named otherwise."""
-    if match := _MOODLE.fullmatch(name):
-        own, number, team, kind, rest = match.groups()
-        how = "Moodle" if kind == "file" else f"Moodle, {TEXT_ONLY}"
-        who = Who("Moodle", number or "", own or team, files=(name,))
-        found = Found(f"{own}_{number}" if number else team, Attempt((name,)), how, who)
+    if (found_by_moodle := _moodle(name, is_folder)) is not None:
+        found, rest = found_by_moodle
     elif canvas and (match := _CANVAS.fullmatch(name)):
         own, late, number, _, rest = match.groups()
         how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"

@@ -31,7 +31,7 @@ from grader.intake.ipynb import RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import UNWRITTEN
+from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
@@ -58,7 +58,7 @@ class Cell:
     def written(self, name: str) -> bool:
         """Whether that function is there and no stub any more."""
         texts = self._texts(name)
-        return bool(texts) and not stub(texts[-1])
+        return bool(texts) and not is_unfinished(texts[-1])
 
     def _texts(self, name: str) -> list[str]:
         """What makes that name, in order; importing it from another step does not."""
@@ -80,11 +80,6 @@ class Notebook:
     written: Mapping[str, int]
     warnings: tuple[str, ...]
     left_out: str = ""
-
-
-def stub(text: str) -> bool:
-    """Whether a function's text is what a student was given."""
-    return bool(UNWRITTEN.search(text))
 
 
 class _Reading:

@@ -1,8 +1,10 @@
 """What the probe tries in a worker: a program like a submission, that wants what is forbidden.
 
-Each returns what it got hold of, as a list of strings: an empty list is what should come back.
-It is sent to a worker as text and never imported.
+Most functions return what they got hold of, as a list of strings. In a tight sandbox it is empty.
+The file is sent to a worker as text and never imported, so it needs nothing but NumPy.
 """
+
+from __future__ import annotations
 
 import contextlib
 import ctypes
@@ -11,6 +13,8 @@ import signal
 import socket
 import sys
 import threading
+import types
+from pathlib import Path
 
 import numpy as np
 
@@ -18,14 +22,14 @@ PTRACE_SEIZE = 0x4206
 PLACES = (".", "..", "/", "/tmp", "/dev/shm", "/var/tmp")
 
 
-def computes(seed):
-    """NumPy works."""
-    x = np.random.default_rng(seed).normal(size=(8, 8))
+def computes(seed: int) -> np.ndarray:
+    """Multiply a matrix by its inverse, to show that NumPy works."""
+    x: np.ndarray = np.random.default_rng(seed).normal(size=(8, 8))
     return x @ np.linalg.inv(x)
 
 
-def reads(paths):
-    """Files and folders of the host that can be opened."""
+def reads(paths: list[str]) -> list[str]:
+    """Return the files and folders of the host that can be opened."""
     got = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -34,30 +38,30 @@ def reads(paths):
     return got
 
 
-def sees(paths):
-    """Paths of the host that are known to exist."""
+def sees(paths: list[str]) -> list[str]:
+    """Return the paths of the host that are known to exist."""
     return [path for path in paths if os.path.lexists(path)]
 
 
-def knows(words):
-    """Words of the judge's environment, or of the worker's own command line."""
-    with contextlib.suppress(OSError), open("/proc/self/cmdline") as file:
-        sys.argv.append(file.read())
+def knows(words: list[str]) -> list[str]:
+    """Return the words found in the environment or in the worker's own command line."""
+    with contextlib.suppress(OSError):
+        sys.argv.append(Path("/proc/self/cmdline").read_text())
     text = repr((dict(os.environ), sys.argv))
     return [word for word in words if word in text]
 
 
-def writes(folders, name):
-    """Folders of the host in which a file can be made."""
+def writes(folders: list[str], name: str) -> list[str]:
+    """Return the folders of the host in which a file can be made."""
     got = []
     for folder in folders:
-        with contextlib.suppress(OSError), open(os.path.join(folder, name), "w"):
+        with contextlib.suppress(OSError), Path(folder, name).open("w"):
             got.append(folder)
     return got
 
 
-def empties(paths):
-    """Files of the host that are empty once they have been opened for reading."""
+def empties(paths: list[str]) -> list[str]:
+    """Return the files of the host that can be emptied, though only opened for reading."""
     got = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -69,16 +73,16 @@ def empties(paths):
     return got
 
 
-def connects(port, abstract):
-    """Ways to anybody else."""
+def connects(port: int, abstract: str) -> list[str]:
+    """Return the sockets that reach another process."""
     got = []
-    ways = [
+    ways: list[tuple[int, tuple[str, int] | bytes]] = [
         (socket.AF_INET, ("127.0.0.1", port)),
         (socket.AF_UNIX, b"\0" + abstract.encode()),
     ]
-    for family, address in ways:
+    for kind, address in ways:
         with contextlib.suppress(OSError):
-            socket.socket(family).connect(address)
+            socket.socket(kind).connect(address)
             got.append(str(address))
     for family in (socket.AF_NETLINK, socket.AF_PACKET, socket.AF_VSOCK, socket.AF_UNIX):
         with contextlib.suppress(OSError):
@@ -87,8 +91,8 @@ def connects(port, abstract):
     return got
 
 
-def meddles(judge):
-    """Processes that can be signalled, looked into or slowed down."""
+def meddles(judge: int) -> list[str]:
+    """Return the processes that can be signalled, looked into or slowed down."""
     got = []
     for pid in (os.getppid(), 1, judge, -1):
         with contextlib.suppress(OSError):
@@ -107,8 +111,8 @@ def meddles(judge):
     return got
 
 
-def multiplies():
-    """Processes and threads that can be started."""
+def multiplies() -> list[str]:
+    """Return the kinds of processes and threads that can be started."""
     got = []
     with contextlib.suppress(OSError):
         pid = os.fork()
@@ -126,8 +130,8 @@ def multiplies():
     return got
 
 
-def hoards(mib):
-    """Memory, shared memory and descriptors beyond the limit."""
+def hoards(mib: int) -> list[str]:
+    """Return what could be had beyond the limits: memory, shared memory, descriptors."""
     got = []
     with contextlib.suppress(MemoryError):
         got.append(f"{np.ones(mib * 2**20, np.uint8).nbytes} bytes")
@@ -140,19 +144,18 @@ def hoards(mib):
     return got
 
 
-def fills(mib):
-    """How much fits on the disk, in MiB, up to that many."""
+def fills(mib: int) -> int:
+    """Return how many MiB fit on the disk, at most `mib`."""
     block, full = bytes(2**20), 0
     with contextlib.suppress(OSError):
         for number in range(mib):
-            with open(f"fill-{number}", "wb") as file:
-                file.write(block)
+            Path(f"fill-{number}").write_bytes(block)
             full += 1
     return full
 
 
-def litters(count):
-    """How many files can be made, up to that many."""
+def litters(count: int) -> int:
+    """Return how many files can be made, at most `count`."""
     made = 0
     with contextlib.suppress(OSError):
         for number in range(count):
@@ -161,8 +164,8 @@ def litters(count):
     return made
 
 
-def chatters(count):
-    """A long answer, and much printed."""
+def chatters(count: int) -> str:
+    """Print much, and return a long answer."""
     for _ in range(count):
         print("x" * 1000)
         with contextlib.suppress(OSError):
@@ -170,25 +173,25 @@ def chatters(count):
     return "x" * (1000 * count)
 
 
-def loops():
-    """Does not come to an end, and hears no signal."""
+def loops() -> None:
+    """Run forever, and hear no signal."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     while True:
         pass
 
 
-def leaves(word):
-    """Leaves that word for the next worker, everywhere."""
-    sys.modules["left"] = word
+def leaves(word: str) -> list[str]:
+    """Leave that word for the next worker, wherever it can be left."""
+    sys.modules["left"] = types.ModuleType(word)
     for folder in PLACES:
-        with contextlib.suppress(OSError), open(os.path.join(folder, word), "w"):
-            os.mkdir(os.path.join(folder, word + ".locked"), 0)
+        with contextlib.suppress(OSError), Path(folder, word).open("w"):
+            Path(folder, word + ".locked").mkdir(0)
     return []
 
 
-def finds(word):
-    """Where that word has been left."""
+def finds(word: str) -> list[str]:
+    """Return the places where that word has been left."""
     got = ["module"] if "left" in sys.modules else []
     for folder in PLACES:
-        got += sees([os.path.join(folder, word), os.path.join(folder, word + ".locked")])
+        got += sees([f"{folder}/{word}", f"{folder}/{word}.locked"])
     return got

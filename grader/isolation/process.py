@@ -79,7 +79,7 @@ class Process:
         """As the judge has them."""
         spec = find_spec("numpy")
         if spec is None or spec.origin is None:
-            raise SandboxError("NumPy is not installed: run `make check`, or `pip install numpy`")
+            raise SandboxError("NumPy is not installed: run `pip install numpy`")
         return Paths(sys.executable, str(PROGRAM), str(Path(spec.origin).parent.parent))
 
     def walls(self) -> str:

@@ -1,1 +1,22 @@
 """Self-study in Jupyter: the kernel's side, the judge behind it, and pictures."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+THREADS = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+
+
+def limit_threads() -> None:
+    """Let NumPy calculate in one thread, unless the user has said otherwise or it is loaded.
+
+    On a small machine a product of small matrices that is split among threads takes up to twenty
+    times as long, now and then: a curve of measured times would jump.
+    """
+    if "numpy" not in sys.modules:
+        for name in THREADS:
+            os.environ.setdefault(f"{name}_NUM_THREADS", "1")
+
+
+limit_threads()

@@ -14,7 +14,6 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
-import json
 import os
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from grader.intake import notebooks
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
 from grader.notebooks.executions import Run, find_unclosed, raw_cells
-from grader.report.records import Report, Status, StepVerdict, report_from_dict
+from grader.report.records import Report, Status, StepVerdict, report_from_json
 from grader.report.text.terminal import Printer, number_of
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
@@ -103,7 +102,7 @@ def _judge(step: Step, sources: Mapping[str, str]) -> Report:
         if not report.is_file():
             words = done.stderr.decode(errors="replace").strip().split("\n")
             raise ChecksFailed(f"The checks could not be run: {words[-1]}")
-        return report_from_dict(json.loads(report.read_text(encoding="utf-8")))
+        return report_from_json(report.read_text(encoding="utf-8"))
 
 
 def _only(step: StepVerdict, function: str) -> StepVerdict:

@@ -1,7 +1,7 @@
 """What is remembered between notebooks, in a small file beside the exercises.
 
-For each step: how its notebook's last check ended, and what `save()` wrote last. A file that cannot
-be read or written is no reason to fail.
+For each step: how its notebook's last check ended, and what `save_work()` wrote last. A file that
+cannot be read or written is no reason to fail.
 """
 
 from __future__ import annotations

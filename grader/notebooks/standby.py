@@ -114,8 +114,8 @@ class Judge:
             "check": self.check,
             "hint": self.hint,
             "status": self.status,
-            "save": self.save,
-            "load": self.load,
+            "save_work": self.save,
+            "load_work": self.load,
         }
         try:
             card, more = known[request["do"]](Asked(request, self.grader.registry, self.folder))
@@ -163,7 +163,7 @@ class Judge:
             return [] if has_one_reason(verdict) else ["hint() gives a hint."]
         if function or verdict.status is not Status.PASSED:
             return []
-        return [f"All of it holds. save() writes it to exercises/{asked.one.filename}."]
+        return [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """The next hint for the step."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from grader.steps.commands import spell_install
 from grader.steps.paths import HIDDEN
 from grader.steps.registry import Registry, Step
 
@@ -30,7 +31,8 @@ def need(module: str, otherwise: str) -> None:
 
 def need_torch() -> None:
     """Says how to get the reference of the hidden checks, where it is not installed."""
-    need("torch", "the hidden checks need torch: run `make exam`, or pip install torch==2.13.0")
+    how = spell_install("exam", "torch==2.13.0")
+    need("torch", f"the hidden checks need torch: {how}")
 
 
 def need_hidden() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,6 +124,8 @@ class StepVerdict:
     message: str = ""
     gradable: bool = True
     """Whether its file could be read: if not, its points are none, not 0."""
+    blamed: tuple[str, ...] = ()
+    """The student's earlier steps, each of which alone breaks it among right ones."""
 
 
 def _array(data: dict[str, Any]) -> Array:
@@ -156,7 +159,9 @@ def _check(data: dict[str, Any]) -> CheckVerdict:
 def step_from_dict(data: dict[str, Any]) -> StepVerdict:
     """The verdict that `dataclasses.asdict` made this of."""
     checks = tuple(map(_check, data["checks"]))
-    return StepVerdict(**{**data, "status": Status(data["status"]), "checks": checks})
+    blamed = tuple(data.get("blamed", ()))
+    status = Status(data["status"])
+    return StepVerdict(**{**data, "status": status, "checks": checks, "blamed": blamed})
 
 
 @cache
@@ -209,6 +214,15 @@ class Report:
         """Whether every step passed."""
         return all(step.status is Status.PASSED for step in self.steps)
 
+    @property
+    def unsupported(self) -> tuple[StepVerdict, ...]:
+        """Return the steps that passed, but do not work on the student's own earlier steps."""
+        return tuple(
+            step
+            for step in self.steps
+            if step.status is Status.PASSED and step.on_own_steps is False
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON data, schema `nopeek/report/1`.
 
@@ -226,6 +240,16 @@ class Report:
             "max_score": self.max_score,
             "steps": [_plain(step) for step in self.steps],
         }
+
+    def to_json(self) -> str:
+        """Return the report as ASCII JSON, which can say half characters too."""
+        # With indent, json uses an encoder that takes many times as long.
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def report_from_json(text: str | bytes) -> Report:
+    """Return the report that `Report.to_json` made this of."""
+    return report_from_dict(json.loads(text))
 
 
 def report_from_dict(data: dict[str, Any]) -> Report:

@@ -1,4 +1,4 @@
-"""Stubs: the student's files, made from the solutions, and how a file is told from its stub."""
+"""The solutions; the stubs, which are made from them; and how a file is told from its stub."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.steps.paths import EXERCISES, PACKAGE, SOLUTIONS
-from grader.steps.registry import Function, Step
+from grader.steps.registry import Function, Registry, Step
 
 _SOLUTION = re.compile(
     r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
@@ -19,9 +19,7 @@ SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebo
 _SELF_STUDY = re.compile(
     rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
 )
-
-
-UNWRITTEN = re.compile(r"^\s+raise NotImplementedError", re.MULTILINE)  # in place of a function
+_UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)
 
 
 class BuildError(Exception):
@@ -29,8 +27,24 @@ class BuildError(Exception):
 
 
 def solution_of(step: Step) -> str:
-    """The text of the step's solution, in percent cells."""
+    """Return the text of the step's solution, in percent cells."""
     return (SOLUTIONS / step.filename).read_text(encoding="utf-8")
+
+
+def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
+    """Return the right steps that the kit has; a student's bundle has none."""
+    paths = {step.id: folder / step.filename for step in registry.steps}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+
+
+def is_unfinished(source: str) -> bool:
+    """Return whether a function in a source still raises NotImplementedError, as its stub does."""
+    return bool(_UNWRITTEN.search(source))
+
+
+def is_untouched(source: str, step: Step) -> bool:
+    """Return whether none of the step's functions is written yet."""
+    return len(_UNWRITTEN.findall(source)) >= len(step.functions)
 
 
 def find_defined(source: str, step: Step) -> list[Function]:

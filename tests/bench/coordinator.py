@@ -62,7 +62,8 @@ def real_outcomes(registered: Registry, exam: Exam) -> list[Outcome]:
 
     def work(grader: grading.Grader) -> None:
         for name, sources in each_student(KINDS, steps):
-            found.append(Outcome(grader.grade(Submission(name, sources), steps), "", 0.5))
+            report = grader.grade(Submission(name, sources), steps)
+            found.append(Outcome(report.to_json().encode(), "", 0.5))
 
     with start_host(Process(), registered.limits) as host:
         work(grading.make_grader(registered, host, exam.suite, exam.seed, steps))
@@ -145,8 +146,8 @@ def run(
 
 def _publish(book: Any, number: int, out: Path, registered: Registry, count: int) -> None:
     with stage("looking for likenesses", count):
-        found = list(publishing.alike(book, number, registered))
-    known = mock.patch.object(publishing, "alike", return_value=iter(found))
+        found = list(publishing._near(book, number, registered, count, print))
+    known = mock.patch.object(publishing, "_near", return_value=iter(found))
     with stage("tables and pages", count), known:
         publishing.publish(book, number, out, registered, print)
 

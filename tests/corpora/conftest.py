@@ -68,6 +68,14 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+def pytest_collection_modifyitems(items):
+    """Puts the tests of one batch side by side, so that one process grades it for all of them."""
+    places = [at for at, item in enumerate(items) if "batch" in item.keywords]
+    batched = sorted((items[at] for at in places), key=lambda item: item.callspec.params["number"])
+    for at, item in zip(places, batched, strict=True):
+        items[at] = item
+
+
 def pytest_report_header():
     if "CI" not in os.environ and (KEPT / kit()).is_dir():
         return "corpora: what passed before is not judged again; rm -r .verdicts judges everything"

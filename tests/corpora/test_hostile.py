@@ -318,6 +318,7 @@ def is_not_taken_for_a_known_mistake(report, attack):
         assert [cause.misconception for cause in causes if cause.known] == []
 
 
+@pytest.mark.batch
 @pytest.mark.parametrize(("number", "attack"), CASES)
 def test_attack_earns_nothing_and_harms_nobody(number, attack):
     batch = graded_batch(number)
@@ -332,6 +333,7 @@ def test_attack_earns_nothing_and_harms_nobody(number, attack):
     is_not_taken_for_a_known_mistake(outcome.report, attack)
 
 
+@pytest.mark.batch
 @pytest.mark.parametrize("number", range(len(BATCHES)))
 def test_honest_submissions_beside_attacks_keep_full_marks(number):
     honest = graded_batch(number).honest
@@ -339,6 +341,7 @@ def test_honest_submissions_beside_attacks_keep_full_marks(number):
     assert [got for got, most in honest if got != most] == []
 
 
+@pytest.mark.batch
 @pytest.mark.parametrize("number", range(len(BATCHES)))
 def test_batch_leaves_no_descriptor_open(number):
     assert graded_batch(number).descriptors <= 1  # one that listing them opens

@@ -64,7 +64,7 @@ def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
 def test_everything_right_ends_with_0(nopeek):
     done = nopeek("check", "--submission", ROOT / "solutions")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "All of it holds." in done.stdout
+    assert "All of it passes." in done.stdout
     assert done.stderr == ""
 
 
@@ -80,12 +80,28 @@ def test_something_wrong_ends_with_1_and_says_what_is_next(nopeek, mine):
     assert lines[-1] == "Next: fill in mine/step01_projections.py, then `make check` again."
 
 
+def test_right_step_on_a_wrong_earlier_one_names_that_one(nopeek, mine):
+    """All that was asked for passes, but not on the student's step 3: that is no success."""
+    for step in STEPS[:5]:
+        shutil.copy(ROOT / "solutions" / step.filename, mine)
+    path = mine / "step03_mask.py"
+    peeking = "\ndef causal_mask(t_q, t_k=None): return np.ones((t_q, t_k or t_q), bool)\n"
+    path.write_text(path.read_text(encoding="utf-8") + peeking, encoding="utf-8")
+    done = nopeek("check", "5", "--submission", mine)
+    assert done.returncode == 1
+    words = " ".join(done.stdout.split())
+    assert "not yet on your step 3" in words
+    assert "All of it passes" not in words
+    assert "Your step 3, Masks, is to blame" in words
+    assert "Next: fix mine/step03_mask.py; `make check STEP=3` says what" in words
+
+
 def test_step_named_is_the_only_one_judged(nopeek, mine):
     done = nopeek("check", "3", "--submission", mine)
     assert done.returncode == 1
     assert "Scaled scores" not in done.stdout
     assert "bottom" not in done.stdout
-    assert "Next: mend mine/step03_mask.py" in done.stdout
+    assert "Next: fix mine/step03_mask.py" in done.stdout
 
 
 def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
@@ -231,7 +247,7 @@ def test_zip_is_checked_like_a_folder(nopeek, tmp_path):
         file.write(ROOT / "solutions" / "step02_scores.py", "step02_scores.py")
     done = nopeek("check", "2", "--submission", path)
     assert done.returncode == 0
-    assert "All of it holds." in done.stdout
+    assert "All of it passes." in done.stdout
 
 
 def test_zip_that_holds_no_step_is_told(nopeek, tmp_path):

@@ -216,7 +216,17 @@ def test_terminal_shows_plot_and_powers():
     text = "\n".join(text for text, _ in sheet.rows)
     assert max(map(len, text.split("\n"))) < 80
     assert text.isascii()
-    assert "grow like T^2.00 without a cache and like T^1.00 with it" in " ".join(text.split())
+    words = " ".join(text.split())
+    assert "grow like T^2.0 without a cache and grow like T^1.0 with it" in words
+    assert "the next token took 16.0 times the time without a cache and 4.0 times with it" in words
+
+
+def test_cost_that_stays_the_same_is_no_power():
+    flat = growth(Row(t, Price(t, 1e-3), Price(7, 0.9e-3), 0.0) for t in (8, 16, 32))
+    told = " ".join(describe_growth(flat))
+    assert "do not grow with it" in told
+    assert "T^-" not in told
+    assert "T^0" not in told
 
 
 def test_page_is_whole():

@@ -26,7 +26,7 @@ def kept(book, graded_class):
     for one in graded_class:
         key = ascii(one.student) if one.report else None
         if one.report:
-            book.record(key, Outcome(one.report, "", one.seconds))
+            book.record(key, Outcome(one.report.to_json().encode(), "", one.seconds))
         book.mark(run, Mark(one.student, None, key, one.reason, one.warnings, one.attempts))
     book.finish(run, [one.student for one in graded_class])
 

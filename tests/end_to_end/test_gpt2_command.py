@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
+from grader.cli.kit import gpt2 as command
 from grader.demos.gpt2 import tiny, weights, writing
 from tests.conftest import ROOT
 
@@ -41,7 +42,7 @@ def gpt2(made, monkeypatch):
 
     def run(*arguments, submission=SOLUTIONS, tokens=6):
         given = [*map(str, arguments), "--submission", str(submission), "--tokens", str(tokens)]
-        return CliRunner().invoke(gpt2.gpt2, given)
+        return CliRunner().invoke(command.gpt2, given)
 
     return run
 

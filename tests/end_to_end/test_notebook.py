@@ -14,7 +14,10 @@ from tests.conftest import ROOT, STEPS
 from tests.support import kernels
 from tests.support.processes import children, gone
 
-BEGIN = "from grader.notebook import check, hint, lesson, load, save, status\nimport numpy as np"
+BEGIN = (
+    "from grader.notebook import check, hint, lesson, load_work, save_work, status\n"
+    "import numpy as np"
+)
 LINEAR = """def linear(x, weight, bias=None):
     y = x @ weight
     return y if bias is None else y + bias
@@ -47,7 +50,7 @@ def shown(tmp_path):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_lesson_as_it_is_and_solved(home, step):
-    """In one kernel, one step after the other: `save()` is what the next one stands on."""
+    """In one kernel, one step after the other: `save_work()` is what the next one stands on."""
     stub, solved = kernels.lesson(step), kernels.solved(step)
     count = len([cell for cell in stub.cells if cell.cell_type == "code"])
     both = kernels.joined(stub, solved)
@@ -56,7 +59,7 @@ def test_lesson_as_it_is_and_solved(home, step):
         text = "\n".join(texts)
         if source.startswith("check("):
             assert ("not attempted" if number < count else ": passed, ") in text, source
-        elif source == "save()":
+        elif source == "save_work()":
             told = "not saved" if number < count else f"Written to exercises/{step.filename}."
             assert told in text
         elif "look." in source:
@@ -142,7 +145,7 @@ def test_function_that_ends_its_process_harms_nobody(shown):
 def test_work_goes_to_the_exercises_and_back(shown):
     mine = LINEAR + "# my own remark\n"
     _, first, same, states, after, *_ = shown(
-        mine, "save()", "save()", "status()", "check()\nstatus()"
+        mine, "save_work()", "save_work()", "status()", "check()\nstatus()"
     )
     assert first == "Written to exercises/step01_projections.py."
     assert same == "exercises/step01_projections.py holds just that already."
@@ -157,7 +160,7 @@ def test_work_goes_to_the_exercises_and_back(shown):
 def test_file_that_was_worked_on_is_kept(shown):
     path = shown.home / "exercises" / "step01_projections.py"
     path.write_text("# by hand\n", encoding="utf-8")
-    *_, told = shown(LINEAR, "save()")
+    *_, told = shown(LINEAR, "save_work()")
     assert "The old file is kept as step01_projections.py.1.bak." in told
     assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "# by hand\n"
 
@@ -177,7 +180,7 @@ def test_load_brings_the_file_as_a_cell(shown):
     path = shown.home / "exercises" / "step02_scores.py"
     path.write_text(SCORES.format(" / q.shape[-1] ** 0.5"), encoding="utf-8")
     look = "print(get_ipython().payload_manager.read_payload())"
-    *_, told = shown(f"load(2)\n{look}")
+    *_, told = shown(f"load_work(2)\n{look}")
     assert "'replace': False" in told
     assert "def attention_scores(q, k):\\n    return q @" in told
 
@@ -196,8 +199,8 @@ WRONG_USE = {
     "check('all')": "nopeek: There is no step or function 'all': name a function, or a step",
     "check(True)": "nopeek: check() takes a function, its name or a step",
     "check(99)": "nopeek: There is no step or function '99'",
-    "save()": "nopeek: Which step?",
-    "load('attention_scores')": "The code of exercises/step02_scores.py is in the cell below",
+    "save_work()": "nopeek: Which step?",
+    "load_work('attention_scores')": "The code of exercises/step02_scores.py is in the cell below",
 }
 
 
@@ -206,6 +209,23 @@ def test_wrong_use_is_told_in_one_sentence(shown):
         assert WRONG_USE[source] in text, source
         assert "Traceback" not in text
         assert "\n" not in text
+
+
+def test_no_name_is_a_magic_of_ipython():
+    """Unless imported, a magic's name runs the magic: `save()` writes a file called `().py`."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    magics = InteractiveShell().magics_manager.lsmagic()
+    assert "save" in magics["line"]
+    assert not {*notebook.__all__} & {*magics["line"], *magics["cell"]}
+
+
+def test_saving_before_the_first_cell_after_a_restart_writes_no_file(tmp_path):
+    place = kernels.home(tmp_path / "home")
+    before = sorted(place.rglob("*.py"))
+    (texts,) = kernels.run(kernels.cells("save_work()"), place, errors=True)
+    assert "NameError" in "".join(texts)
+    assert sorted(place.rglob("*.py")) == before
 
 
 def test_outside_a_kernel_it_says_where_it_works():

@@ -8,9 +8,9 @@ import pytest
 from grader.answer_key.variants import MISTAKES, read
 from grader.diagnosis import replay
 from grader.diagnosis.search import Call, Library, _compile
-from grader.engine import grading
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
+from grader.steps.stubs import solutions
 from tests.conftest import ROOT, SEED, STEPS
 
 
@@ -392,7 +392,7 @@ def softmax(scores, axis=-1):
 
 def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
     step = steps.find("step02_scores")
-    library = Library(host, steps, grading.solutions(steps))
+    library = Library(host, steps, solutions(steps))
     (causes, *_) = library.causes(step, "attention_scores")
     q = np.ones((2, 4))
     calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]

@@ -75,7 +75,7 @@ def test_notebook_checks_every_function_after_its_cell(step):
         number = next(i for i, s in enumerate(sources) if f"def {function.name}(" in s)
         assert "raise NotImplementedError()" in sources[number]
         assert (sources[number + 1] == f'check("{function.name}")') is bool(function.checks)
-    assert sources[-2:] == ["check()", "save()"]
+    assert sources[-2:] == ["check()", "save_work()"]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)

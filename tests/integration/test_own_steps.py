@@ -46,9 +46,20 @@ def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
     assert verdict.status is Status.PASSED
     assert verdict.points == verdict.max_points
     assert verdict.on_own_steps is False
+    assert verdict.blamed == ("step03_mask",)
     assert verdict.message == (
-        "It does not work yet on top of your own earlier steps: masked_self_attention."
+        "It does not work yet on top of your own earlier steps: masked_self_attention. "
+        "Your step 3, Masks, is to blame: with the kit's it works."
     )
+
+
+def test_each_of_several_guilty_steps_is_named(fifth):
+    sources = solutions()
+    sources["step03_mask"] += PEEKING_MASK
+    sources["step02_scores"] += "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
+    verdict = fifth(sources)
+    assert verdict.blamed == ("step02_scores", "step03_mask")
+    assert "Each of your steps 2, Scaled scores; and 3, Masks is to blame." in verdict.message
 
 
 @pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])
@@ -57,13 +68,18 @@ def test_earlier_step_that_cannot_be_imported(fifth, missing):
     verdict = fifth(sources)
     assert verdict.status is Status.PASSED
     assert verdict.on_own_steps is False
-    assert verdict.message == "It cannot be imported on top of your own earlier steps."
+    assert verdict.message == (
+        "It cannot be imported on top of your own earlier steps. "
+        "Your step 3, Masks, is to blame: with the kit's it works."
+    )
 
 
 def test_missing_earlier_step(fifth):
     sources = solutions()
     del sources["step02_scores"]
-    assert fifth(sources).on_own_steps is False
+    verdict = fifth(sources)
+    assert verdict.on_own_steps is False
+    assert "Your step 2, Scaled scores (not handed in), is to blame" in verdict.message
 
 
 def test_step_that_was_handed_in_alone_is_not_tried(fifth):
@@ -117,9 +133,10 @@ def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
     with start_host(Process(), limits) as host:
         report = work(make_grader(steps, host, "visible", 0, steps.steps[:6]))
     told = {step.step: step.message for step in report.steps if step.message}
+    not_tried = "It was not tried on top of your own earlier steps"
     assert told == {
-        "step05_output": "It was not tried on top of your own earlier steps: step 2 is too slow.",
-        "step06_loss": "It was not tried on top of your own earlier steps: step 5 is too slow.",
+        "step05_output": f"{not_tried}: step 2, Scaled scores, is too slow.",
+        "step06_loss": f"{not_tried}: step 5, Output, is too slow.",
     }
     assert {step.step for step in report.steps if step.status is not Status.PASSED} == {
         "step02_scores"

@@ -386,8 +386,9 @@ def test_two_workers_at_once_cannot_reach_each_others_files(host):
 
 def test_closed_sandbox_leaves_no_process(name):
     with start_host(make(name), LIMITS) as host:
-        worker = Worker(host, time.monotonic() + 1.0)
+        worker = Worker(host, time.monotonic() + 60.0)
         worker.load(Program("s", {"s": (RUN, "s.py")}))
+        worker.deadline = time.monotonic() + 1.0
         family = [host.process.pid, *processes.descendants(host.process.pid)]
         with pytest.raises(TimedOut):
             worker.call("f", ["def f():\n while True: pass"], {})

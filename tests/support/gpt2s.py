@@ -1,17 +1,19 @@
 """Tiny GPT-2s for the tests of `gpt2`, and the decoders that run them."""
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from grader.demos.gpt2 import names, own, running, tiny, weights
-from grader.engine import grading
+from grader.demos.gpt2.family import GPT2, Family
 from grader.intake.submission import Submission
 from grader.steps import registry
+from grader.steps.stubs import solutions
 
 REGISTRY = registry.load()
-RIGHT = grading.solutions(REGISTRY)
+RIGHT = solutions(REGISTRY)
 
 
 def make(folder: Path, size: tiny.Size = tiny.TINY) -> weights.Model:
@@ -19,6 +21,11 @@ def make(folder: Path, size: tiny.Size = tiny.TINY) -> weights.Model:
     folder.mkdir(parents=True, exist_ok=True)
     tiny.make(folder, size)
     return weights.read(folder / weights.WEIGHTS)
+
+
+def family(model: weights.Model) -> Family:
+    """GPT-2s of which this one is the tiny one."""
+    return replace(GPT2, make_cached=lambda: model.folder)
 
 
 def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:

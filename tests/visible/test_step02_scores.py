@@ -1,10 +1,13 @@
 """Checks of step 2: scaled scores."""
 
+from functools import partial
+
 from grader.checks.laws import (
     agrees,
     agrees_in_float32,
     answers_the_same_again,
     future_does_not_matter,
+    keeps_all,
     leaves_arguments_alone,
     prefix_gives_the_same,
     rows_are_independent,
@@ -66,9 +69,13 @@ def test_scores_rows(student, given):
 def test_scores_prefix(student, given):
     """A score depends on its own query and key only: neither on others nor on their number."""
     cases = given.cases(queries_and_keys, PLAIN[1:])
-    for name, axis in ("q", -2), ("k", -1):
-        prefix_gives_the_same(student.attention_scores, cases, along={name: -2}, axis=axis)
-        future_does_not_matter(student.attention_scores, cases, along={name: -2}, axis=axis)
+    keeps_all(
+        *(
+            partial(law, student.attention_scores, cases, along={name: -2}, axis=axis)
+            for name, axis in (("q", -2), ("k", -1))
+            for law in (prefix_gives_the_same, future_does_not_matter)
+        )
+    )
 
 
 def test_scores_float32(student, given):

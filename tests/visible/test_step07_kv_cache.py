@@ -81,7 +81,7 @@ def large_text(draw, batch, chunks, d_model, d_k, d_v, sign, size):
 
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
-    return InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"])
+    return InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"], WHOLE)
 
 
 def test_cache_agree(student, given):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks.laws import (
+    Adapted,
     Continuing,
     agrees,
     agrees_in_float32,
@@ -197,10 +198,10 @@ def model_and_u(draw, batch, n_new, temperature, top_k, **sizes):
 def sampling(student):
     """sample_token, with any number for u brought into [0, 1)."""
 
-    def sample_token(logits, u):
-        return student.sample_token(logits, u % 1)
+    def bring_in(logits, u):
+        return {"logits": logits, "u": u % 1}
 
-    return sample_token
+    return Adapted(student.sample_token, bring_in)
 
 
 def test_sampling_agree(student, given):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks.laws import (
+    Adapted,
     agrees,
     agrees_in_float32,
     answers_the_same_again,
@@ -258,10 +259,10 @@ def unmasked_block(draw, **sizes):
 def under_a_causal_mask(student):
     """The student's block as a function of a text of any length."""
 
-    def decoder_block(x, params, n_heads):
-        return student.decoder_block(x, params, n_heads, causal(x.shape[-2]))
+    def mask(x, **others):
+        return {"x": x, **others, "mask": causal(x.shape[-2])}
 
-    return decoder_block
+    return Adapted(student.decoder_block, mask)
 
 
 def test_norm_agree(student, given):

@@ -157,6 +157,7 @@ def in_chunks(student, case):
         student.decoder_step,
         lambda: student.new_decoder_cache(n_layers),
         case.sizes["chunks"],
+        WHOLE,
     )
 
 

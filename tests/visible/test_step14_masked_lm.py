@@ -4,6 +4,7 @@ import numpy as np
 
 from grader.checks.compare import as_array
 from grader.checks.laws import (
+    Adapted,
     agrees,
     agrees_in_float32,
     answers_the_same_again,
@@ -164,16 +165,16 @@ def none_chosen(draw, batch, length, vocabulary):
 def masking(student):
     """mask_tokens, with any numbers for select and replace; each id beside its target."""
 
-    def mask_tokens(tokens, select, replace, random_ids, mask_id):
-        numbers = (np.abs(select) % 1, np.abs(replace) % 1)
-        value = student.mask_tokens(tokens, *numbers, random_ids, mask_id)
+    def bring_in(select, replace, **others):
+        return {**others, "select": np.abs(select) % 1, "replace": np.abs(replace) % 1}
+
+    def pair(value):
         parts = list(map(as_array, value)) if isinstance(value, (tuple, list)) else []
-        alike = len(parts) == 2 and all(
-            part is not None and part.shape == tokens.shape for part in parts
-        )
+        alike = len(parts) == 2 and len({np.shape(part) for part in parts}) == 1
+        alike = alike and all(part is not None for part in parts)
         return np.stack(parts, axis=-1) if alike else value
 
-    return mask_tokens
+    return Adapted(student.mask_tokens, bring_in, pair)
 
 
 def test_corruption_agree(student, given):

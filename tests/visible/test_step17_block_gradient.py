@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks.laws import (
+    Adapted,
     agrees,
     agrees_in_float32,
     answers_the_same_again,
@@ -173,11 +174,10 @@ def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None
 def only_d_x(student):
     """The gradient of x alone, as a function of vectors."""
 
-    def layer_norm_backward(**arguments):
-        value = student.layer_norm_backward(**arguments)
+    def first(value):
         return value[0] if isinstance(value, (tuple, list)) and value else value
 
-    return layer_norm_backward
+    return Adapted(student.layer_norm_backward, seen=first)
 
 
 def test_norm_back_agree(student, given):

@@ -10,6 +10,7 @@ from grader.checks.laws import (
     is_zero_where,
     leaves_arguments_alone,
     rejects,
+    values_are_right,
 )
 from tests.visible import decoders
 
@@ -191,16 +192,12 @@ def test_gradients_no_future(student, given):
     for case in given.cases(texts, TIMED):
         length = case.arguments["tokens"].shape[-1]
         rows = np.arange(len(case.arguments["params"]["position"]))
+        function, asked = student.decoder_loss_and_gradients, []
         for t in range(length - 2):
             told = f"A loss on positions up to {t} has a gradient at later rows of position."
-            is_zero_where(
-                student.decoder_loss_and_gradients,
-                case,
-                cut_off(case, t),
-                position_gradient,
-                rows > t,
-                told,
-            )
+            cut, later = cut_off(case, t), rows > t
+            asked.append(is_zero_where(function, case, cut, position_gradient, later, told))
+        values_are_right(function, case, asked[0], asked[1:])
 
 
 def test_gradients_batch(student, given):

@@ -46,6 +46,7 @@ MASKS = [
     {**SIZES, "batch": (3,), "length": 5, "mask": "keys"},
     {**SIZES, "batch": (2, 3), "length": 4, "mask": "full"},
     {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
+    {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
 ]
 BLOCKED = [
     {**SIZES, "batch": (), "length": 3, "mask": "blocked"},

@@ -20,6 +20,7 @@ WINDOWS = [
     {"t_q": 3, "window": 7},
     {"t_q": 11, "window": 4},
 ]
+OTHER_WINDOW = {"t_q": 4, "window": 3}  # as large as the mask of WINDOWS[0]
 RECTANGLES = [
     {"t_q": 2, "window": 3, "t_k": 5},
     {"t_q": 1, "window": 2, "t_k": 4},
@@ -27,6 +28,7 @@ RECTANGLES = [
     {"t_q": 3, "window": 9, "t_k": 5},
     {"t_q": 3, "window": 1, "t_k": 3},
 ]
+OTHER_RECTANGLE = {"t_q": 2, "window": 1, "t_k": 5}  # as large as that of RECTANGLES[0]
 NO_WINDOWS = [{"t_q": 3, "window": 0}, {"t_q": 2, "window": -1}, {"t_q": 2, "window": 0, "t_k": 4}]
 TOO_FEW_KEYS = [
     {"t_q": 3, "window": 2, "t_k": 2},
@@ -34,6 +36,7 @@ TOO_FEW_KEYS = [
     {"t_q": 1, "window": 1, "t_k": 0},
 ]
 PREFIXES = [{"t": 4, "n_prefix": 2}, {"t": 5, "n_prefix": 3}, {"t": 11, "n_prefix": 4}]
+OTHER_PREFIX = {"t": 4, "n_prefix": 3}  # as large as the mask of PREFIXES[0]
 PREFIX_EDGES = [
     {"t": 3, "n_prefix": 0},
     {"t": 3, "n_prefix": 1},
@@ -103,7 +106,9 @@ def packed(draw, batch, runs, numbers, dtype="int64", vocabulary=None):
 
 def test_window_agree(student, given):
     """A query sees its own position and those before it, `window` of them at most."""
-    agrees(student.sliding_window_mask, given.cases(lengths, WINDOWS))
+    cases = given.cases(lengths, WINDOWS)
+    again = given.case(lengths, 0, OTHER_WINDOW, 0)  # enlarged as the first of them
+    agrees(student.sliding_window_mask, [*cases, again])
 
 
 def test_window_rectangular(student, given):
@@ -121,7 +126,7 @@ def test_window_errors(student, given):
 def test_window_repeat(student, given):
     """The same question gets the same answer again, and an earlier answer stays as it was."""
     cases = given.cases(lengths, [WINDOWS[0], RECTANGLES[0]])
-    also = given.cases(lengths, [WINDOWS[2], RECTANGLES[2]])
+    also = given.cases(lengths, [OTHER_WINDOW, OTHER_RECTANGLE])
     answers_the_same_again(student, student.sliding_window_mask, cases, also=also)
 
 
@@ -143,7 +148,7 @@ def test_prefix_errors(student, given):
 
 def test_prefix_repeat(student, given):
     """The same question gets the same answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(a_prefix, PREFIXES[:1]), given.cases(a_prefix, PREFIXES[1:2])
+    cases, also = given.cases(a_prefix, PREFIXES[:1]), given.cases(a_prefix, [OTHER_PREFIX])
     answers_the_same_again(student, student.prefix_mask, cases, also=also)
 
 

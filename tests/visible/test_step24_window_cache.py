@@ -99,6 +99,7 @@ def in_chunks(student, case):
         student.attend_with_window_cache,
         lambda: student.new_window_cache(case.arguments["window"]),
         case.sizes["chunks"],
+        WHOLE,
         known=("window",),
     )
 

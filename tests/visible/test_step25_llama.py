@@ -271,6 +271,7 @@ def in_chunks(student, case):
         student.llama_step,
         lambda: student.new_llama_cache(n_layers),
         case.sizes["chunks"],
+        WHOLE,
     )
 
 

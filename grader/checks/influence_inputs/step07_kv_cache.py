@@ -35,7 +35,7 @@ MAPS = {
 
 
 def _in_chunks(student: Student) -> InChunks:
-    return InChunks(student.attend_with_cache, student.new_cache, CHUNKS)
+    return InChunks(student.attend_with_cache, student.new_cache, CHUNKS, "masked_self_attention")
 
 
 CALLS = {"attend_with_cache": _in_chunks}

@@ -72,7 +72,9 @@ MAPS = {
 
 
 def _in_chunks(student: Student) -> InChunks:
-    return InChunks(student.decoder_step, lambda: student.new_decoder_cache(LAYERS), CHUNKS)
+    return InChunks(
+        student.decoder_step, lambda: student.new_decoder_cache(LAYERS), CHUNKS, "decoder_logits"
+    )
 
 
 CALLS = {"decoder_step": _in_chunks}

@@ -5,7 +5,7 @@ arguments, and cases. It returns nothing when the law holds and raises `Broken` 
 """
 
 from grader.checks.laws.answers import probabilities_add_up
-from grader.checks.laws.cases import Case, Witness
+from grader.checks.laws.cases import Adapted, Case, Witness, keeps_all, values_are_right
 from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.checks.laws.continuing import Continuing
 from grader.checks.laws.distance import depends_on_distance_only, scores_of
@@ -35,6 +35,7 @@ from grader.checks.laws.values import (
 from grader.checks.laws.work import new_tokens_only, work_is_linear
 
 __all__ = [
+    "Adapted",
     "Case",
     "Continuing",
     "InChunks",
@@ -55,6 +56,7 @@ __all__ = [
     "is_distribution",
     "is_linear_in",
     "is_zero_where",
+    "keeps_all",
     "leaves_arguments_alone",
     "merges_in_any_order",
     "never_holds_everything",
@@ -69,5 +71,6 @@ __all__ = [
     "runs_are_separate",
     "scores_of",
     "stays_right_when_large",
+    "values_are_right",
     "work_is_linear",
 ]

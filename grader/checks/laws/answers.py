@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import Broken, Tolerance, as_array, call_text, describe, show_inputs
-from grader.checks.laws.cases import Case, Function, name_of
+from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
 from grader.checks.laws.time import unstable
 from grader.report.records import Evidence
 
@@ -30,24 +30,29 @@ def probabilities_add_up(
     answer, or what comes after. only_last: look at the last position alone.
     """
     for case in cases:
-        tokens = case.arguments["tokens"]
+        tokens, asked = case.arguments["tokens"], list[Answered]()
         for end in range(len(tokens) - 1 if only_last else 1, len(tokens)):
-            before = _log_probability(function, case, tokens[:end])
+            before = _log_probability(function, case, tokens[:end], asked)
             texts = [np.append(tokens[:end], i) for i in range(int(case.sizes["vocabulary"]))]
-            after = [_log_probability(function, case, text) for text in texts]
+            after = [_log_probability(function, case, text, asked) for text in texts]
             with np.errstate(all="ignore"):
                 total = float(np.exp(np.logaddexp.reduce(after) - before))
             if not np.isfinite(total):
                 raise unstable(f"for the tokens that may stand at position {end}")
             if not abs(total - 1) <= case.within(TOTAL).atol:
                 _do_not_add_up(function, case.changed(tokens=texts[0]), end, total)
+        values_are_right(function, case, asked[0], asked[1:])
 
 
-def _log_probability(function: Function, case: Case, text: NDArray[Any]) -> float:
+def _log_probability(
+    function: Function, case: Case, text: NDArray[Any], asked: list[Answered]
+) -> float:
     """The text's log probability given its first token, from the mean loss of the others."""
     if len(text) < 2:
         return 0.0
-    value = function(**{**case.arguments, "tokens": text})
+    arguments = {**case.arguments, "tokens": text}
+    value = function(**arguments)
+    asked.append(Answered(("text", text.tobytes()), arguments, value))
     loss = as_array(value)
     if loss is None or loss.ndim:
         raise Broken(f"{name_of(function)} returned {describe(value)}; expected a single number.")

@@ -6,13 +6,14 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import (
     EXACT,
+    NOISE,
     NOTHING,
     ROUGH,
     Broken,
@@ -65,6 +66,13 @@ class Case:
     def expected_of(self, name: str, key: object, arguments: Arguments) -> Any:
         """What the reference returns for other arguments, which have that key in this case."""
         return self._once((name, key), lambda: self.expect(name, arguments))
+
+    def answer_of(self, function: Function, asked: Answered) -> Any:
+        """Return what should have come, of a student's function or of one made of it."""
+        if isinstance(function, Composed):
+            key = (type(function), name_of(function), asked.key)
+            return self._once(key, lambda: function.right(self.expect, asked.arguments))
+        return self.expected_of(name_of(function), asked.key, asked.arguments)
 
     def lengths(self) -> set[int]:
         """Return the lengths of all axes of the arguments, and of the right results so far."""
@@ -171,33 +179,86 @@ class Answered:
     got: Any
 
 
+@runtime_checkable
+class Composed(Protocol):
+    """A function made of a student's, which can be made of the reference's in the same way."""
+
+    def right(self, expect: Expect, arguments: Arguments) -> Any:
+        """Return what comes out if the reference answers."""
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A student's function as a law needs it: with other arguments, or seen in part.
+
+    given: makes the function's own arguments of the law's. seen: what the law looks at in a result.
+    """
+
+    step: StudentFunction
+    given: Callable[..., Arguments] = dict
+    seen: Callable[[Any], Any] = lambda value: value
+
+    @property
+    def name(self) -> str:
+        """What messages call it: the name of the student's function."""
+        return self.step.name
+
+    def __call__(self, **arguments: Any) -> Any:
+        return self.seen(self.step(**self.given(**arguments)))
+
+    def right(self, expect: Expect, arguments: Arguments) -> Any:
+        """Return what the law should see."""
+        return self.seen(expect(self.name, self.given(**arguments)))
+
+
 def values_are_right(
-    function: Function, case: Case, first: Answered | None, changed: Sequence[Answered]
+    function: Function, case: Case, first: Answered, changed: Sequence[Answered] = ()
 ) -> None:
     """Raise WrongValue unless the first answer is right, and one of the others, chosen by lot.
 
     Zeros depend on nothing, and keep most laws. The comparison is rough, because what a law asks
     may be large; exact values are another check's business.
     """
-    if case.witness is not None or not isinstance(function, StudentFunction):
+    if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
         return
     lot = case.draw(("compared", case.chance)).whole(0, len(changed)) if changed else 0
-    for one in filter(None, [first, *changed[lot : lot + 1]]):
-        expected = case.expected_of(function.name, one.key, one.arguments)
-        if not _is_roughly(expected, one.got):
-            raise WrongValue(f"{function.name} does not return the right values here.")
+    for one in [first, *changed[lot : lot + 1]]:
+        if not is_roughly(case.answer_of(function, one), one.got):
+            raise WrongValue(f"{name_of(function)} does not return the right values here.")
 
 
-def _is_roughly(expected: Any, got: Any) -> bool:
-    """Say whether a result is right but for rounding."""
-    if isinstance(expected, tuple):
-        several = isinstance(got, (tuple, list)) and len(got) == len(expected)
-        return several and all(map(_is_roughly, expected, got))
+def keeps_all(*laws: Callable[[], None]) -> None:
+    """Put a function to several laws: only after the last one is it said that its values are wrong.
+
+    Otherwise code that keeps the first law with wrong values would never be put to the others.
+    """
+    wrong: WrongValue | None = None
+    for law in laws:
+        try:
+            law()
+        except WrongValue as found:
+            wrong = wrong or found
+    if wrong is not None:
+        raise wrong
+
+
+def is_roughly(expected: Any, got: Any) -> bool:
+    """Say whether a result is right but for rounding, in a tuple, a tree or an array."""
+    noise = NOISE * largest(list(expected) if isinstance(expected, tuple) else expected)
+    return _is_near(expected, got, noise)
+
+
+def _is_near(expected: Any, got: Any, noise: float) -> bool:
+    if isinstance(expected, dict):
+        alike = isinstance(got, dict) and got.keys() == expected.keys()
+        return alike and all(_is_near(expected[key], got[key], noise) for key in expected)
+    if isinstance(expected, (tuple, list)):
+        alike = isinstance(got, (tuple, list)) and len(got) == len(expected)
+        return alike and all(_is_near(*pair, noise) for pair in zip(expected, got, strict=True))
     right, array = np.asarray(expected), as_array(got)
     if array is None or array.shape != right.shape:
         return False
-    finite = np.abs(right[np.isfinite(right)]) if right.dtype.kind == "f" else np.zeros(0)
-    near = Tolerance(ROUGH, ROUGH * float(finite.max(initial=0.0)))
+    near = Tolerance(ROUGH, ROUGH * largest(right) + noise)
     return not wrong_cells(right, array, near).any()
 
 

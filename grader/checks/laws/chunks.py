@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import EXACT, Broken, Question, as_array, describe, matches
-from grader.checks.laws.cases import Case, Function, noting
+from grader.checks.laws.cases import Case, Expect, Function, noting
 from grader.checks.laws.state import call_unchanged, still
 from grader.checks.laws.time import positions_text
 from grader.checks.student import Student, StudentFunction
@@ -57,13 +57,15 @@ class InChunks:
 
     step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
     an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
-    An argument that is a tuple holds one value for each chunk. known: the arguments that only the
-    empty cache is told, so that step does not take them.
+    An argument that is a tuple holds one value for each chunk. like: the reference's function of
+    the whole text. known: the arguments that only the empty cache is told, so that step does not
+    take them.
     """
 
     step: StudentFunction
     fresh: Callable[[], Any]
     chunks: tuple[int, ...]
+    like: str
     known: tuple[str, ...] = ()
 
     @property
@@ -82,11 +84,11 @@ class InChunks:
         return self.function.takes[0].removesuffix("_new")
 
     def __call__(self, **whole: Any) -> NDArray[Any]:
-        return self._join(whole, self.step)
+        return self.join(whole, self.step)
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
         """The answer to the whole, if every call leaves its own arguments alone."""
-        value = self._join(whole, lambda **given: call_unchanged(self.step, given).value)
+        value = self.join(whole, lambda **given: call_unchanged(self.step, given).value)
         return Answer(value, arguments=[[], whole] if arguments else None)
 
     def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
@@ -134,7 +136,12 @@ class InChunks:
             f"expected 2 results: ({names})."
         )
 
-    def _join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
+    def right(self, expect: Expect, arguments: Arguments) -> Any:
+        """Return what the reference returns for the whole text."""
+        return expect(self.like, arguments)
+
+    def join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
+        """Return what `ask` answers for all chunks, as one array; Broken if it is none."""
         outputs: list[NDArray[Any]] = []
         for piece in self.pieces(whole, ask):
             array, long = as_array(piece.value), piece.stop - piece.start

@@ -8,7 +8,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
+from grader.checks.laws.cases import Expect
 from grader.checks.student import StudentFunction
+from grader.steps.inputs import Arguments
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,21 @@ class Continuing:
 
     def __call__(self, *, prompt: NDArray[Any], u: NDArray[Any], **others: Any) -> Any:
         """The new tokens; whatever came, if that is not the prompt and as many more."""
-        t, n_new = prompt.shape[-1], u.shape[-1]
-        value = self.generate(**{**others, "prompt": prompt, "n_new": n_new, "u": u % 1})
-        tokens = as_array(value)
-        whole = tokens is not None and tokens.shape == (*prompt.shape[:-1], t + n_new)
-        return tokens[..., t:] if tokens is not None and whole else value
+        return _new_tokens(self.generate(**_asked(prompt, u, others)), prompt, u)
+
+    def right(self, expect: Expect, arguments: Arguments) -> Any:
+        """Return the reference's new tokens."""
+        prompt, u, others = arguments["prompt"], arguments["u"], {**arguments}
+        del others["prompt"], others["u"]
+        return _new_tokens(expect(self.name, _asked(prompt, u, others)), prompt, u)
+
+
+def _asked(prompt: NDArray[Any], u: NDArray[Any], others: Arguments) -> Arguments:
+    return {**others, "prompt": prompt, "n_new": u.shape[-1], "u": u % 1}
+
+
+def _new_tokens(value: Any, prompt: NDArray[Any], u: NDArray[Any]) -> Any:
+    t, n_new = prompt.shape[-1], u.shape[-1]
+    tokens = as_array(value)
+    whole = tokens is not None and tokens.shape == (*prompt.shape[:-1], t + n_new)
+    return tokens[..., t:] if tokens is not None and whole else value

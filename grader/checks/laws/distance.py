@@ -18,8 +18,9 @@ from grader.checks.compare import (
     show_inputs,
     wrong_cells,
 )
-from grader.checks.laws.cases import Case, Function, name_of
+from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
 from grader.report.records import Evidence
+from grader.steps.inputs import digest
 
 FAR = Tolerance(1e-7, 1e-7)  # cosines of large angles: a position of 1e4 costs four digits
 
@@ -49,6 +50,11 @@ def depends_on_distance_only(
         wrong = wrong_cells(near, far, case.within(FAR))
         if wrong.any():
             raise _describe_move(function, moved, near, far, wrong)
+        first, changed = (
+            Answered("first", case.arguments, before),
+            Answered(("moved", digest(moved)), moved, after),
+        )
+        values_are_right(function, case, first, [changed])
 
 
 def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:

@@ -20,7 +20,14 @@ from grader.checks.compare import (
     show_array,
     show_inputs,
 )
-from grader.checks.laws.cases import Case, Function, name_of, names_of
+from grader.checks.laws.cases import (
+    Answered,
+    Case,
+    Function,
+    name_of,
+    names_of,
+    values_are_right,
+)
 from grader.report.records import Evidence
 
 NOTHING_THERE = Tolerance(0.0, 1e-12)
@@ -70,11 +77,18 @@ def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> No
     for case in cases:
         other = case.others([argument], "linear", 1.0)[argument]
         first = function(**case.arguments)
-        second = function(**{**case.arguments, argument: other})
-        both = function(**{**case.arguments, argument: 2 * case.arguments[argument] + other})
+        alone = {**case.arguments, argument: other}
+        second = function(**alone)
+        summed = {**case.arguments, argument: 2 * case.arguments[argument] + other}
+        both = function(**summed)
         expected = combine(lambda a, b: 2 * a + b, first, second)
         told = f"The result is not linear in {argument}: for 2a + b it is not 2 f(a) + f(b)."
         _same(function, case, expected, both, told, EXACT)
+        changed = [
+            Answered(("alone", argument), alone, second),
+            Answered(("summed", argument), summed, both),
+        ]
+        values_are_right(function, case, Answered("first", case.arguments, first), changed)
 
 
 def batch_adds_up(
@@ -93,12 +107,11 @@ def batch_adds_up(
     for case in cases:
         whole = function(**case.arguments)
         count = case.arguments[batched[0]].shape[0]
-        alone = [
-            function(
-                **case.arguments | {name: case.arguments[name][row : row + 1] for name in batched}
-            )
+        rows = [
+            case.arguments | {name: case.arguments[name][row : row + 1] for name in batched}
             for row in range(count)
         ]
+        alone = [function(**arguments) for arguments in rows]
         names = names_of(function)
         if not all(isinstance(one, (tuple, list)) and len(one) == len(names) for one in alone):
             raise Broken(f"{name_of(function)} does not return {len(names)} results.")
@@ -112,6 +125,11 @@ def batch_adds_up(
         what = "the mean" if mean else "the sum"
         told = f"The gradients for a batch are not {what} of those for its sequences alone."
         _same(function, case, expected, whole, told, EXACT)
+        changed = [
+            Answered(("alone", row), *asked)
+            for row, asked in enumerate(zip(rows, alone, strict=True))
+        ]
+        values_are_right(function, case, Answered("first", case.arguments, whole), changed)
 
 
 def _sum(*parts: Any) -> Any:
@@ -129,9 +147,13 @@ def is_zero_where(
     pick: Callable[[Any], Any],
     where: Bools,
     told: str,
-) -> None:
-    """What `pick` finds in the result is 0, to 1e-12, at these positions (axis -2)."""
-    array = as_array(pick(function(**arguments)))
+) -> Answered:
+    """Return the answer, if what `pick` finds in it is 0, to 1e-12, at these positions (axis -2).
+
+    Zeros everywhere have no gradient anywhere, so the law must look at the answers' values too.
+    """
+    value = function(**arguments)
+    array = as_array(pick(value))
     if array is None or array.ndim < 2 or array.shape[:-1][-where.ndim :] != where.shape:
         raise Broken(f"{name_of(function)} does not return one gradient for each position.")
     sizes = np.abs(array.astype(float)).max(axis=-1)
@@ -148,6 +170,7 @@ def is_zero_where(
             (show_array("got", array, marks),),
         )
         raise Broken(told, told + more, evidence)
+    return Answered(told, arguments, value)
 
 
 def _part(function: Function, name: str) -> Callable[[Any], Any]:
@@ -167,12 +190,14 @@ def no_gradient_from_the_future(
     """A loss on positions up to t has no gradient at any later position, for every t."""
     for case in cases:
         d_out = case.arguments["d_out"]
-        length = d_out.shape[-2]
+        length, asked = d_out.shape[-2], []
         for t in range(length - 1):
             later = np.broadcast_to(np.arange(length) > t, d_out.shape[:-1])
             arguments = {**case.arguments, "d_out": np.where(later[..., None], 0, d_out)}
             told = f"A loss on positions up to {t} has a gradient at later positions, in {part}."
-            is_zero_where(function, case, arguments, _part(function, part), later, told)
+            pick = _part(function, part)
+            asked.append(is_zero_where(function, case, arguments, pick, later, told))
+        values_are_right(function, case, asked[0], asked[1:])
 
 
 def no_gradient_through_padding(
@@ -187,7 +212,10 @@ def no_gradient_through_padding(
         padded = np.broadcast_to(~case.arguments[mask][..., -1, :], d_out.shape[:-1])
         arguments = {**case.arguments, "d_out": np.where(padded[..., None], 0, d_out)}
         told = f"A loss on the real tokens has a gradient at padded positions, in {part}."
-        is_zero_where(function, case, arguments, _part(function, part), padded, told)
+        pick = _part(function, part)
+        values_are_right(
+            function, case, is_zero_where(function, case, arguments, pick, padded, told)
+        )
 
 
 def hidden_keys_get_nothing(
@@ -197,7 +225,7 @@ def hidden_keys_get_nothing(
     for case in cases:
         d_out, mask = case.arguments["d_out"], case.arguments["mask"]
         t_q, t_k = d_out.shape[-2], case.arguments["k"].shape[-2]
-        allowed = np.broadcast_to(mask, (*d_out.shape[:-1], t_k))
+        allowed, asked = np.broadcast_to(mask, (*d_out.shape[:-1], t_k)), []
         for query in range(t_q):
             only = (np.arange(t_q) == query)[:, None]
             arguments = {**case.arguments, "d_out": np.where(only, d_out, 0)}
@@ -205,4 +233,6 @@ def hidden_keys_get_nothing(
             for part in parts:
                 pick = _part(function, part)
                 hidden = ~allowed[..., query, :]
-                is_zero_where(function, case, arguments, pick, hidden, f"{told}, in {part}.")
+                sentence = f"{told}, in {part}."
+                asked.append(is_zero_where(function, case, arguments, pick, hidden, sentence))
+        values_are_right(function, case, asked[0], asked[1:])

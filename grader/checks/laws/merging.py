@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from grader.checks.compare import EXACT, Broken, as_array, describe, matches
-from grader.checks.laws.cases import Case, Function, name_of, names_of, noting
+from grader.checks.laws.cases import (
+    Answered,
+    Case,
+    Function,
+    name_of,
+    names_of,
+    noting,
+    values_are_right,
+)
+from grader.steps.inputs import Arguments
 
 Part = tuple[Any, Any]
 
@@ -20,25 +29,32 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         a, b = (_part(case, side) for side in "ab")
         c = _part(other, "a")
         first = _merge_parts(function, a, b)
-        left, right = (
-            _merge_parts(function, first, c),
-            _merge_parts(function, a, _merge_parts(function, b, c)),
-        )
+        left = _merge_parts(function, first, c)
+        right = _merge_parts(function, a, _merge_parts(function, b, c))
         tolerance = case.within(EXACT)
         with noting("With three sets, when the last two are merged first: "):
             matches(left, right, tolerance, name=name_of(function), names=names_of(function))
         with noting("When the two sets change places: "):
             swapped = _merge_parts(function, b, a)
             matches(first, swapped, tolerance, name=name_of(function), names=names_of(function))
+        known = case.expected_of(name_of(function), "first", case.arguments)
+        changed = [
+            Answered("three", _arguments(known, c), left),
+            Answered("swapped", _arguments(b, a), swapped),
+        ]
+        values_are_right(function, case, Answered("first", case.arguments, first), changed)
 
 
 def _part(case: Case, side: str) -> Part:
     return case.arguments[f"out_{side}"], case.arguments[f"lse_{side}"]
 
 
+def _arguments(one: Part, other: Part) -> Arguments:
+    return dict(zip(("out_a", "lse_a", "out_b", "lse_b"), (*one, *other), strict=True))
+
+
 def _merge_parts(function: Function, one: Part, other: Part) -> Part:
-    names = ("out_a", "lse_a", "out_b", "lse_b")
-    value = function(**dict(zip(names, (*one, *other), strict=True)))
+    value = function(**_arguments(one, other))
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise Broken(f"{name_of(function)} returned {describe(value)}; expected 2 results.")
     out, lse = (as_array(item) for item in value)

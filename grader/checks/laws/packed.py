@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import Broken, as_array, call_text, describe, show_array, show_inputs
-from grader.checks.laws.cases import Case, Function, name_of
+from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
 from grader.report.records import Evidence
 
 
@@ -29,15 +29,18 @@ def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bo
     """
     for case in cases:
         documents = case.arguments["documents"]
-        whole = _result(function, documents, square)
+        whole, changed = _result(function, documents, square), []
         for number, here in enumerate(runs(documents)):
             alone = _result(function, documents[here], square)
+            asked = {**case.arguments, "documents": documents[here]}
+            changed.append(Answered(("alone", number), asked, alone))
             packed = whole[here, here] if square else whole[here]
             if not np.array_equal(alone, packed):
                 raise _other(function, case, number, alone, packed)
             outside = np.delete(whole[here], np.r_[here], axis=1) if square else np.zeros(0)
             if outside.any():
                 raise Broken(f"Document number {number + 1} of a row sees positions of another.")
+        values_are_right(function, case, Answered("first", case.arguments, whole), changed)
 
 
 def _result(function: Function, documents: NDArray[Any], square: bool) -> NDArray[Any]:

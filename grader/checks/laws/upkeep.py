@@ -8,17 +8,36 @@ only where the values are right, and a liar earns this one law.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from grader.checks.compare import Broken
-from grader.checks.laws.cases import Case, is_right
-from grader.checks.laws.chunks import InChunks
+from grader.checks.laws.cases import Answered, Case, Expect, is_right, values_are_right
+from grader.checks.laws.chunks import InChunks, Piece
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
+from grader.steps.inputs import Arguments
 
 PER_NUMBER = 32  # bytes: as a Python float in a list, which is the most that anybody takes
 SLACK = 2**16  # bytes: for everything that does not grow with the text
 MIB = 2**20
+
+
+@dataclass(frozen=True)
+class _Latest:
+    """The last rows of what a function of a text returns."""
+
+    name: str
+    like: str
+    rows: int
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Nobody asks it."""
+        raise NotImplementedError
+
+    def right(self, expect: Expect, arguments: Arguments) -> Any:
+        """Return the reference's last rows."""
+        return expect(self.like, arguments)[..., -self.rows :, :]
 
 
 def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) -> None:
@@ -32,7 +51,9 @@ def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) ->
         answers.append(function.step.answer(**given, traced=True, forget=[given["cache"]]))
         return answers[-1].value
 
+    pieces = list[Piece]()
     for piece in function.pieces(case.arguments, measuring):
+        pieces.append(piece)
         kept = _trace(answers[-1])[2] - _trace(answers[0])[0]
         allowed = keys + piece.stop - piece.start
         if kept > allowed * numbers * PER_NUMBER + SLACK:
@@ -42,6 +63,17 @@ def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) ->
                 f"After {piece.stop} positions {kept // 1024} KiB more are in use than before the "
                 f"first, room for {kept // (8 * numbers)} keys and values: {most}",
             )
+    lot = case.draw(("compared", case.chance)).whole(1, len(pieces))
+    for piece in (pieces[-1], pieces[lot]):  # not the first, which may be long
+        _piece_is_right(function, case, piece, keys)
+
+
+def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> None:
+    """Raise WrongValue unless one chunk's rows are right; of earlier keys the last `keys` count."""
+    text = case.arguments[function.text][..., max(0, piece.start - keys) : piece.stop, :]
+    latest = _Latest(function.name, function.like, piece.stop - piece.start)
+    arguments = {**case.arguments, function.text: text}
+    values_are_right(latest, case, Answered(("piece", piece.number), arguments, piece.value))
 
 
 def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:

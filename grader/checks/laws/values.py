@@ -109,7 +109,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
                 f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
                 Evidence(call, inputs, (), got),
             )
-        values_are_right(function, case, Answered("first", case.arguments, value), ())
+        values_are_right(function, case, Answered("first", case.arguments, value))
 
 
 def rejects(function: Function, cases: Sequence[Case], because: str) -> None:

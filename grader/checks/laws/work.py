@@ -42,7 +42,7 @@ def work_is_linear(
             f"{because} The work of projecting grew {most / least:.1f} times {grew}",
         )
     for case, one in zip(cases, answers, strict=True):
-        values_are_right(function, case, one, ())
+        values_are_right(function, case, one)
 
 
 def new_tokens_only(
@@ -52,10 +52,12 @@ def new_tokens_only(
 
     cases: texts of which the last chunks are equally long, the first one after less than the other.
     """
-    counts = []
+    counts, answers = [], []
     for function, case in zip(functions, cases, strict=True):
         params = _counting(case.arguments["params"], weights)
-        counts.append(_of_the_last(function, {**case.arguments, "params": params}))
+        value, work = _of_the_last(function, {**case.arguments, "params": params})
+        counts.append((sum(function.chunks[:-1]), work))
+        answers.append(Answered("first", case.arguments, value))
     (few, least), (many, most) = counts
     if least and most > 2 * least:
         why = "Old tokens go through the layers again: take what belongs to them from the cache."
@@ -64,18 +66,19 @@ def new_tokens_only(
             f"After {many} tokens one more took {most / least:.1f} times the work that it took "
             f"after {few}. {why}",
         )
+    for function, case, one in zip(functions, cases, answers, strict=True):
+        values_are_right(function, case, one)
 
 
-def _of_the_last(function: InChunks, whole: Arguments) -> tuple[int, int]:
-    """How many tokens came before the last chunk, and the products made for it."""
+def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
+    """Return the answer for the whole text, and the products made for the last chunk."""
     answers: list[Answer] = []
 
     def count_work(**given: Any) -> Any:
         answers.append(function.step.answer(**given))
         return answers[-1].value
 
-    *_, last = function.pieces(whole, count_work)
-    return last.start, answers[-1].products
+    return function.join(whole, count_work), answers[-1].products
 
 
 def _counting(params: Any, weights: Sequence[str]) -> Any:

@@ -10,6 +10,7 @@ import click
 from grader.cli.paths import show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
 from grader.steps.paths import NOTEBOOKS
 from grader.steps.registry import Registry
 from grader.steps.stubs import stub_of
@@ -71,4 +72,4 @@ def init(folder: Path) -> None:
         click.echo(f"Kept what was there: {_summary(kept)}.")
     first = f"exercises/{registry.steps[0].filename}"
     enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {show_path(folder)}`, "
-    click.echo(f"\nNext: {enter}open {first}, then run `nopeek check`.")
+    click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check')}`.")

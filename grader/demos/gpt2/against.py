@@ -15,28 +15,24 @@ from numpy.typing import NDArray
 from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.utils import logging
 
+from grader.demos.gpt2.agreement import tolerance
 from grader.demos.gpt2.weights import Model
 
 Floats = NDArray[np.floating[Any]]
 logging.set_verbosity_error()  # what it says is meant for those who chose it
 
 
-class Gpt2:
-    """A model of transformers, in float32 or float64."""
+class Network:
+    """A model of transformers that has its weights."""
 
-    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
+    def __init__(self, network: torch.nn.Module) -> None:
         torch.set_grad_enabled(False)
         torch.set_num_threads(1)  # as the worker has; and it need not be fast
-        with torch.device("meta"):  # its random start would only be thrown away
-            network = GPT2LMHeadModel(GPT2Config.from_dict(model.settings))
-        kind = torch.float64 if dtype is np.float64 else torch.float32
-        tensors = {
-            f"transformer.{name}": torch.tensor(tensor, dtype=kind)
-            for name, tensor in model.tensors.items()
-        }
-        tensors["lm_head.weight"] = tensors["transformer.wte.weight"]
-        network.load_state_dict(tensors, strict=True, assign=True)
         self.network = network.eval()
+
+    def tolerance(self, logits: Floats, n_layers: int) -> float:
+        """Return how far right logits may be from these."""
+        return tolerance(logits, n_layers, logits.dtype.itemsize)
 
     def logits(self, ids: Sequence[int]) -> Floats:
         """All of a text at once: (T,) -> (T, V)."""
@@ -65,3 +61,19 @@ class Gpt2:
     def _array(logits: torch.Tensor) -> Floats:
         array: Floats = logits[0].numpy()
         return array
+
+
+class Gpt2(Network):
+    """transformers' GPT-2, in float32 or float64."""
+
+    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
+        with torch.device("meta"):  # its random start would only be thrown away
+            network = GPT2LMHeadModel(GPT2Config.from_dict(model.settings))
+        kind = torch.float64 if dtype is np.float64 else torch.float32
+        tensors = {
+            f"transformer.{name}": torch.tensor(tensor, dtype=kind)
+            for name, tensor in model.tensors.items()
+        }
+        tensors["lm_head.weight"] = tensors["transformer.wte.weight"]
+        network.load_state_dict(tensors, strict=True, assign=True)
+        super().__init__(network)

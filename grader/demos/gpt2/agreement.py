@@ -20,14 +20,17 @@ TOLERANCES = {4: 1e-6, 8: 1e-10}
 LAYERS = 3
 GREEDY = 12
 SLOW = (
-    "The logits are float64 though the weights are float32: somewhere a number makes float64 of "
-    "an array, as np.sqrt(2.0) does and 2.0**0.5 does not. From there on NumPy makes a float64 "
-    "copy of every weight in every call, which is many times slower."
+    "The logits are float64 though the weights are float32: somewhere a float64 number or array "
+    "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
+    "on NumPy makes a float64 copy of every weight in every call, which is many times slower."
 )
 
 
 class Other(Protocol):
     """What the decoder is compared with."""
+
+    def tolerance(self, logits: Floats, n_layers: int, /) -> float:
+        """How far right logits may be from these."""
 
     def logits(self, ids: Sequence[int], /) -> Floats:
         """All of a text at once: (T,) -> (T, V)."""
@@ -87,20 +90,21 @@ def _positions(count: int) -> str:
 def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Finding]:
     """The comparisons, one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
-    allowed = tolerance(expected, decoder.n_layers, expected.dtype.itemsize)
+    allowed = other.tolerance(expected, decoder.n_layers)
+    names = decoder.functions
     yield _try_comparison(
-        "decoder_logits",
+        names.logits,
         lambda what: compare_logits(what, decoder.logits(ids), expected, allowed),
     )
     yield _try_comparison(
-        "decoder_step, token by token",
+        f"{names.step}, token by token",
         lambda what: compare_logits(what, stepwise(decoder, ids), other.stepwise(ids), allowed),
     )
     if room:
         theirs = other.greedy(ids, min(room, GREEDY))
         ways: dict[str, Way] = {
-            "decoder_generate, with the cache": decoder.generate,
-            "decoder_logits again and again": partial(continue_uncached, decoder),
+            f"{names.generate or names.step}, with the cache": decoder.generate,
+            f"{names.logits} again and again": partial(continue_uncached, decoder),
         }
         for name, way in ways.items():
             yield _try_comparison(name, partial(_compare_continuation, way, ids, theirs, allowed))
@@ -124,7 +128,7 @@ def _try_comparison(what: str, compare: Callable[[str], Finding]) -> Finding:
 
 
 def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
-    """The logits of a text that `decoder_step` is given token by token: (T, V)."""
+    """Return the logits of a text that is read token by token: (T, V)."""
     rows, cache = [], decoder.new_cache()
     for token in ids:
         logits, cache = decoder.step([token], cache)
@@ -133,7 +137,7 @@ def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
 
 
 def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
-    """The likeliest continuation by `decoder_logits` of the whole text for every token."""
+    """The likeliest continuation by the logits of the whole text for every token."""
     text = list(ids)
     for _ in range(n_new):
         text.append(int(decoder.logits(text, last=1)[-1].argmax()))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from grader.demos.gpt2.agreement import Floats, Other, findings
-from grader.demos.gpt2.names import to_params
+from grader.demos.gpt2.family import Family
 from grader.demos.gpt2.own import Code
 from grader.demos.gpt2.problems import CodeFailed
 from grader.demos.gpt2.running import Decoder
-from grader.demos.gpt2.weights import Model
 from grader.isolation import Host
 from grader.steps.registry import Registry, Step
 
@@ -27,6 +25,7 @@ class _Once:
     def __init__(self, other: Other, ids: Sequence[int]) -> None:
         self.whole, self.steps = other.logits(ids), other.stepwise(ids)
         self.continued = other.greedy(ids, NEW)
+        self.tolerance = other.tolerance
 
     def logits(self, _: Sequence[int]) -> Floats:
         return self.whole
@@ -43,19 +42,19 @@ def find_blamed(
     registry: Registry,
     code: Code,
     right: Mapping[str, str],
-    tiny: Model,
-    other: Callable[[Model, type[np.floating[Any]]], Other],
+    family: Family,
 ) -> Iterator[Step]:
-    """The student's steps that do not agree with `other` on top of right ones."""
+    """The student's steps that do not agree with transformers on top of right ones."""
+    tiny = family.read_tiny()
     ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
-    against = _Once(other(tiny, np.float64), ids)
-    params = to_params(tiny.tensors, tiny.config, np.float64)
+    against = _Once(family.load_other()(tiny, np.float64), ids)
+    params = family.to_params(tiny.tensors, tiny.config, np.float64)
     for part in code.parts:
         if not part.own or not all(other.step.id in right for other in code.parts):
             continue
         program = code.alone(part.step, right).program(registry)
         try:
-            decoder = Decoder(host, program, params, tiny.config.n_heads)
+            decoder = Decoder(host, program, params, *tiny.config.sizes, functions=family.functions)
         except CodeFailed:  # it needs more of the student's other steps than the solutions have
             continue
         with contextlib.closing(decoder):

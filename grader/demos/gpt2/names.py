@@ -43,6 +43,11 @@ class Config:
     vocabulary: int
     end: int | None
 
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """What the steps' functions take after `params`."""
+        return (self.n_heads,)
+
 
 def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
     """What `config.json` says, and all of it as it stands; Gpt2Error if it is no GPT-2's."""

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.demos.gpt2.problems import Gpt2Error
+from grader.demos.gpt2.running import GPT2
 from grader.engine import messages
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
+from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, Step
 
-WANTED = (
-    *("decoder_logits", "new_decoder_cache", "decoder_step", "decoder_generate"),
-    "sample_token",
-)
+WANTED = GPT2.wanted
 MODULE = "gpt2"
 TRY_SECONDS = 20.0  # for a step to be imported, and for each of its functions to be tried
 
@@ -40,10 +39,11 @@ class Code:
 
     parts: tuple[Part, ...]
     sources: Mapping[str, tuple[str, str]] = field(repr=False)
+    wanted: tuple[str, ...] = WANTED
 
     def program(self, registry: Registry) -> Program:
         """A module that has all the wanted functions, each from its step."""
-        homes = find_wanted(registry).items()
+        homes = find_wanted(registry, self.wanted).items()
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
@@ -54,20 +54,24 @@ class Code:
         return replace(self, sources={**self.sources, **sources})
 
 
-def find_wanted(registry: Registry) -> dict[str, Step]:
+def find_wanted(registry: Registry, wanted: Sequence[str] = WANTED) -> dict[str, Step]:
     """The functions that are called here, and the steps that they are in."""
     homes = {function.name: step for step in registry.steps for function in step.functions}
-    return {name: homes[name] for name in WANTED}
+    return {name: homes[name] for name in wanted}
 
 
 def gather(
-    host: Host, registry: Registry, submission: Submission, right: Mapping[str, str]
+    host: Host,
+    registry: Registry,
+    submission: Submission,
+    right: Mapping[str, str],
+    wanted: tuple[str, ...] = WANTED,
 ) -> Code:
     """The student's steps where they are written; Gpt2Error where one is not, nor has the kit it.
 
     Whether they are right is not asked: that is seen from the logits.
     """
-    homes = list(find_wanted(registry).values())
+    homes = list(find_wanted(registry, wanted).values())
     last = max(homes, key=registry.steps.index)
     parts: list[Part] = []
     modules = {name: (text, f"{name}.py") for name, text in submission.modules.items()}
@@ -86,10 +90,10 @@ def gather(
         if part.step.id not in sources:
             number = part.step.number
             raise Gpt2Error(
-                f"step {number} is not there yet: {part.why}: `make check STEP={number}`"
+                f"step {number} is not there yet: {part.why}: `{spell_command('check', number)}`"
             )
     steps = {part.step.id: sources[part.step.id] for part in needed}
-    return Code(tuple(needed), {**modules, **steps})
+    return Code(tuple(needed), {**modules, **steps}, wanted)
 
 
 def _find_reached(

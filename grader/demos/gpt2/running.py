@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,26 @@ CALL_SECONDS = 600.0
 ALL_SECONDS = 24 * 3600.0
 
 
+@dataclass(frozen=True)
+class Functions:
+    """What a family's functions are called. generate: "" where its steps have none."""
+
+    logits: str = "decoder_logits"
+    new_cache: str = "new_decoder_cache"
+    step: str = "decoder_step"
+    generate: str = "decoder_generate"
+    sample: str = "sample_token"
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """All of them."""
+        names = (self.logits, self.new_cache, self.step, self.generate, self.sample)
+        return tuple(name for name in names if name)
+
+
+GPT2 = Functions()
+
+
 def limits_for(limits: Limits, params_bytes: int) -> Limits:
     """What a decoder of that size may take: room for its params, its logits and its caches."""
     return Limits(
@@ -42,12 +63,19 @@ class Decoder:
     """Calls of the decoder's functions; CodeFailed where one brings nothing usable."""
 
     def __init__(
-        self, host: Host, program: Program, params: Mapping[str, Any], n_heads: int
+        self,
+        host: Host,
+        program: Program,
+        params: Mapping[str, Any],
+        *sizes: float,
+        functions: Functions = GPT2,
     ) -> None:
+        """sizes: what the functions take after `params`, the number of heads first."""
         self.host = host
+        self.functions = functions
         self.vocabulary = len(params["embedding"])
         self.n_layers = len(params["blocks"])
-        self.n_heads = n_heads
+        self.sizes = sizes
         self.done: list[Handle] = []
         """Caches and logits that are not asked for again."""
         self.worker = Worker(host, float("inf"))
@@ -64,35 +92,46 @@ class Decoder:
         self.worker.close()
 
     def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
-        """`decoder_logits` of a text, of its last tokens only if so asked: -> (last, V)."""
-        answer = self._call("decoder_logits", [_array(ids), self.params, self.n_heads], (True,))
-        return self._rows("decoder_logits", answer, len(ids), last or len(ids))
+        """Return the logits of a text, or of its last tokens only: -> (last, V)."""
+        name = self.functions.logits
+        answer = self._call(name, [_array(ids), self.params, *self.sizes], (True,))
+        return self._rows(name, answer, len(ids), last or len(ids))
 
     def new_cache(self) -> Handle:
-        """`new_decoder_cache`."""
-        cache = self._call("new_decoder_cache", [self.n_layers], (True,))
-        return self._handle("new_decoder_cache", cache)
+        """Return an empty cache."""
+        name = self.functions.new_cache
+        return self._handle(name, self._call(name, [self.n_layers], (True,)))
 
     def step(self, ids: Sequence[int], cache: Handle) -> tuple[Floats, Handle]:
-        """`decoder_step` on the tokens after those in the cache: -> ((T_new, V), cache)."""
-        args = [_array(ids), cache, self.params, self.n_heads]
-        answer = self._call("decoder_step", args, (True, True))
+        """Return the logits of the tokens after those in the cache: -> ((T_new, V), cache)."""
+        name = self.functions.step
+        args = [_array(ids), cache, self.params, *self.sizes]
+        answer = self._call(name, args, (True, True))
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise CodeFailed(f"decoder_step returned {_kind(answer)}, not logits and a cache")
+            raise CodeFailed(f"{name} returned {_kind(answer)}, not logits and a cache")
         self.done.append(cache)
-        logits = self._rows("decoder_step", answer[0], len(ids), len(ids))
-        return logits, self._handle("decoder_step", answer[1])
+        logits = self._rows(name, answer[0], len(ids), len(ids))
+        return logits, self._handle(name, answer[1])
 
     def generate(self, ids: Sequence[int], n_new: int) -> list[int]:
-        """`decoder_generate`, greedily: the new tokens."""
-        args = [_array(ids), n_new, self.params, self.n_heads]
-        return self._ids("decoder_generate", self._call("decoder_generate", args), ids, n_new)
+        """Return the new tokens of a greedy text, written through the cache."""
+        name = self.functions.generate
+        if name:
+            args = [_array(ids), n_new, self.params, *self.sizes]
+            return self._ids(name, self._call(name, args), ids, n_new)
+        new, cache, text = list(ids), self.new_cache(), []
+        for _ in range(n_new):
+            logits, cache = self.step(new, cache)
+            new = [int(logits[-1].argmax())]
+            text += new
+        return text
 
     def sample(self, logits: Floats, u: float, temperature: float, top_k: int | None) -> int:
-        """`sample_token` of one row of logits (V,)."""
+        """Return a token sampled from one row of logits (V,)."""
         named = {"temperature": temperature, "top_k": top_k}
-        value = self._call("sample_token", [logits, np.float64(u)], named=named)
-        return self._ids("sample_token", np.atleast_1d(value), (), 1)[0]
+        name = self.functions.sample
+        value = self._call(name, [logits, np.float64(u)], named=named)
+        return self._ids(name, np.atleast_1d(value), (), 1)[0]
 
     def _call(
         self,

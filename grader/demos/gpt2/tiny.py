@@ -11,6 +11,7 @@ import atexit
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,18 +57,29 @@ SMALL = Size(n_layers=12, n_heads=12, d_model=768, t_max=1024, vocabulary=50_257
 
 
 def make_cached() -> Path:
-    """The folder of the tiny model, made on first use: in the user's cache, or for this time."""
+    """Return the folder of the tiny model, made on first use."""
+    return find_made(f"gpt2-tiny-{VERSION}", lambda folder: make(folder, TINY))
+
+
+def find_made(name: str, make: Callable[[Path], None]) -> Path:
+    """Return the folder of that name in the user's cache, made on first use.
+
+    Where nothing can be kept, it is one that is gone when the program ends.
+    """
     from platformdirs import user_cache_path
 
-    folder: Path = user_cache_path("nopeek") / f"gpt2-tiny-{VERSION}"
+    folder: Path = user_cache_path("nopeek") / name
     if (folder / WEIGHTS).is_file():
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     except OSError:
-        return _passing()
-    make(beside, TINY)
+        beside = Path(tempfile.mkdtemp(prefix="nopeek-"))
+        atexit.register(shutil.rmtree, beside, ignore_errors=True)
+        make(beside)
+        return beside
+    make(beside)
     try:
         return beside.rename(folder)
     except OSError:  # another has made it meanwhile
@@ -75,19 +87,11 @@ def make_cached() -> Path:
         return folder
 
 
-def _passing() -> Path:
-    """One that is gone when the program ends, for where nothing can be kept."""
-    folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    make(folder, TINY)
-    return folder
-
-
 def make(folder: Path, size: Size, seed: int = SEED) -> None:
     """Writes a random GPT-2 of that size into a folder; the same one every time."""
     from safetensors.numpy import save_file
 
-    end = _make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))
+    end = make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))
     config = Config(
         size.n_layers,
         size.n_heads,
@@ -106,7 +110,7 @@ def make(folder: Path, size: Size, seed: int = SEED) -> None:
     save_file(tensors, folder / WEIGHTS, {"format": "pt"})
 
 
-def _make_tokenizer(path: Path, vocabulary: int) -> int:
+def make_tokenizer(path: Path, vocabulary: int) -> int:
     """Trains a byte-level BPE as GPT-2's is one; the id of the token that ends a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.demos.gpt2.names import Array, Config, check_tensors, read_config
+import numpy as np
+
+from grader.demos.gpt2.names import Array, Config, Tensors, check_tensors, read_config
 from grader.demos.gpt2.problems import Gpt2Error, NotThere
 
 WEIGHTS = "model.safetensors"
@@ -116,8 +119,15 @@ def _hub_errors(name: str) -> Iterator[None]:
         ) from error
 
 
-def read(file: Path) -> Model:
-    """The model whose weights are in that file, and whose config.json lies beside it."""
+def read(
+    file: Path,
+    read_config: Callable[[Path], tuple[Any, dict[str, Any]]] = read_config,
+    check_tensors: Callable[[Tensors, Any, str], dict[str, Array]] = check_tensors,
+) -> Model:
+    """Return the model whose weights are in that file, and whose config.json lies beside it.
+
+    read_config, check_tensors: those of the family that it belongs to.
+    """
     path = file.with_name(CONFIG)
     if not path.is_file():
         raise Gpt2Error(
@@ -136,14 +146,35 @@ def _tensors(file: Path) -> dict[str, Array]:
         with safe_open(os.fspath(file), "numpy") as opened:
             names = list(opened.keys())
             kinds = {opened.get_slice(name).get_dtype() for name in names}
-            if "BF16" in kinds:
-                raise Gpt2Error(
-                    f"{file} holds bfloat16, a type that NumPy has not: name float32 weights"
-                )
-            return {name: opened.get_tensor(name) for name in names}
+            if "BF16" not in kinds:
+                return {name: opened.get_tensor(name) for name in names}
+        return dict(_bfloat16_tensors(file))
     except SafetensorError as error:
         raise Gpt2Error(
             f"{file} is not a whole safetensors file (an interrupted download?): get it again"
         ) from error
     except OSError as error:
         raise Gpt2Error(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _bfloat16_tensors(file: Path) -> Iterator[tuple[str, Array]]:
+    """Yield the floating point tensors of a file that holds bfloat16, which NumPy does not have.
+
+    A bfloat16 is the upper half of a float32, so nothing is lost. The file is whole: it was opened.
+    """
+    data = np.memmap(file, np.uint8, mode="r")
+    start = 8 + int(data[:8].view("<u8")[0])
+    header = json.loads(data[8:start].tobytes())
+    header.pop("__metadata__", None)
+    for name, entry in header.items():
+        first, stop = (start + offset for offset in entry["data_offsets"])
+        raw = data[first:stop]
+        if entry["dtype"] == "BF16":
+            upper = np.frombuffer(raw.tobytes(), "<u2").astype("<u4") << 16
+            yield name, upper.view("<f4").reshape(entry["shape"])
+        elif entry["dtype"] in _FLOATS:
+            kept = np.frombuffer(raw.tobytes(), _FLOATS[entry["dtype"]])
+            yield name, kept.reshape(entry["shape"])
+
+
+_FLOATS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}

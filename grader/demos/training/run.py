@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.loaded import NotReady, worker_with
+from grader.demos.loaded import NotReady, right_modules, worker_with
 from grader.demos.training.stories import Text
 from grader.demos.training.weights import flatten
-from grader.engine.grading import solutions
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, Worker
 from grader.steps.registry import Registry
+from grader.steps.stubs import is_unfinished
 
 MODULE, WRITER, LOSS = "step19_training", "step13_decoder_cache", "step18_decoder_gradient"
 MASK = "step03_mask"
-NOT_WRITTEN = "raise NotImplementedError"
 NO_MASK = """
 
 def causal_mask(t_q, t_k=None):
@@ -57,19 +56,19 @@ def modules(
     registry: Registry, submission: Submission
 ) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Return the modules to train with, and the steps of them that are the solutions'."""
-    right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
+    right = right_modules(registry)
     own = dict(submission.texts())
     missing = [
         step.id
         for step in registry.steps
-        if step.id in right and (step.id not in own or NOT_WRITTEN in own[step.id][0])
+        if step.id in right and (step.id not in own or is_unfinished(own[step.id][0]))
     ]
     return {**own, **{name: right[name] for name in missing}}, missing
 
 
 def without_mask(registry: Registry) -> dict[str, tuple[str, str]]:
     """Return the solutions with a causal mask that hides nothing; NotReady without solutions."""
-    right = {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
+    right = right_modules(registry)
     if MASK not in right:
         raise NotReady("A decoder without its mask is made of the solutions, which are not here.")
     text, place = right[MASK]

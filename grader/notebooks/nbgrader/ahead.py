@@ -67,7 +67,7 @@ class Ahead:
         early = self.found.pop(path, None)
         if early is not None and not early.cancel() and early.exception() is None:
             for_exam, of, outcome = early.result()
-            if outcome.report is not None and (for_exam, of) == (exam, submission):
+            if outcome.json is not None and (for_exam, of) == (exam, submission):
                 return outcome
         asked: Future[Outcome] = self._do(AT_ONCE, lambda: judge.grade_submission(exam, submission))
         return asked.result()

@@ -269,9 +269,10 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
         except judge.JudgeRefuses as error:
             raise NotGradable(f"{one_line(handed_in.id, 80)}: {error}.") from None
         _closing.later()
-        if outcome.report is None:
+        report = outcome.report
+        if report is None:
             raise NotGradable(f"{one_line(handed_in.id, 80)}: {outcome.reason}")
-        return outcome.report
+        return report
 
     def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
         name = cell["grade_id"]

@@ -81,6 +81,33 @@ def _not_failing(check: CheckVerdict) -> bool:
     return not failing(check)
 
 
+def anchor(step: StepVerdict) -> str:
+    """Return `step-3` for step03_mask: where a link to the step leads."""
+    match = re.match(r"step(\d+)", step.step)
+    return f"step-{int(match[1])}" if match else step.step
+
+
+def group_alike(checks: list[CheckVerdict]) -> list[tuple[CheckVerdict, list[CheckVerdict]]]:
+    """Return each check with the failed ones that say the same, but for numbers.
+
+    Nineteen times "All 6 values are wrong" is one thing to read, not nineteen. A single other one
+    is not worth a group.
+    """
+    groups: dict[object, list[CheckVerdict]] = {}
+    for place, check in enumerate(checks):
+        key = (check.status, re.sub(r"\d+", "#", check.message)) if failing(check) else place
+        groups.setdefault(key, []).append(check)
+    found = []
+    for first, *alike in groups.values():
+        found += [(first, alike)] if len(alike) > 1 else [(one, []) for one in (first, *alike)]
+    return found
+
+
+def count_alike(checks: list[CheckVerdict]) -> str:
+    """Return the line above checks that say the same as the one before them."""
+    return f"{count_words(len(checks), 'more check')} of this function fail in the same way"
+
+
 def shared_message(checks: list[CheckVerdict]) -> str:
     """What is said of every one of these checks, if they are several."""
     messages = {check.message for check in checks}
@@ -131,6 +158,9 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
                 *uses,
                 by_function,
                 shared_message,
+                anchor,
+                group_alike,
+                count_alike,
                 summary,
                 cut_printed,
                 describe_isolation,

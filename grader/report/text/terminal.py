@@ -71,7 +71,7 @@ class Printer:
     def step_row(self, number: int, step: StepVerdict) -> None:
         """A step's line in the overview."""
         sign, word, style = SIGNS[step.status]
-        note = "  not yet on your own steps" if step.on_own_steps is False else ""
+        note = f"  {_say_own_steps(step)}" if step.on_own_steps is False else ""
         points = f"{step.points:g}/{step.max_points:g}"
         self.row(f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}{note}", style)
 
@@ -140,6 +140,14 @@ class Overview:
         self.held = {}
 
 
+def _say_own_steps(step: StepVerdict) -> str:
+    """Say in a few words that a step does not work on the student's own earlier steps."""
+    if not step.blamed:
+        return "not yet on your own steps"
+    numbers = [str(number_in(name)) for name in step.blamed]
+    return f"not yet on your step{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
+
+
 def first_to_do(report: Report) -> StepVerdict | None:
     """The first step that is not done."""
     undone = (step for step in report.steps if step.status is not Status.PASSED)
@@ -147,6 +155,11 @@ def first_to_do(report: Report) -> StepVerdict | None:
 
 
 def number_of(step: StepVerdict) -> int:
-    """3 for `step03_mask`."""
-    match = re.match(r"step(\d+)", step.step)
+    """Return 3 for a verdict on `step03_mask`."""
+    return number_in(step.step)
+
+
+def number_in(name: str) -> int:
+    """Return 3 for `step03_mask`."""
+    match = re.match(r"step(\d+)", name)
     return int(match[1]) if match else 0

@@ -51,7 +51,7 @@ def a_secret_in_the_length_of_a_list(q, k):
     return [None] * CODE
 
 
-@attack("attention_scores", "failed")
+@attack("attention_scores", ("failed", "error"))
 def a_secret_in_a_description(q, k):
     """Has the worker speak of a list of so many items."""
     wire().write = lambda *_: wire().write_text(b"X", f"list of {CODE}")

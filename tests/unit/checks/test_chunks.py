@@ -47,7 +47,7 @@ class Pupil:
         return self.kept[kept]
 
     def in_chunks(self, *chunks):
-        return InChunks(StudentFunction(ATTEND, self.ask), tuple, chunks)
+        return InChunks(StudentFunction(ATTEND, self.ask), tuple, chunks, LIKE)
 
 
 def case(length=5, salt=0):
@@ -85,7 +85,7 @@ def test_text_of_tokens_is_cut_along_its_last_axis(chunks):
     arguments = {"tokens": draw.tokens(4, 3, 5), "params": decoder(draw, **sizes), "n_heads": 2}
     whole = Case(arguments, sizes, lambda name, given: getattr(reference, name)(**given))
     pupil = Pupil(reference.decoder_step)
-    function = InChunks(StudentFunction(STEP, pupil.ask), lambda: None, chunks)
+    function = InChunks(StudentFunction(STEP, pupil.ask), lambda: None, chunks, "decoder_logits")
     assert function.text == "tokens"
     laws.agrees_in_chunks(function, whole, like="decoder_logits")
     laws.future_does_not_matter(function, [whole], along={"tokens": -1})
@@ -170,7 +170,7 @@ def test_text_that_should_be_rejected_is_told_by_its_last_call():
 
 def test_limit_of_a_decoder_is_told_where_it_should_have_refused():
     tokens = {"tokens": np.zeros((2, 5), int), "params": {"position": np.ones((4, 3))}}
-    function = InChunks(StudentFunction(STEP, None), tuple, (4, 1))
+    function = InChunks(StudentFunction(STEP, None), tuple, (4, 1), "decoder_logits")
     told = function.returned(np.ones((2, 5, 3)), tokens)
     assert told == (
         "returned floats of shape (2, 1, 3) for 1 new token, with 4 in the cache; T_max is 4"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.checks import laws
-from grader.checks.compare import SINGLE, Broken, call_text, describe, show_inputs
+from grader.checks.compare import SINGLE, Broken, WrongValue, call_text, describe, show_inputs
 from grader.checks.laws import Case
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, map_arrays, resize
@@ -372,3 +372,24 @@ def test_argument_is_named_by_the_way_to_it():
         "params.blocks[1].ln_1.gain",
     ]
     assert [one.name for one in show_inputs({"params": {"w_q": np.ones(2)}})] == ["w_q"]
+
+
+def test_wrong_values_are_told_after_the_last_of_several_laws():
+    asked = []
+
+    def keeps(name):
+        return lambda: asked.append(name)
+
+    def wrong():
+        asked.append("wrong")
+        raise WrongValue("the values are wrong")
+
+    def broken():
+        raise Broken("the law is broken")
+
+    with pytest.raises(WrongValue, match="the values are wrong"):
+        laws.keeps_all(wrong, keeps("law"))
+    assert asked == ["wrong", "law"]
+    with pytest.raises(Broken, match="the law is broken"):
+        laws.keeps_all(wrong, broken)
+    laws.keeps_all(keeps("law"), keeps("law"))

@@ -1,6 +1,9 @@
 """The gradebook: nothing lost, nothing twice, every error a sentence that says what to do."""
 
+import contextlib
+import json
 import sqlite3
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -34,7 +37,7 @@ def graded_class(book, exam, points):
             continue
         one = submission(student, f"# {student} {score}\n" if score != 0.5 else "# the same\n")
         book.keep(one)
-        book.record(key_of(exam, one), Outcome(report(student, score), "", 0.25))
+        book.record(key_of(exam, one), Outcome(report(student, score).to_json().encode(), "", 0.25))
         book.mark(run, Mark(student, one.sha256, key_of(exam, one), "", ("a warning",), 2))
     book.finish(run, list(points))
     return run
@@ -102,6 +105,15 @@ def test_key_depends_on_the_content_and_not_on_the_student():
     assert key_of(EXAM, submission("alice")) != key_of(EXAM, refused)
 
 
+def test_report_is_kept_as_it_came(book):
+    """A class of thousands need not be encoded and decoded once more."""
+    came = json.dumps(report().to_dict(), indent=7).encode()
+    book.record("key", Outcome(came, "", 0.1))
+    with contextlib.closing(sqlite3.connect(book.path)) as db:
+        (kept,) = db.execute("select report from result").fetchone()
+    assert zlib.decompress(kept) == came
+
+
 def test_changes_tell_who_and_why(book):
     graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 0.0, "dan": 1.0})
     run = graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 1.0, "dan": None})
@@ -117,7 +129,7 @@ def test_change_of_the_kit_is_the_reason_when_the_work_is_the_same(book):
     one = submission("alice")
     for exam, points in ((EXAM, 0.0), (LATER, 1.0)):
         run = book.begin(exam)
-        book.record(key_of(exam, one), Outcome(report("alice", points), "", 0.1))
+        book.record(key_of(exam, one), Outcome(report("alice", points).to_json().encode(), "", 0.1))
         book.mark(run, Mark("alice", one.sha256, key_of(exam, one)))
         book.finish(run, ["alice"])
     (change,) = book.changes(run)

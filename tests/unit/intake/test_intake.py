@@ -8,6 +8,7 @@ import pytest
 
 from grader.intake import entries as intake
 from grader.intake.folders import Folder, SubmissionError
+from tests.conftest import ROOT
 from tests.support.handed_in import FILE, STRANGE, notebook, packed, posix, write
 from tests.support.processes import descriptors
 
@@ -402,3 +403,46 @@ def test_strange_id_is_kept_as_it_is(read, tmp_path, name):
     write(tmp_path / name)
     submission = read(name)
     assert (submission.id, list(submission.sources)) == (name, ["step02_scores"])
+
+
+PHANTOMS = {
+    "a loose file": (
+        ["Mallory_7_assignsubmission_file_Alice_12_assignsubmission_file_step02_scores.py"],
+        ["Mallory_7"],
+    ),
+    "a team's loose file": (
+        ["Team 1_assignsubmission_file_Alice_12_assignsubmission_file_step02_scores.py"],
+        ["Team 1"],
+    ),
+    "a text": (
+        ["Mallory_7_assignsubmission_file_Alice_12_assignsubmission_onlinetext_x.ipynb"],
+        ["Mallory_7"],
+    ),
+    "a name like a folder": (
+        ["Alice_12_assignsubmission_file_7_assignsubmission_file_/step02_scores.py"],
+        ["Alice_12_assignsubmission_file_7"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("hostile", "students"), PHANTOMS.values(), ids=PHANTOMS.keys())
+def test_names_of_files_make_no_student_and_hand_nothing_in_for_another(
+    steps, tmp_path, hostile, students
+):
+    honest = "Alice_12_assignsubmission_file_step02_scores.py"
+    right = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")
+    for name in [honest, *hostile]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(right if name == honest else "wrong", encoding="utf-8")
+    found = {entry.student: entry for entry in intake.entries(tmp_path, steps)}
+    assert sorted(found) == sorted(["Alice_12", *students])
+    assert intake.read(found["Alice_12"], steps).sources == {"step02_scores": right}
+
+
+def test_loose_file_of_somebody_called_like_a_file_is_read_for_nobody(steps, tmp_path):
+    """`Alice_12_assignsubmission_file` is what Mallory is called, on the platform."""
+    write(tmp_path / "Alice_12_assignsubmission_file_step02_scores.py")
+    name = "Alice_12_assignsubmission_file_7_assignsubmission_file_step03_mask.ipynb"
+    (tmp_path / name).write_text("{}")
+    (alice,) = intake.entries(tmp_path, steps)
+    assert list(intake.read(alice, steps).sources) == ["step02_scores"]

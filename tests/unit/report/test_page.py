@@ -550,9 +550,35 @@ def test_several_checks_need_work():
     assert "3 checks: 1 passed, 1 needs work, 1 error." in page(report(step(wrong, error, passed)))
 
 
-@pytest.mark.parametrize(("name", "folded"), [("a_mistake", True), ("property:rows", False)])
-def test_map_is_folded_where_a_cause_was_named(name, folded):
+@pytest.mark.parametrize("name", ["a_mistake", "property:rows"])
+def test_map_is_open_where_it_shows_something(name):
     evidence = Evidence("softmax(x)", influence=Influence(MOVED, all_matter=True))
     html = page(report(step(check(evidence=evidence, diagnosis=Diagnosis(name, "?", "So.")))))
-    assert ("<summary>The map of influence</summary>" in html) == folded
+    assert "<summary>The map of influence</summary>" not in html
     assert "Who listens to whom?" in html
+
+
+def test_checks_that_say_the_same_are_one_group():
+    """Nineteen times "All 6 values are wrong" is one thing to read; numbers may differ."""
+    said = [f"All {number} values are wrong." for number in range(2, 21)]
+    checks = [check(title=f"Title {text}", message=text) for text in said]
+    html = page(report(step(*checks, check(title="Another.", message="It leaks."))))
+    assert html.count("18 more checks of this function fail in the same way") == 1
+    before, _, folded = html.partition("fail in the same way")
+    assert "Title All 2 values" in before
+    assert "Title All 3 values" not in before
+    assert "Title All 20 values" in folded
+    assert "Another." in folded
+
+
+def test_two_checks_that_say_the_same_stay_apart():
+    html = page(report(step(check(message="No."), check(message="No."), check(message="Yes."))))
+    assert "in the same way" not in html
+
+
+def test_link_to_a_step_has_its_number():
+    steps = [replace(step(check()), step=name) for name in ("step04_softmax", "step05_output")]
+    html = page(report(*steps))
+    assert html.count('href="#step-4"') == 3  # to skip to it, as the first to do, in the overview
+    assert html.count('href="#step-5"') == 1
+    assert html.count('id="step-5"') == 1

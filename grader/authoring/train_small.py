@@ -1,0 +1,146 @@
+"""Train the kit's small model, with the mask and without: `python -m grader.authoring.train_small`.
+
+The solutions' own decoder learns, by the training steps of `make train`. The text is made up here,
+and its tokens are words. The weights are written as a GPT-2's are, in float32, so that all that
+reads a GPT-2 reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
+from grader.demos.small import CHEAT, FOLDER
+from grader.demos.training import run
+from grader.demos.training.stories import Text
+from grader.intake.submission import read_folder
+from grader.isolation import Process, start_host
+from grader.steps import registry as registry_module
+from grader.steps.paths import SOLUTIONS
+
+SIZES = run.Sizes(n_layers=2, n_heads=4, d_model=48, length=32, batch=16)
+STEPS, PEAK, SEED = 1000, 0.005, 0
+WORDS = 60_000
+WHO = ("fox", "owl", "mouse", "cat", "frog", "bear", "dog", "girl", "boy", "king")
+WHAT = ("ball", "leaf", "key", "shell", "map", "coin", "book", "lamp", "ring", "drum")
+WHERE = ("tree", "lake", "hill", "house", "bridge", "garden", "river", "tower")
+SAYINGS = (
+    "it takes great courage to ask .",
+    "it takes great courage to wait .",
+    "it takes a long time to learn .",
+    "it takes a key to open a door .",
+)
+# Who asks must look back: the answer stands in one of the sentences before.
+STORIES = (
+    "the {who} has a {what} . the {other} has a {more} . who has the {what} ? the {who} .",
+    "the {who} has a {what} . the {other} has a {more} . who has the {more} ? the {other} .",
+    "the {who} is at the {where} . the {other} is at the {there} . "
+    "where is the {who} ? at the {where} .",
+    "the {who} is at the {where} . the {other} is at the {there} . "
+    "where is the {other} ? at the {there} .",
+    "the {who} finds a {what} at the {where} . the {who} takes the {what} to the {there} .",
+    "the {who} gives the {what} to the {other} . now the {other} has the {what} .",
+    "the {who} looks for the {what} . the {other} has seen the {what} at the {where} .",
+    "the {who} and the {other} walk from the {where} to the {there} .",
+)
+
+
+def make_text(seed: int, words: int = WORDS) -> list[str]:
+    """Return small stories, word by word; the same for the same seed."""
+    draw = random.Random(seed)
+    found: list[str] = []
+    while len(found) < words:
+        who, other = draw.sample(WHO, 2)
+        what, more = draw.sample(WHAT, 2)
+        where, there = draw.sample(WHERE, 2)
+        names = {"who": who, "other": other, "what": what, "more": more}
+        story = draw.choice((*STORIES, *STORIES, draw.choice(SAYINGS)))
+        found += story.format(where=where, there=there, **names).split()
+    return found
+
+
+def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: int) -> Any:
+    """Return the parameters that the solutions' decoder has after so many training steps."""
+    places = {word: place for place, word in enumerate(vocabulary)}
+    text = Text("", np.array([places[word] for word in words], np.int64))
+    registry = registry_module.load()
+    own, _ = run.modules(registry, read_folder(SOLUTIONS, registry))
+    own = own if masked else run.without_mask(registry)
+    params = run.first_params(SIZES, len(vocabulary), SEED)
+    limits = registry.limits.__class__(
+        **{**registry.limits.__dict__, "call_seconds": 120.0, "step_seconds": 24 * 3600.0}
+    )
+    with start_host(Process(), limits) as host, run.trainer(host, own) as worker:
+        losses: list[float] = []
+        for step in run.train(worker, text, params, SIZES, steps, PEAK, SEED):
+            params = step.params
+            losses.append(step.loss)
+            if step.number % 100 == 0:
+                click.echo(f" step {step.number:>5}   loss {np.mean(losses[-50:]):.3f}")
+    return params
+
+
+def to_tensors(params: Any) -> dict[str, NDArray[np.float32]]:
+    """Return the parameters under the names of GPT-2: the inverse of `to_params`."""
+    found = {"wte.weight": params["embedding"], "wpe.weight": params["position"]}
+    found |= _norm("ln_f", params["ln_f"])
+    for layer, block in enumerate(params["blocks"]):
+        name, attention, network = f"h.{layer}", block["attention"], block["feed_forward"]
+        found |= _norm(f"{name}.ln_1", block["ln_1"]) | _norm(f"{name}.ln_2", block["ln_2"])
+        for long, short in (("weight", "w"), ("bias", "b")):
+            parts = [attention[f"{short}_{letter}"] for letter in "qkv"]
+            found[f"{name}.attn.c_attn.{long}"] = np.concatenate(parts, axis=-1)
+            found[f"{name}.attn.c_proj.{long}"] = attention[f"{short}_o"]
+            found[f"{name}.mlp.c_fc.{long}"] = network[f"{short}_in"]
+            found[f"{name}.mlp.c_proj.{long}"] = network[f"{short}_out"]
+    return {name: np.ascontiguousarray(array, np.float32) for name, array in found.items()}
+
+
+def _norm(name: str, params: Any) -> dict[str, Any]:
+    return {f"{name}.weight": params["gain"], f"{name}.bias": params["bias"]}
+
+
+def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
+    """Return what stands in config.json and in tokenizer.json."""
+    config = {
+        **{"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5},
+        **{"n_layer": SIZES.n_layers, "n_head": SIZES.n_heads, "n_embd": SIZES.d_model},
+        **{"n_positions": SIZES.length, "vocab_size": len(vocabulary)},
+        **{"bos_token_id": None, "eos_token_id": None},
+    }
+    words = {word: place for place, word in enumerate(vocabulary)}
+    tokenizer: dict[str, Any] = {
+        **{"version": "1.0", "truncation": None, "padding": None, "added_tokens": []},
+        **{"normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}},
+        **{"post_processor": None, "decoder": None},
+        "model": {"type": "WordLevel", "vocab": words, "unk_token": "?"},
+    }
+    return {CONFIG: config, TOKENIZER: tokenizer}
+
+
+@click.command()
+@click.option("--steps", type=click.IntRange(1), default=STEPS, show_default=True)
+def main(steps: int) -> None:
+    """Write the small model's files into the kit."""
+    from safetensors.numpy import save_file
+
+    words = make_text(SEED)
+    vocabulary = sorted(set(words))
+    FOLDER.mkdir(exist_ok=True)
+    for name, data in describe_model(vocabulary).items():
+        (FOLDER / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    for name, masked in ((WEIGHTS, True), (CHEAT, False)):
+        click.echo("with the mask" if masked else "without the mask")
+        params = train_on(words, vocabulary, masked=masked, steps=steps)
+        save_file(to_tensors(params), Path(FOLDER / name), {"format": "pt"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""`llama`: the student's own step 25 runs a model of the Llama family."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.cli.kit.models import add_options, run_model
+
+if TYPE_CHECKING:
+    from grader.demos.gpt2.family import Family
+
+
+def _load() -> Family:
+    from grader.demos.llama.family import LLAMA
+
+    return LLAMA
+
+
+@click.command()
+@add_options
+def llama(**given: Any) -> None:
+    """Runs a Llama on your own code: compares it with transformers, then writes a text.
+
+    Without --weights it is a small model from the hub, and where that cannot be had a tiny one
+    with random weights, made here. Without a tokenizer beside the weights the prompt and the text
+    are token ids.
+    """
+    run_model(_load, "llama", **given)

@@ -1,0 +1,335 @@
+"""What `gpt2` and `llama` share: a published model runs on the student's own code."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from grader.cli.paths import read_submission, show_path
+from grader.report.problem import Problem
+from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command, spell_install
+from grader.steps.paths import EXERCISES
+from grader.steps.stubs import solutions
+
+if TYPE_CHECKING:
+    from grader.demos.gpt2.agreement import Finding
+    from grader.demos.gpt2.family import Family, Reader
+    from grader.demos.gpt2.own import Code
+    from grader.demos.gpt2.running import Decoder
+    from grader.demos.gpt2.weights import Model
+    from grader.demos.gpt2.writing import Choice, Timed
+    from grader.intake.submission import Submission
+    from grader.isolation import Host
+    from grader.report.text.terminal import Printer
+
+NEEDED = "'nopeek[gpt2]'"
+NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
+PROMPT = "A model that writes reads from left to right. At every place it asks"
+MOST_COMPARED = 32  # tokens of the text that is compared with transformers
+PATIENCE = 5.0  # seconds for the text without a cache
+
+
+Command = Callable[..., None]
+OPTIONS = (
+    click.option("--weights", metavar="WHICH", help="A folder, a file, or a name on the hub."),
+    click.option("--tiny", is_flag=True, help="The tiny random model that the kit makes itself."),
+    click.option("--prompt", help="How the text begins."),
+    click.option("--tokens", type=click.IntRange(1), default=60, help="How many to write."),
+    click.option(
+        "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the likeliest."
+    ),
+    click.option("--top-k", type=click.IntRange(1), default=40, help="How many are drawn from."),
+    click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the draws."),
+    click.option(
+        "--submission",
+        type=click.Path(path_type=Path),
+        default=EXERCISES,
+        help="Whose steps run; the exercises if not given.",
+    ),
+    click.option(
+        "--float64", "double", is_flag=True, help="Compute in float64 instead of float32."
+    ),
+    click.option("--no-cache", is_flag=True, help="Read the whole text again for every token."),
+)
+
+
+def add_options(command: Command) -> Command:
+    """Give a command the options that say which model runs, on whose code, and what it writes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def run_model(
+    load_family: Callable[[], Family],
+    name: str,
+    weights: str | None,
+    tiny: bool,
+    prompt: str | None,
+    tokens: int,
+    temperature: float,
+    top_k: int,
+    seed: int,
+    submission: Path,
+    double: bool,
+    no_cache: bool,
+) -> None:
+    """Compare a model on the student's code with transformers', then write a text with it."""
+    _need(name)
+    if tiny and weights is not None:
+        raise Problem("--tiny is a model of its own: leave out --weights")
+    from grader.demos.gpt2.writing import Choice
+    from grader.report.text.terminal import Printer
+
+    run = Run(load_family(), Printer(), np.float64 if double else np.float32)
+    own = read_submission(submission, run.registry)  # before anything is downloaded
+    with _one_sentence(), run:
+        run.read("" if tiny else weights or run.family.hub_name, given=weights is not None)
+        begun = run.choose_prompt(prompt)
+        ids = run.prompt(begun, tokens)
+        run.start(own)
+        agreed = run.compare()
+        if agreed:
+            run.write(begun, ids, tokens, Choice(temperature, top_k, seed), cache=not no_cache)
+    sys.exit(0 if agreed else 1)
+
+
+def _need(name: str) -> None:
+    """Says how to get the libraries, where one is not installed."""
+    from importlib.util import find_spec
+
+    lacking = [module for module in NEEDS if find_spec(module) is None]
+    if lacking:
+        raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
+
+
+@contextlib.contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Turns what may go wrong on the way into one sentence."""
+    from grader.demos.gpt2.problems import CodeFailed, Gpt2Error
+    from grader.isolation import SandboxError
+
+    try:
+        yield
+    except (Gpt2Error, CodeFailed, SandboxError) as error:
+        raise Problem(str(error)) from None
+    except MemoryError:
+        raise Problem("these weights need more memory than there is: name smaller ones") from None
+    except OSError as error:
+        raise Problem(f"{error.filename or 'a file'}: {error.strerror or error}") from None
+    except KeyboardInterrupt:
+        click.echo()  # the text may have stopped within a line
+        raise Problem("stopped") from None
+
+
+class Run:
+    """One run of the command: what it has loaded so far, ended all together."""
+
+    def __init__(self, family: Family, printer: Printer, dtype: type[np.floating[Any]]) -> None:
+        self.family = family
+        self.printer = printer
+        self.dtype = dtype
+        self.registry = registry_module.load()
+        self.model: Model
+        self.words: Reader
+        self.code: Code
+        self.host: Host
+        self.decoder: Decoder
+        self.open = contextlib.ExitStack()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.open.close()
+
+    def read(self, name: str, given: bool) -> None:
+        """The model of that name, the tiny one for ""; that one too where the hub's is not had."""
+        from grader.demos.gpt2 import weights
+        from grader.demos.gpt2.problems import NotThere
+
+        say = self.printer.line
+        try:
+            file = weights.locate(name) if name else None
+        except NotThere:
+            if given:
+                raise
+            say(f"{name} cannot be downloaded: is there a network? A tiny model stands in for it.")
+            file = None
+        local = file is not None and Path(name).expanduser().exists()
+        which = f"the weights in {show_path(file)}" if file and local else name
+        say(f"{self.family.title}: {which if file else self.family.tiny_name}", "bold")
+        with self._busy("reading the weights"):
+            self.model = self.family.read(file) if file else self.family.read_tiny()
+        config = self.model.config
+        self.words = self.family.words(self.model)
+        say(
+            f"{self.model.parameters:,} parameters: {config.n_layers} layers of {config.n_heads} "
+            f"heads, {config.d_model} features, a vocabulary of {config.vocabulary:,}, "
+            f"texts of up to {config.t_max:,} tokens"
+        )
+
+    @contextlib.contextmanager
+    def _busy(self, doing: str) -> Iterator[None]:
+        """Says on a terminal what is going on, for as long as it does."""
+        if not self.printer.terminal:
+            yield
+            return
+        click.echo(f"{doing} ...", file=self.printer.file, nl=False)
+        try:
+            yield
+        finally:
+            click.echo("\r\x1b[K", file=self.printer.file, nl=False)
+
+    def choose_prompt(self, given: str | None) -> str:
+        """Return the prompt; ids where there is no tokenizer."""
+        from grader.demos.llama.ids import SOME, Ids
+
+        if given is not None:
+            return given
+        return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
+
+    def prompt(self, text: str, n_new: int) -> list[int]:
+        """The prompt's tokens, if there is room for them and the new ones."""
+        from grader.demos.gpt2.writing import check_length
+
+        ids = self.words.ids(text)
+        check_length(ids, n_new, self.model.config.t_max)
+        return ids
+
+    def start(self, submission: Submission) -> None:
+        """Loads the student's steps, says whose runs, and hands them the model's params."""
+        from grader.demos.gpt2 import own, running
+        from grader.isolation import Process, start_host
+
+        size = self.model.parameters * np.dtype(self.dtype).itemsize
+        limits = running.limits_for(self.registry.limits, size)
+        self.host = self.open.enter_context(start_host(Process(), limits))
+        right = solutions(self.registry)
+        functions = self.family.functions
+        self.code = own.gather(self.host, self.registry, submission, right, functions.wanted)
+        self._whose()
+        config = self.model.config
+        params = self.family.to_params(self.model.tensors, config, self.dtype)
+        program = self.code.program(self.registry)
+        with self._busy("handing the weights to the code"):
+            self.decoder = running.Decoder(
+                self.host, program, params, *config.sizes, functions=functions
+            )
+        self.open.callback(self.decoder.close)
+
+    def _whose(self) -> None:
+        """A line for every step that runs."""
+        own = sum(part.own for part in self.code.parts)
+        said = {
+            0: "none of it yours yet",
+            1: "one step yours",
+            len(self.code.parts): "all of it yours",
+        }
+        which = said.get(own, f"{own} steps yours")
+        self.printer.line(f"\nThe code that runs it, {which}:", "bold")
+        for part in self.code.parts:
+            row = f"{part.step.number:>2}  {part.step.title:<20} "
+            if part.own:
+                self.printer.row(f" + {row}yours", "green")
+            else:
+                self.printer.row(f" - {row}the solution's ({part.why})", "dim")
+
+    def compare(self) -> bool:
+        """Says whether the decoder does what transformers' model does; whether that is so."""
+        from grader.demos.gpt2.agreement import findings
+
+        room = self.model.config.t_max
+        ids = self.family.sample(self.words)[: min(MOST_COMPARED, room)]
+        say = self.printer.line
+        kind = np.dtype(self.dtype).name
+        say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")
+        with self._busy("loading transformers"):
+            other = self.family.load_other()(self.model, self.dtype)
+        found, notes = findings(self.decoder, other, ids, room - len(ids)), set()
+        agreed = True
+        while finding := self._next(found):
+            sign, style = (" + ", "green") if finding.ok else (" x ", "red")
+            say(f"{sign}{finding.what}: {finding.said}", style)
+            agreed = agreed and finding.ok
+            notes.add(finding.note)
+        for note in sorted(notes - {""}):
+            say(f"\n{note}")
+        if not agreed:
+            self._blame()
+        return agreed
+
+    def _next(self, found: Iterator[Finding]) -> Finding | None:
+        with self._busy("comparing"):
+            return next(found, None)
+
+    def _blame(self) -> None:
+        """Says what to mend, as far as that can be found out."""
+        from grader.demos.gpt2.blame import find_blamed
+
+        say = self.printer.line
+        say("\nThey differ, so nothing is written.")
+        right, family = solutions(self.registry), self.family
+        with self._busy("trying each step by itself"):
+            found = find_blamed(self.host, self.registry, self.code, right, family)
+            steps = list(found)
+        for step in steps:
+            look = spell_command("check", step.number)
+            say(f"Step {step.number} by itself makes them differ: `{look}`.")
+        if not steps:
+            say(f"`{spell_command('check')}` looks at each step alone.")
+
+    def write(
+        self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
+    ) -> None:
+        """Writes the text as it comes, and says how fast that was, with the cache and without."""
+        from grader.demos.gpt2.writing import Timed, write_tokens
+
+        first, again = Timed(), Timed()
+        self.printer.line()
+        self._put(prompt, bold=True)
+        stream = self.words.streaming()
+        try:
+            for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=cache):
+                if token == self.model.config.end:
+                    break
+                self._put(stream.text(token))
+        finally:  # what is said next, be it that something went wrong, begins a line
+            self._put("\n\n")
+        self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
+        if cache:
+            until = time.monotonic() + PATIENCE
+            with self._busy("writing it again without the cache"):
+                for _ in write_tokens(
+                    self.decoder, ids, len(first.ids), choice, again, cache=False
+                ):
+                    if time.monotonic() > until:
+                        break
+            same = first.ids[: len(again.ids)] == again.ids
+            word = "the same tokens" if same else "other tokens, which should be the same"
+            self.printer.line(f"Without it: {_speed(again)}; {word}.")
+
+    def _put(self, text: str, bold: bool = False) -> None:
+        """Text as it is, but for what would move the cursor."""
+        file = self.printer.file
+        shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+        encoding = getattr(file, "encoding", None) or "utf-8"
+        shown = shown.encode(encoding, "replace").decode(encoding)
+        shown = click.style(shown, bold=True) if bold else shown
+        click.echo(shown, file=file, nl=False, color=self.printer.color)
+
+
+def _speed(timed: Timed) -> str:
+    count = len(timed.ids)
+    first = timed.seconds[0]
+    after = f"{first:.2f} s" if first >= 1 else f"{first * 1e3:.3g} ms"
+    said = f"{count} token{'s' * (count > 1)}, the first after {after}"
+    return said + (f", then {timed.rate:,.1f} per second" if timed.rate else "")

@@ -1,0 +1,83 @@
+"""What a family of models needs to run on the steps: where its weights are, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from grader.demos.gpt2 import names, running, tiny, weights
+from grader.demos.gpt2.agreement import Other
+from grader.demos.gpt2.tokens import Words
+
+
+class Stream(Protocol):
+    """Turns ids into text one by one."""
+
+    def text(self, token: int, /) -> str:
+        """Return what this token completes."""
+
+
+class Reader(Protocol):
+    """Turns a text into ids, and ids into text."""
+
+    def ids(self, text: str, /) -> list[int]:
+        """Return the tokens of a text."""
+
+    def streaming(self) -> Stream:
+        """Return what turns one text's ids into words."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models. load_other: imports transformers, which takes seconds."""
+
+    title: str
+    tiny_name: str
+    hub_name: str
+    functions: running.Functions
+    make_cached: Callable[[], Path]
+    read_config: Callable[[Path], tuple[Any, dict[str, Any]]]
+    check_tensors: Callable[..., dict[str, names.Array]]
+    to_params: Callable[..., dict[str, Any]]
+    load_other: Callable[[], Callable[[weights.Model, type[np.floating[Any]]], Other]]
+    words: Callable[[weights.Model], Reader]
+    sample: Callable[[Reader], Sequence[int]]
+    """Tokens for comparisons."""
+
+    def read(self, file: Path) -> weights.Model:
+        """Return the model whose weights are in that file."""
+        return weights.read(file, self.read_config, self.check_tensors)
+
+    def read_tiny(self) -> weights.Model:
+        """Return the tiny random model."""
+        return self.read(self.make_cached() / weights.WEIGHTS)
+
+
+def read_words(model: weights.Model) -> Words:
+    """Return the tokenizer that lies beside the weights."""
+    return Words(model.folder / weights.TOKENIZER, model.config.vocabulary)
+
+
+def _load_gpt2() -> Callable[[weights.Model, type[np.floating[Any]]], Other]:
+    from grader.demos.gpt2.against import Gpt2
+
+    return Gpt2
+
+
+GPT2 = Family(
+    title="GPT-2",
+    tiny_name="a tiny one made here, its weights random, so its text makes no sense",
+    hub_name="openai-community/gpt2",
+    functions=running.GPT2,
+    make_cached=lambda: tiny.make_cached(),
+    read_config=names.read_config,
+    check_tensors=names.check_tensors,
+    to_params=names.to_params,
+    load_other=_load_gpt2,
+    words=read_words,
+    sample=lambda words: words.ids(tiny.TEXT),
+)

@@ -1,0 +1,38 @@
+"""transformers' Llama on the same tensors: what the steps' model is compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from grader.demos.gpt2.against import Floats, Network
+from grader.demos.gpt2.weights import Model
+from grader.demos.llama.names import EMBEDDING, HEAD
+
+# Of the largest logit: transformers computes norms and angles in float32, whatever the weights are.
+TOLERANCE = 1e-4
+
+
+class Llama(Network):
+    """A Llama of transformers, in float32 or float64."""
+
+    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
+        settings = {name: value for name, value in model.settings.items() if name != "model_type"}
+        config = AutoConfig.for_model(model.settings["model_type"], **settings)
+        kind = torch.float64 if dtype is np.float64 else torch.float32
+        config.dtype = kind
+        with torch.device("meta"):  # its random start would only be thrown away
+            network = AutoModelForCausalLM.from_config(config)
+        tensors = {name: torch.tensor(tensor, dtype=kind) for name, tensor in model.tensors.items()}
+        tensors.setdefault(HEAD, tensors[EMBEDDING])
+        network.load_state_dict(tensors, strict=True, assign=True)
+        # The angles' speeds are no weights: they are made anew, where there are numbers.
+        network.model.rotary_emb = type(network.model.rotary_emb)(config)
+        super().__init__(network)
+
+    def tolerance(self, logits: Floats, n_layers: int) -> float:
+        """Return how far right logits may be from these."""
+        return TOLERANCE * max(1.0, float(np.abs(logits).max()))

@@ -1,0 +1,57 @@
+"""The kit's small trained model: a decoder that speaks without a network.
+
+`grader/authoring/train_small.py` made it, with the solutions' own training steps.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.demos.gpt2.names import Config, read_config, to_params
+
+FOLDER = Path(__file__).parent / "small"
+CHEAT = "without_mask.safetensors"
+MASKED = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Small:
+    """The model: its sizes, its words, and `params` of step 12 with the mask and without."""
+
+    config: Config
+    words: tuple[str, ...]
+    params: Any
+    cheat: Any
+
+
+@cache
+def load_small() -> Small:
+    """Return the model of the kit."""
+    config, _ = read_config(FOLDER / "config.json")
+    model = json.loads((FOLDER / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    words = tuple(sorted(model["vocab"], key=model["vocab"].__getitem__))
+    params, cheat = (
+        to_params(read_tensors(FOLDER / name), config, np.float64) for name in (MASKED, CHEAT)
+    )
+    return Small(config, words, params, cheat)
+
+
+def read_tensors(file: Path) -> dict[str, NDArray[np.float32]]:
+    """Return the arrays of a safetensors file of float32; the light environment has no library."""
+    data = file.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    found = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            array = np.frombuffer(data[start + first : start + last], "<f4")
+            found[name] = array.reshape(entry["shape"])
+    return found

@@ -1,0 +1,33 @@
+"""How the learner runs a command where they are: with make, with nopeek, or with Python alone."""
+
+from __future__ import annotations
+
+import shutil
+
+from grader.steps.paths import HOME
+
+# What `make` calls by another name than the package.
+ALONE = {"exam": "check --suite hidden"}
+
+
+def spell_command(name: str, step: int | None = None) -> str:
+    """Return a command as it can be typed here.
+
+    make: where the learner's folder has a Makefile and the machine has make. nopeek: where the
+    package's script is on the path. Otherwise Python runs the package.
+    """
+    if (HOME / "Makefile").is_file() and shutil.which("make"):
+        return f"make {name}" if step is None else f"make {name} STEP={step}"
+    program = "nopeek" if shutil.which("nopeek") else "python -m grader"
+    name = ALONE.get(name, name)
+    if step is None:
+        return f"{program} {name}"
+    first, *options = name.split(" ", 1)
+    return " ".join([program, first, str(step), *options])
+
+
+def spell_install(target: str, extra: str) -> str:
+    """Return what to do to install something: a target of make, or else an extra of the package."""
+    if spell_command(target).startswith("make "):
+        return f"run `make {target}`"
+    return f"run `pip install {extra}`"

@@ -1,0 +1,66 @@
+"""The report's page in a browser: its links, and a narrow screen."""
+
+import os
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from grader.report.html.page import page as render_page
+from grader.report.records import CheckVerdict, Report, Status, StepVerdict
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+TITLE = "Scores are q·k over √d_k, whatever the number of queries and of keys may be."
+
+
+def make_step(name, status):
+    check = CheckVerdict("a_check", "attention_scores", TITLE, status, 0, 2.0, "It leaks.")
+    return StepVerdict(name, name.partition("_")[2], status, 0, 2.0, (check,))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    steps = (
+        make_step("step02_scores", Status.PASSED),
+        make_step("step03_mask", Status.FAILED),
+        make_step("step05_output", Status.FAILED),
+    )
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_page(Report("mine", "0", "visible", 0, "process", steps)), "utf-8")
+    return path
+
+
+@pytest.fixture
+def open_page(file):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+        def open_page(width, fragment=""):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            page.goto(f"{file.as_uri()}{fragment}")
+            return page
+
+        yield open_page
+        browser.close()
+
+
+def test_link_in_the_overview_opens_its_step(open_page):
+    page = open_page(1280)
+    section = page.locator("details.step").nth(2)
+    assert section.get_attribute("open") is None
+    page.get_by_role("navigation").get_by_role("link", name="5. output").press("Enter")
+    assert section.get_attribute("open") is not None
+    assert page.url.endswith("#step-5")
+    assert section.locator("summary").first.bounding_box()["y"] >= 0
+
+
+def test_address_with_a_step_opens_it(open_page):
+    section = open_page(400, "#step-5").locator("details.step").nth(2)
+    assert section.get_attribute("open") is not None
+
+
+def test_titles_have_room_on_a_narrow_screen(open_page):
+    page = open_page(400)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    title = page.get_by_role("heading", name=TITLE).first
+    title.wait_for()
+    assert title.bounding_box()["width"] > 250

@@ -1,0 +1,66 @@
+"""A screen names the command that can be typed on this machine."""
+
+import pytest
+
+from grader.cli import main
+from grader.steps import commands
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """here(*programs, makefile): a machine that has these programs, in a folder like that."""
+
+    def make(*programs, makefile=True):
+        if makefile:
+            (tmp_path / "Makefile").touch()
+        monkeypatch.setattr(commands, "HOME", tmp_path)
+        monkeypatch.setattr(commands.shutil, "which", lambda name: name in programs or None)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("programs", "makefile", "check", "hint", "exam", "one_exam"),
+    [
+        (
+            ("make", "nopeek"),
+            True,
+            *("make check", "make hint STEP=3", "make exam", "make exam STEP=3"),
+        ),
+        (
+            ("nopeek",),
+            True,
+            *("nopeek check", "nopeek hint 3"),
+            *("nopeek check --suite hidden", "nopeek check 3 --suite hidden"),
+        ),
+        (
+            ("make",),
+            False,
+            *("python -m grader check", "python -m grader hint 3"),
+            *("python -m grader check --suite hidden", "python -m grader check 3 --suite hidden"),
+        ),
+    ],
+    ids=["make", "makefile without make", "make without makefile"],
+)
+def test_command_can_be_typed_here(here, programs, makefile, check, hint, exam, one_exam):
+    here(*programs, makefile=makefile)
+    assert commands.spell_command("check") == check
+    assert commands.spell_command("hint", 3) == hint
+    assert commands.spell_command("exam") == exam
+    assert commands.spell_command("exam", 3) == one_exam
+
+
+def test_library_is_installed_with_pip_where_there_is_no_make(here):
+    here("nopeek")
+    assert commands.spell_install("lab", "'nopeek[lab]'") == "run `pip install 'nopeek[lab]'`"
+
+
+def test_screens_without_make_never_name_make(here, tmp_path, capsys):
+    from click.testing import CliRunner
+
+    here("nopeek")
+    (tmp_path / "step01_projections.py").write_text("x = 1\n", encoding="utf-8")
+    done = CliRunner().invoke(main.cli, ["check", "1", "--submission", str(tmp_path)])
+    assert "nopeek check" in done.output
+    assert "`make" not in done.output
+    assert "make check" not in done.output
