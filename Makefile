@@ -77,6 +77,9 @@ exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fr
 gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
 	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
+llama: $(VENV)/.gpt2   ## the same with a model of the Llama family, on step 25
+	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+
 # Status 1 says that somebody could not be graded, who is listed: that is no failure of make.
 grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: a class, into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
@@ -149,7 +152,7 @@ $(VENV)/.exam: $(VENV)/.light
 	@touch $@
 
 $(VENV)/.gpt2: $(VENV)/.exam pyproject.toml
-	@echo "Installing transformers, to read GPT-2 with, once ..."
+	@echo "Installing transformers, to compare with, once ..."
 	@$(PIP) --editable '.[gpt2]'
 	@touch $@
 
