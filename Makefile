@@ -31,7 +31,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz look reset handin lab exam gpt2 llama leakmap costs train grade course export
+.PHONY: check watch list hint quiz look bonus reset handin lab exam gpt2 llama leakmap costs train grade course export
 .PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
 .DEFAULT_GOAL := check
 
@@ -52,6 +52,9 @@ quiz: $(VENV)/.light   ## STEP=3: questions about that lesson; STEP=3b ANSWER=12
 
 look: $(VENV)/.light   ## STEP=5: what my functions do, drawn in the terminal
 	@$(RUN) look $(STEP)
+
+bonus: $(VENV)/.light   ## exercises beyond the steps, in exercises/bonus.py
+	@$(RUN) bonus
 
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from grader.cli.paths import command
 from grader.notebooks.looks import LOOKS, find_look
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Registry, Step
 
@@ -24,7 +24,7 @@ def look(step: str | None) -> None:
     """Draw in the terminal what your functions of a step do: weights, leaks, times."""
     registry = registry_module.load()
     if step is None:
-        raise Problem(f"name the step to look at: {command('look', 5)}")
+        raise Problem(f"name the step to look at: {spell_command('look', 5)}")
     try:
         found = registry.find(step)
     except ValueError as error:
@@ -44,13 +44,13 @@ def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[str]:
     try:
         for name in names:
             draw = find_look(name)
-            taken = [_import_function(registry, one) for one in inspect.signature(draw).parameters]
+            taken = [import_function(registry, one) for one in inspect.signature(draw).parameters]
             yield draw(*taken).text
     finally:
         sys.path[:] = before
 
 
-def _import_function(registry: Registry, name: str) -> Any:
+def import_function(registry: Registry, name: str) -> Any:
     """Return the learner's function of that name; Problem if it cannot be imported."""
     step = next(one for one in registry.steps if name in {f.name for f in one.functions})
     try:
@@ -60,9 +60,10 @@ def _import_function(registry: Registry, name: str) -> Any:
 
 
 def _explain(step: Step, name: str, error: Exception) -> str:
+    again, judged = (spell_command(one, step.number) for one in ("reset", "check"))
     if not (EXERCISES / step.filename).is_file():
-        return f"there is no exercises/{step.filename}: `{command('reset', step.number)}` makes it"
+        return f"there is no exercises/{step.filename}: `{again}` makes it"
     if isinstance(error, AttributeError):
         return f"exercises/{step.filename} does not define {name}"
     what = f"{type(error).__name__}: {error}"
-    return f"exercises/{step.filename} cannot be run ({what}): see {command('check', step.number)}"
+    return f"exercises/{step.filename} cannot be run ({what}): see `{judged}`"

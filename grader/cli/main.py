@@ -45,6 +45,7 @@ class _Later(click.Group):
 
 
 LATER = {
+    "bonus": "grader.cli.bonus",
     "book": "grader.cli.authoring.book",
     "build": "grader.cli.authoring.authors",
     "course": "grader.cli.kit.course",
