@@ -23,6 +23,7 @@ ISOLATION ?=
 SCHEDULER ?=
 BENCH ?= bench notebook sandboxes where_time_goes coordinator classes autograding gpt2
 WEIGHTS ?=
+HTML ?=
 PROMPT ?=
 TOKENS ?=
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -31,8 +32,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch where that index answers; what the default index has where it does not.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
-.PHONY: check watch list hint quiz look bonus reset handin lab exam gpt2 llama leakmap costs train grade course export
-.PHONY: nbgrader release gradescope proof causes build book test coverage lint bench setup clean
+.PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
+.PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
+.PHONY: clean look bonus solution explore
 .DEFAULT_GOAL := check
 
 check: $(VENV)/.light   ## my exercises against the visible checks
@@ -56,6 +58,9 @@ look: $(VENV)/.light   ## STEP=5: what my functions do, drawn in the terminal
 bonus: $(VENV)/.light   ## exercises beyond the steps, in exercises/bonus.py
 	@$(RUN) bonus
 
+solution: $(VENV)/.light   ## STEP=3: the kit's solution, once mine passes or after the last hint
+	@$(RUN) solution $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
 reset: $(VENV)/.light   ## STEP=3: the stub back; the old file is kept aside
 	@$(RUN) reset $(STEP)
 
@@ -66,19 +71,22 @@ lab: $(VENV)/.lab   ## JupyterLab on the notebooks
 	@$(RUN) lab $(ARGS)
 
 leakmap: $(VENV)/.light   ## what one layer without a mask lets through
-	@$(RUN) leakmap $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+	@$(RUN) leakmap $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
+explore: $(VENV)/.light   ## a page on what my own decoder does with my own words: PROMPT="the fox has a key"
+	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 costs: $(VENV)/.light   ## what the next token costs, with a cache and without
 	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-train: $(VENV)/.light   ## my decoder learns a text: TEXT=file, STEPS=400, OUT=trained, CHEAT=1
-	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+train: $(VENV)/.light   ## my decoder learns a text: TEXT=file, STEPS=400, OUT=trained, CHEAT=1, HTML=page.html
+	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(HTML),--html "$(HTML)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 exam: $(VENV)/.exam   ## my exercises as they would be graded: hidden checks, fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 gpt2: $(VENV)/.gpt2   ## GPT-2 on my exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
-	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 llama: $(VENV)/.gpt2   ## the same with a model of the Llama family, on step 25
 	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(PROMPT),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
@@ -94,14 +102,17 @@ course: $(VENV)/.light   ## COURSE=course.toml: look through an assignment file
 export: $(VENV)/.grade   ## FORMAT=canvas INTO=file COLUMN="Title (1)" OUT=file: the grades in GRADED=graded for another program
 	@$(RUN) export "$(GRADED)" $(if $(FORMAT),--format $(FORMAT)) $(if $(INTO),--into "$(INTO)") $(if $(COLUMN),--column "$(COLUMN)") $(if $(OUT),--out "$(OUT)") $(ARGS)
 
+serve: $(VENV)/.grade   ## the class in GRADED=graded in a browser, to change grades by hand
+	@$(RUN) serve "$(GRADED)" $(ARGS)
+
 release: $(VENV)/.exam   ## the bundle for students, into RELEASE=release; STEP=part1 for some steps, or COURSE=course.toml
 	@$(RUN) release $(STEP) --out "$(RELEASE)" $(if $(COURSE),--course "$(COURSE)")
 
 gradescope: $(VENV)/.exam   ## the autograder for Gradescope, into OUT=autograder.zip; STEP, COURSE as for release
 	@$(RUN) release $(STEP) --gradescope "$(if $(OUT),$(OUT),autograder.zip)" $(if $(COURSE),--course "$(COURSE)")
 
-nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader
-	@echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores"
+nbgrader: $(VENV)/.nbgrader   ## everything for the course in notebooks/nbgrader; COURSE=course.toml OUT=folder for an assignment
+	@$(if $(COURSE),$(RUN) nbgrader "$(COURSE)" $(if $(OUT),--out "$(OUT)"),echo ". $(BIN)/activate; cd notebooks/nbgrader; nbgrader generate_assignment step02_scores")
 
 proof: $(VENV)/.exam   ## every known mistake rejected, every fair variant accepted
 	@$(RUN) proof $(STEP)

@@ -7,7 +7,8 @@ checks. A test cell says one call and no more: nbgrader's pages print the source
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,9 @@ def _solution(source: str, function: Function) -> Any:
     return new_code_cell(source, id=function.name, metadata=metadata)
 
 
-def _test(function: Function) -> Any:
+def _test(function: Function, scale: float = 1.0) -> Any:
     name = f"check_{function.name}"
-    points = sum(check.points for check in function.checks)
+    points = scale * sum(check.points for check in function.checks)
     metadata = _nbgrader(name, grade=True, locked=True, points=points)
     return new_code_cell(CHECK.format(name=function.name), id=name[:64], metadata=metadata)
 
@@ -48,7 +49,7 @@ def _setup() -> Any:
     return new_code_cell(SETUP, id="setup", metadata=_nbgrader("check_setup", locked=True))
 
 
-def _code(step: Step, source: str, number: int) -> Iterator[Any]:
+def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[Any]:
     """The cells that one code cell of a solution becomes; BuildError if it is hard to grade."""
     found = find_defined(source, step)
     if "from exercises." in source:
@@ -63,22 +64,55 @@ def _code(step: Step, source: str, number: int) -> Iterator[Any]:
         raise BuildError(f"{step.id}, cell {number}: a cell for each function, please ({names})")
     yield _solution(source, found[0])
     if found[0].checks:
-        yield _test(found[0])
+        yield _test(found[0], scale)
 
 
 def notebook(step: Step, text: str) -> str:
     """The source notebook of a step as a file's text. text: its solution, in percent cells."""
-    cells: list[Any] = []
+    return _write(_cells(step, text))
+
+
+def _cells(step: Step, text: str, scale: float = 1.0) -> Iterator[Any]:
+    """Yield the cells of a step. scale: what a point of its checks is worth."""
     for number, cell in enumerate(jupytext.reads(text, fmt="py:percent").cells, 1):
         if SELF_STUDY in cell.metadata.get("tags", ()):
             continue
         if cell.cell_type == "code":
-            cells += _code(step, cell.source, number)
+            yield from _code(step, cell.source, number, scale)
         else:
-            cells.append(new_markdown_cell(cell.source, id=f"cell-{number}"))
-    made = new_notebook(cells=cells, metadata=METADATA)
+            yield new_markdown_cell(cell.source, id=f"cell-{number}")
+
+
+def _write(cells: Iterator[Any]) -> str:
+    made = new_notebook(cells=list(cells), metadata=METADATA)
     nbformat.validate(made)
     return f"{nbformat.writes(made, version=4)}\n"
+
+
+def notebook_of_several(steps: Sequence[Step], scales: Mapping[str, float]) -> str:
+    """Return one source notebook of several steps as a file's text.
+
+    A step finds the functions of another one in the notebook's own cells, so it does not import
+    them. scales: what a point of each step's checks is worth, by the step's id.
+    """
+    return _write(_join(steps, scales))
+
+
+def _join(steps: Sequence[Step], scales: Mapping[str, float]) -> Iterator[Any]:
+    own = re.compile(
+        rf"^from exercises\.(?:{'|'.join(step.id for step in steps)}) import [^\n]*\n?",
+        re.MULTILINE,
+    )
+    is_set_up = False
+    for step in steps:
+        text = own.sub("", solution_of(step))
+        for cell in _cells(step, text, scales.get(step.id, 1.0)):
+            if cell.id == "setup" and is_set_up:
+                continue
+            is_set_up = is_set_up or cell.id == "setup"
+            if cell.id.startswith("cell-"):
+                cell.id = f"{step.id.partition('_')[0]}-{cell.id}"
+            yield cell
 
 
 def assignments(registry: Registry) -> Mapping[Path, str]:

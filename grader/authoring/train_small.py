@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,7 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     own, _ = run.modules(registry, read_folder(SOLUTIONS, registry))
     own = own if masked else run.without_mask(registry)
     params = run.first_params(SIZES, len(vocabulary), SEED)
-    limits = registry.limits.__class__(
-        **{**registry.limits.__dict__, "call_seconds": 120.0, "step_seconds": 24 * 3600.0}
-    )
+    limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
     with start_host(Process(), limits) as host, run.trainer(host, own) as worker:
         losses: list[float] = []
         for step in run.train(worker, text, params, SIZES, steps, PEAK, SEED):

@@ -56,6 +56,7 @@ class Course:
     steps: tuple[str, ...] = ()
     points: float | None = None
     due: str = ""
+    timezone: str = ""
     seed: str = "one"
     drop: int = 0
     roster: str = ""
@@ -248,6 +249,7 @@ def parse_course(text: str, registry: Registry) -> Course:
         steps=steps,
         points=points,
         due=due,
+        timezone=zone.key if zone else "",
         seed=reading.seed(),
         drop=drop,
         roster=reading.text("roster"),

@@ -68,7 +68,7 @@ class Rules:
                 more, who = person.who, graded.who
                 who = replace(
                     who,
-                    name=who.name or more.name,
+                    name=more.name or who.name,
                     email=who.email or more.email,
                     submitted=more.submitted or who.submitted,
                 )
@@ -174,7 +174,7 @@ class Rules:
         if extended and due is not None:
             notes.append(f"Extended until {due:%Y-%m-%d %H:%M %z}.")
         if due is None:
-            return score, score, ""
+            return score, score, "late" if graded.who.late else ""
         if submitted is None:
             if not graded.who.late:
                 return score, score, ""

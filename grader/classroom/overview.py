@@ -89,6 +89,11 @@ def _fingerprint(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
+def script_policy() -> str:
+    """Return the part of a content policy that lets this page's script run, and no other."""
+    return f"script-src 'sha256-{_fingerprint(_script())}'"
+
+
 def marks(row: Row, steps: Iterable[str]) -> str:
     """A sign per step: ✓ passed, ✗ needs work, – not attempted."""
     return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
@@ -103,7 +108,7 @@ def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[Alike]]]:
     """Return who is alike, once each, with all that is alike in their work; most alike first."""
     found: dict[tuple[str, ...], list[Alike]] = {}
     for one in alike:
-        found.setdefault(one.students, []).append(one)
+        found.setdefault(tuple(sorted(one.students)), []).append(one)
     return sorted(found.items(), key=lambda item: (-len(item[1]), -item[1][0].share))
 
 

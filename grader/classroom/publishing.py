@@ -14,23 +14,22 @@ from grader.classroom.course import Course
 from grader.classroom.exports.changes import changes
 from grader.classroom.exports.grades import grades
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.spreadsheet import cell, row
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
 from grader.classroom.overview import About, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
+from grader.classroom.work_page import find_all_lessons, work_page
 from grader.report.files import write_whole
-from grader.report.html.page import feedback, template
+from grader.report.html.page import feedback
 from grader.report.names import safe_name
 from grader.report.records import Alike, Change, Grade, Graded
-from grader.report.sanitize import visible
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 from grader.steps.stubs import solution_of, stub
 
 WORK = "work"
-MAX_SHOWN = 100_000  # characters of a source
+ALIKE = ".alike.json"
 MAX_COMPARED = 2000  # which takes minutes
 
 
@@ -47,8 +46,44 @@ def publish(
     say: is told what takes long, and what is left out.
     """
     rules = (rules or Rules(Course())).unambiguous(book.graded(run))
-    steps = tuple(step.id for step in registry.steps)
-    write_whole(out / "grades.csv", grades(rules.apply(book.graded(run)), Options(steps)))
+    summary = _write_grades(book, run, out, rules)
+    changed = [*_change_grades(book, run, rules)]
+    changed += by_hand(book, rules.apply(book.graded(run)), {one.student for one in changed})
+    write_whole(out / "changes.csv", changes(changed))
+    found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
+    sides = write_sides(book, run, out, found)
+    kept = [[one.students, one.step, one.why, one.share, sides.get(one)] for one in found]
+    write_whole(out / ALIKE, [json.dumps(kept)])
+    write_whole(out / "index.html", class_page(summary, found, about(book, run, rules), sides))
+    return changed
+
+
+def renew(book: Gradebook, out: Path, rules: Rules) -> None:
+    """Write the pages and tables of the last run anew, after changes by hand.
+
+    Whose work is alike stays as it was, and changes.csv is left to the next run.
+    """
+    run = book.last()
+    rules = rules.unambiguous(book.graded(run))
+    summary = _write_grades(book, run, out, rules)
+    sides = _read_alike(out / ALIKE)
+    places = {one: place for one, place in sides.items() if place}
+    write_whole(out / "index.html", class_page(summary, sides, about(book, run, rules), places))
+
+
+def _read_alike(path: Path) -> dict[Alike, str]:
+    """Whose work is alike, and on which page it stands side by side; "" without a page."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return {Alike(tuple(who), *more): place or "" for who, *more, place in data}
+    except (OSError, ValueError, TypeError):
+        return {}  # of an earlier version; the next run writes it
+
+
+def _write_grades(book: Gradebook, run: int, out: Path, rules: Rules) -> Summary:
+    """Write the table and everybody's pages."""
+    options = Options(book.steps(run))
+    write_whole(out / "grades.csv", grades(rules.apply(book.graded(run)), options))
     summary = Summary()
     for folder in ("reports", "feedback"):
         (out / folder).mkdir(exist_ok=True)
@@ -57,13 +92,7 @@ def publish(
         _one_student(graded, out)
     _sweep(out, {one.file for one in summary.rows})
     _works(book, run, out, rules, len(summary.rows))
-    changed = [*book.changes(run)]
-    changed += by_hand(book, rules.apply(book.graded(run)), {one.student for one in changed})
-    write_whole(out / "changes.csv", changes(changed))
-    found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
-    sides = write_sides(book, run, out, found)
-    write_whole(out / "index.html", class_page(summary, found, about(book, run, rules), sides))
-    return changed
+    return summary
 
 
 def about(book: Gradebook, run: int, rules: Rules) -> About:
@@ -73,6 +102,17 @@ def about(book: Gradebook, run: int, rules: Rules) -> About:
     title = rules.course.title or "the class"
     due = rules.course.due
     return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), WORK)
+
+
+def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
+    """Yield whose work is judged otherwise than before, with the grades that it comes to."""
+    shown = book.published()
+    for one in book.changes(run):
+        before, after = rules.apply([one.before, one.after])
+        if one.student in shown:
+            score, most, _ = shown[one.student]
+            before = replace(before, grade=Grade(score, most or 0.0))
+        yield replace(one, before=before, after=after)
 
 
 def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) -> list[Change]:
@@ -110,20 +150,11 @@ def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) ->
     if students > MAX_COMPARED:
         return
     folder.mkdir()
+    lessons = find_all_lessons(load())
     for graded in rules.apply(book.graded(run)):
-        if graded.report is None:
-            continue
         files = book.sources(graded.student, run)
-        steps = [step.step for step in graded.report.steps]
-        name = safe_name(graded.student)
-        text = template("work.html", Path(__file__).parent).render(
-            graded=graded,
-            file=name,
-            sources={step: visible(files.get(step, ""), MAX_SHOWN) for step in steps},
-            modules={name: visible(text, MAX_SHOWN) for name, text in files.items() if "." in name},
-            example=row([cell(graded.student), steps[0], "5", "", "why", "your name", "today"]),
-        )
-        write_whole(folder / f"{name}.html", [text.lstrip()])
+        path = folder / f"{safe_name(graded.student)}.html"
+        write_whole(path, [work_page(graded, files, lessons)])
 
 
 def _sweep(out: Path, names: set[str]) -> None:

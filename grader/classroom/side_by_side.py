@@ -9,6 +9,7 @@ from itertools import combinations, islice
 from pathlib import Path
 
 from grader.classroom.gradebook import Gradebook
+from grader.classroom.own_source import drop_lessons, find_lessons
 from grader.report.files import write_whole
 from grader.report.html.page import template
 from grader.report.records import Alike
@@ -35,17 +36,25 @@ def side_by_side(one: str, other: str) -> list[Line]:
     return found
 
 
+def _own(source: str, lessons: frozenset[str]) -> str:
+    return "\n".join(line for _, line in drop_lessons(source, lessons)).strip("\n")
+
+
 def write_sides(book: Gradebook, run: int, out: Path, alike: Iterable[Alike]) -> dict[Alike, str]:
     """Write a page for what is alike, and return where each lies, from the class page."""
     folder = out / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    ids = {step.title: step.id for step in load().steps}
+    steps = {step.title: step for step in load().steps}
     places: dict[Alike, str] = {}
     for number, one in enumerate(islice(alike, MAX_PAGES), start=1):
-        step = ids.get(one.step)
+        step = steps.get(one.step)
         if step is None:
             continue
-        texts = {name: book.sources(name, run).get(step, "") for name in one.students[:MAX_PAIRS]}
+        lessons = find_lessons(step)
+        texts = {
+            name: _own(book.sources(name, run).get(step.id, ""), lessons)
+            for name in one.students[:MAX_PAIRS]
+        }
         pairs = [
             (a, b, side_by_side(texts[a], texts[b]))
             for a, b in islice(combinations(texts, 2), MAX_PAIRS)

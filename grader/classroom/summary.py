@@ -140,7 +140,7 @@ def _state(graded: Graded) -> str:
     words = [
         "excused" if graded.excused else "",
         "nothing handed in" if graded.who.absent else "",
-        grade.late if grade and grade.late else "late" if graded.who.late else "",
+        grade.late if grade else "late" if graded.who.late else "",
         "changed by hand" if grade and any(" instead of " in note for note in grade.notes) else "",
     ]
     return ", ".join(filter(None, words))

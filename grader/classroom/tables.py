@@ -6,14 +6,17 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from grader.classroom.course import CourseError, instructors_text
 from grader.classroom.exports.canvas import turn_name
 from grader.classroom.exports.cells import read
 from grader.classroom.exports.merging import compose
 from grader.classroom.exports.options import ExportError
+from grader.classroom.exports.spreadsheet import cell
 from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
@@ -25,6 +28,16 @@ _NAMES = ("name", "full name", "student", "fullname")
 _MAILS = ("email", "email address", "e-mail", "mail")
 _TIMES = ("submitted", "submitted_at", "timestamp")
 _PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
+_MOODLE_TIME = re.compile(
+    r"(?:\w+,? )?(\d{1,2})\.?(?: de)? (\w+),?(?: de)? (\d{4}),? (\d{1,2}):(\d\d)(?: ?([ap])m)?",
+    re.IGNORECASE,
+)
+_MONTHS = (
+    "january february march april may june july august september october november december",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+)
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 
 
@@ -77,7 +90,9 @@ class Override:
         """Whether it names that student: by id, number, name or address."""
         who = graded.who
         names = (graded.student, who.number, who.name, who.email)
-        return compose(self.student) in {compose(name) for name in names if name}
+        known = {compose(name) for name in names if name}
+        written = {compose(cell(name.strip())) for name in known}
+        return compose(self.student) in known | written
 
 
 def _table(path: Path) -> list[list[str]]:
@@ -100,18 +115,18 @@ def _cell(row: Sequence[str], at: int | None) -> str:
     return row[at] if at is not None and at < len(row) else ""
 
 
-def read_roster(path: Path) -> list[Person]:
+def read_roster(path: Path, timezone: str = "") -> list[Person]:
     """Return the people on a class list: a gradebook of Canvas', a worksheet of Moodle's, or a CSV.
 
     A CSV of one's own needs a column `student_id`; `name`, `email`, `number` and `submitted` are
-    taken where they are there.
+    taken where they are there. Moodle's times are in timezone; without one they are not read.
     """
     rows = _table(path)
     header, below = rows[0], [row for row in rows[1:] if row and any(row)]
     if "Student" in header and "ID" in header:
         found = _canvas(header, below)
     elif below and all(_PARTICIPANT.fullmatch(row[0]) for row in below) and len(header) > 1:
-        found = _moodle(header, below)
+        found = _moodle(header, below, timezone)
     else:
         found = _own(path, header, below)
     seen: set[str] = set()
@@ -140,14 +155,50 @@ def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person
     return people
 
 
-def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
-    mail = _at(header, _MAILS)
+def moodle_time(text: str, timezone: str) -> str:
+    """Return a time that Moodle shows, as ISO 8601; "" for anything else.
+
+    >>> moodle_time("Friday, 20 November 2026, 11:10 PM", "Europe/Berlin")
+    '2026-11-20T23:10:00+01:00'
+    """
+    match = _MOODLE_TIME.fullmatch(text)
+    if match is None or not timezone:
+        return ""
+    day, word, year, hour, minute, half = match.groups()
+    months = [
+        names.split().index(word.lower()) for names in _MONTHS if word.lower() in names.split()
+    ]
+    hours = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
+    try:
+        found = datetime(int(year), months[0] + 1, int(day), hours, int(minute))
+    except (ValueError, IndexError):
+        return ""
+    return found.replace(tzinfo=ZoneInfo(timezone)).isoformat()
+
+
+def _find_submission_times(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
+    """Where the worksheet has the times of handing in: in the first of its two columns of times."""
+    times = [
+        place
+        for place in range(1, len(header))
+        if all(_is_moodle_time(_cell(row, place)) for row in rows)
+    ]
+    return times[0] if len(times) == 2 else None
+
+
+def _is_moodle_time(text: str) -> bool:
+    return text == "-" or _MOODLE_TIME.fullmatch(text) is not None
+
+
+def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
+    mail, times = _at(header, _MAILS), _find_submission_times(header, rows)
     people = []
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])
         assert match is not None  # it was looked at
         email = _cell(row, mail) or next((cell for cell in row if "@" in cell), "")
-        who = Who("Moodle", match[1], row[1], email)
+        submitted = moodle_time(_cell(row, times), timezone)
+        who = Who("Moodle", match[1], row[1], email, submitted=submitted)
         people.append(_person(f"{row[1]}_{match[1]}", who, row[0]))
     return people
 

@@ -17,7 +17,7 @@ from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
+from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
@@ -58,11 +58,14 @@ LATER = {
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",
+    "explore": "grader.cli.kit.explore",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
     "look": "grader.cli.looking",
+    "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
     "release": "grader.cli.authoring.release",
+    "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
 }
 
@@ -120,8 +123,9 @@ def check(
         _write_json(json_file, report)
     if html_file is not None:
         _write_html(html_file, report)
-    _rest(printer, report, submission, suite)
-    sys.exit(0 if report.passed and not report.unsupported else 1)
+    _rest(printer, report, submission, suite, whole=len(report.steps) == len(steps))
+    whole = len(report.steps) == len(steps)
+    sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -174,7 +178,29 @@ def _judge(
             seed = grading.fresh_seed() if seed is None else seed
         show = on_step(printer) if on_step else lambda verdict: None
         grader = grading.make_grader(registry, host, suite, seed or 0, steps)
-        return grader.grade(submission, steps, show, *second), printer
+        done: list[StepVerdict] = []
+
+        def follow(verdict: StepVerdict | None) -> None:
+            """Show a verdict, and say which step is next."""
+            if verdict is not None:
+                done.append(verdict)
+                show(verdict)
+            if len(done) < len(steps):
+                step = steps[len(done)]
+                printer.busy(f"judging step {step.number}, {step.title}")
+
+        follow(None)
+        try:
+            return grader.grade(submission, steps, follow, *second), printer
+        except KeyboardInterrupt:
+            if not done:
+                raise Problem("stopped before the first step was judged") from None
+            printer.line()
+            count = f"{len(done)} step{'s' * (len(done) > 1)}"
+            printer.line(f"Stopped. {count} of {len(steps)} had been judged:", "bold")
+            return grader.report(submission, done), printer
+        finally:
+            printer.rest()
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
@@ -201,13 +227,18 @@ def _write(path: Path, text: str) -> None:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
-def _rest(printer: Printer, report: Report, folder: Path, suite: str) -> None:
+def _rest(
+    printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool = True
+) -> None:
     """Everything below the overview: the score, the first step to work on, what to do next."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
     printer.total(report)
     todo = terminal.first_to_do(report)
+    if todo is None and not whole:
+        printer.line(f"\nWhat was judged passes. `{spell_command('check')}` judges the rest.")
+        return
     if todo is None and report.unsupported:
         _say_unsupported(printer, report.unsupported[0], folder)
         return
@@ -348,6 +379,37 @@ def hint(step: str | None, submission: Path) -> None:
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
         printer.line(f"`{spell_command('hint', found.number)}` gives the next.")
+
+
+@cli.command()
+@click.argument("step")
+@_submission
+def solution(step: str, submission: Path) -> None:
+    """Show the kit's solution of a step: once yours passes, or after the last hint."""
+    from grader.engine import hints
+    from grader.report.records import Status
+    from grader.steps.stubs import list_solutions
+
+    registry = registry_module.load()
+    (found, *_) = find_steps(registry, (step,))
+    if not SOLUTIONS.is_dir():
+        raise Problem("the solutions are your instructor's: this bundle has none")
+    report, printer = _judge(registry, (found,), submission)
+    (verdict,) = report.steps
+    place = submission if submission.is_dir() else submission.parent
+    known = hints.ladder(found, verdict)
+    passed = verdict.status is Status.PASSED
+    if not passed and not hints.are_all_given(found, known, place / ".hints.json"):
+        raise Problem(
+            f"step {found.number} does not pass yet, and there are hints left: "
+            f"`{spell_command('hint', found.number)}` gives the next"
+        )
+    printer.line(f"Step {found.number}, {found.title}: the kit's solution", "bold")
+    for name, text in list_solutions(found):
+        printer.line()
+        click.echo(f"def {name}{text}", file=printer.file)
+    yours = _file(submission, verdict)
+    printer.line(f"\nCompare it with {yours}: what is another way, and what is missing?")
 
 
 @cli.command()

@@ -18,6 +18,7 @@ from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
+    from grader.demos.leaks import Trained
     from grader.intake.submission import Submission
     from grader.isolation import Host
     from grader.report.text.terminal import Printer
@@ -53,7 +54,8 @@ def _host(registry: Registry) -> Iterator[Host]:
             raise Problem(str(error)) from None
 
 
-def _write_page(printer: Printer, path: Path, text: str) -> None:
+def write_page(printer: Printer, path: Path, text: str) -> None:
+    """Write a page, and say so; Problem if it cannot be written."""
     from grader.report.files import write_whole
 
     try:
@@ -72,22 +74,54 @@ def _layer(unmasked: str, layers: int) -> int | None:
     return int(unmasked)
 
 
+def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
+    """Return the characters of the text, and the trained blocks with what they read of it."""
+    from grader.demos.leaks import embed
+    from grader.demos.training import run, stories
+    from grader.demos.training.weights import load, refill
+
+    arrays, about = load(folder)
+    sizes = run.Sizes(about.n_layers, about.n_heads, about.d_model, about.length)
+    learnt = stories.Text(about.characters, stories.NONE)
+    text = about.characters[:6] if text is None else text
+    params = refill(run.first_params(sizes, len(about.characters), 0), arrays)
+    if len(text) > min(about.length, MOST_TOKENS):
+        raise Problem(f"--tokens takes up to {min(about.length, MOST_TOKENS)} characters here")
+    return list(text), embed(params, learnt.encode(text), about.n_heads)
+
+
 @click.command()
 @_whose
 @click.option("--layers", type=click.IntRange(1, MOST_LAYERS), default=3, show_default=True)
 @click.option("--unmasked", metavar="K|none", help="Which layer has no mask; the second.")
-@click.option("--tokens", default=SENTENCE, show_default=True, help="The text, word by word.")
+@click.option("--tokens", help=f"The text, word by word: {SENTENCE}.")
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path),
+    help="The folder that `train` kept its weights in; then --tokens are characters.",
+)
 @_page
 def leakmap(
-    submission: Path | None, layers: int, unmasked: str | None, tokens: str, html_file: Path | None
+    submission: Path | None,
+    layers: int,
+    unmasked: str | None,
+    tokens: str | None,
+    weights: Path | None,
+    html_file: Path | None,
 ) -> None:
     """Draws what one layer without a mask lets through.
 
     A token is replaced, and it is seen which positions move in the output of every layer.
     """
-    words = tokens.split()
+    trained = None
+    if weights is None:
+        words = (SENTENCE if tokens is None else tokens).split()
+    else:
+        words, trained = _read_trained(weights, tokens)
+        layers = len(trained.blocks)
     if not 2 <= len(words) <= MOST_TOKENS:
-        raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} words, got {len(words)}")
+        kind = "words" if weights is None else "characters"
+        raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} {kind}, got {len(words)}")
     layer = _layer(unmasked or str(min(2, layers)), layers)
     registry = registry_module.load()
     found = _choose_code(submission, registry)
@@ -97,7 +131,7 @@ def leakmap(
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
-        stack = leaks.measure_stack(host, registry, found, words, layers, layer)
+        stack = leaks.measure_stack(host, registry, found, words, layers, layer, trained)
     printer = terminal.Printer()
     sheet = Sheet(printer.width, printer.plain)
     draw_stack(sheet, stack)
@@ -105,7 +139,7 @@ def leakmap(
     if html_file is not None:
         from grader.demos.pictures import stack_page
 
-        _write_page(printer, html_file, stack_page(stack))
+        write_page(printer, html_file, stack_page(stack))
 
 
 @click.command()
@@ -149,4 +183,4 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     if html_file is not None:
         from grader.demos.pictures import growth_page
 
-        _write_page(printer, html_file, growth_page(growth))
+        write_page(printer, html_file, growth_page(growth))

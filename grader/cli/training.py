@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,19 @@ from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
 
 if TYPE_CHECKING:
-    from grader.demos.training.run import Sizes
+    from grader.demos.training.losses import Losses
+    from grader.demos.training.run import Sizes, Taken
     from grader.demos.training.stories import Text
+    from grader.demos.training.weights import About
     from grader.isolation import Host
+    from grader.isolation.client import Worker
     from grader.report.text.terminal import Printer
 
+Modules = Mapping[str, tuple[str, str]]
+CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the other's
 LONGEST = 24 * 3600.0  # seconds that a whole training may take
 PATIENCE = 120.0  # for one step
 TELL_EVERY = 20
-KEPT = 20  # losses that a printed one is the mean of
 
 
 @click.command()
@@ -40,7 +44,8 @@ KEPT = 20  # losses that a printed one is the mean of
 @click.option("--sample-every", type=click.IntRange(1), default=100, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("trained"), show_default=True)
 @click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
-@click.option("--cheat", is_flag=True, help="Train the solutions' decoder without its mask.")
+@click.option("--cheat", is_flag=True, help="Beside it, train one without its mask.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
 def train(
     text: Path | None,
     steps: int,
@@ -55,6 +60,7 @@ def train(
     out: Path,
     submission: Path,
     cheat: bool,
+    html_file: Path | None,
 ) -> None:
     """Trains your decoder on a small text, and lets it write.
 
@@ -76,66 +82,167 @@ def train(
     )
     printer = Printer()
     own, missing = run.modules(registry, read_submission(submission, registry))
+    if missing:
+        printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
     try:
-        masked = own
+        codes = {"": own}
         if cheat:
-            own = run.without_mask(registry)
-            printer.line("training without the causal mask, on the solutions")
-        elif missing:
-            printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
+            codes["without its mask"] = run.without_mask(registry)
+            printer.line("beside it, the solutions' decoder without the causal mask")
+        plan = Plan(printer, words, sizes, steps, lr, seed, sample_every)
         with hosts(patient, "auto", 1) as (host,):
-            _run_training(
-                printer, host, own, masked, words, sizes, steps, lr, seed, sample_every, out
-            )
+            for name, modules in codes.items():
+                plan.start(name, modules, out / CHEAT if name else out)
+            plan.take_steps(host, own)
+            plan.tell_end(host, own, html_file)
     except NotReady as error:
         raise Problem(str(error)) from None
 
 
-def _run_training(
-    printer: Printer,
-    host: Host,
-    own: Mapping[str, tuple[str, str]],
-    masked: Mapping[str, tuple[str, str]],
-    words: Text,
-    sizes: Sizes,
-    steps: int,
-    lr: float,
-    seed: int,
-    sample_every: int,
-    out: Path,
-) -> None:
-    """Take the steps, tell of them, and keep the weights whatever ends them."""
-    from grader.demos.training import run, weights
+@dataclass
+class Model:
+    """One of the models in training. honest: its losses where it cannot look ahead."""
 
-    params, about = _start(printer, out, words, sizes, seed)
-    before, losses, seconds = about.steps, [], 0.0
-    try:
-        with run.trainer(host, own) as worker:
-            for step in run.train(worker, words, params, sizes, steps, lr, seed + before):
-                params, about = step.params, replace(about, steps=before + step.number)
-                losses.append(step.loss)
-                seconds += step.seconds
-                if step.number % TELL_EVERY == 0 or step.number in (1, steps):
-                    mean = sum(losses[-KEPT:]) / len(losses[-KEPT:])
-                    left = seconds / step.number * (steps - step.number)
-                    printer.line(
-                        f" step {step.number:>5} of {steps}   loss {mean:.3f}   {left:4.0f} s left"
-                    )
-                if step.number % sample_every == 0 or step.number == steps:
-                    # Who writes can look back only: there is nothing ahead of the newest token.
-                    written = run.write(host, masked, words.tokens[:1], params, sizes, seed)
-                    printer.line(f"   it writes: {words.decode(written)!r}")
-                    if own is not masked:
-                        honest = run.honest_loss(host, masked, words, params, sizes, seed)
-                        printer.line(f"   its loss where it cannot look ahead: {honest:.3f}")
-    except KeyboardInterrupt:
-        printer.line("\nstopped")
-    if about.steps > before:
-        weights.save(out, params, about)
-        printer.line(f"the weights are in {show_path(out)}; the same command goes on from them")
+    name: str
+    modules: Modules
+    folder: Path
+    params: Any
+    about: About
+    losses: Losses
+    honest: Losses
+    written: str = ""
 
 
-def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, Any]:
+@dataclass
+class Plan:
+    """What is to be trained, and how; the models begin alike and see the same batches."""
+
+    printer: Printer
+    text: Text
+    sizes: Sizes
+    steps: int
+    lr: float
+    seed: int
+    sample_every: int
+    models: list[Model] = field(default_factory=list)
+
+    def start(self, name: str, modules: Modules, folder: Path) -> None:
+        """Take up a model: from new weights, or from those that are in the folder already."""
+        from grader.demos.training.losses import Losses
+
+        params, about = _start(self.printer, folder, self.text, self.sizes, self.seed)
+        called = name or "in training"
+        losses = Losses(f"{called}, in training" if name else called)
+        honest = Losses(f"{name}, when it must write")
+        self.models.append(Model(name, modules, folder, params, about, losses, honest))
+
+    def take_steps(self, host: Host, masked: Modules) -> None:
+        """Take the steps, tell of them, and keep the weights whatever ends them."""
+        import contextlib
+
+        from grader.demos.training import run, weights
+
+        before = [model.about.steps for model in self.models]
+        seconds = 0.0
+        try:
+            with contextlib.ExitStack() as stack:
+                ways = []
+                for model, start in zip(self.models, before):
+                    worker = stack.enter_context(run.trainer(host, model.modules))
+                    ways.append(self._train(worker, host, model, start))
+                for number, taken in enumerate(zip(*ways), 1):
+                    seconds += sum(step.seconds for step in taken)
+                    self._tell(host, masked, number, seconds)
+        except KeyboardInterrupt:
+            self.printer.line("\nstopped")
+        for model, start in zip(self.models, before):
+            if model.about.steps > start:
+                weights.save(model.folder, model.params, model.about)
+                name = f"the weights {model.name}".rstrip()
+                self.printer.line(
+                    f"{name} are in {show_path(model.folder)}; the same command goes on from them"
+                )
+
+    def _train(self, worker: Worker, host: Host, model: Model, start: int) -> Iterator[Taken]:
+        """Train one of the models; what it has learnt is noted step by step."""
+        from grader.demos.loaded import NotReady
+        from grader.demos.training import run
+
+        size = (self.steps, self.lr, self.seed + start)
+        try:
+            for step in run.train(worker, self.text, model.params, self.sizes, *size):
+                model.params = step.params
+                model.about = replace(model.about, steps=start + step.number)
+                model.losses.add(start + step.number, step.loss)
+                yield step
+        except run.LossGone as gone:
+            raise NotReady(run.explain_gone(host, model.modules, gone, self.sizes)) from None
+
+    def _tell(self, host: Host, masked: Modules, number: int, seconds: float) -> None:
+        """Write a line every so often, and now and then what the models write."""
+        last = number == self.steps
+        if number % TELL_EVERY == 0 or number == 1 or last:
+            left = seconds / number * (self.steps - number)
+            told = "   ".join(
+                f"{model.name} loss {model.losses.recent:.3f}".lstrip() for model in self.models
+            )
+            self.printer.line(f" step {number:>5} of {self.steps}   {told}   {left:4.0f} s left")
+            for model in self.models[1:]:
+                self._ask_honestly(host, masked, model)
+        if number % self.sample_every == 0 or last:
+            for model in self.models:
+                self._let_write(host, masked, model)
+
+    def _ask_honestly(self, host: Host, masked: Modules, model: Model) -> None:
+        """Note the loss of a model that cheats, where it cannot look ahead."""
+        from grader.demos.training import run
+
+        loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
+        model.honest.add(model.about.steps, loss)
+
+    def _let_write(self, host: Host, masked: Modules, model: Model) -> None:
+        """Write a sample. Who writes can look back only: nothing follows the newest token."""
+        from grader.demos.training import run
+
+        begun = self.text.tokens[:1]
+        ids = run.write(host, masked, begun, model.params, self.sizes, self.seed)
+        model.written = self.text.decode(ids)
+        self.printer.line(f"   {model.name} it writes: {model.written!r}".replace("    ", "   "))
+        if model.honest.values:
+            self.printer.line(
+                f"   its loss where it cannot look ahead: {model.honest.values[-1]:.3f}"
+            )
+
+    def tell_end(self, host: Host, masked: Modules, html_file: Path | None) -> None:
+        """Draw the losses in letters and, if a page is asked for, there."""
+        from grader.demos.training.losses import plot_letters
+
+        lines = [model.losses.smooth() for model in self.models]
+        lines += [model.honest for model in self.models]
+        lines = [line for line in lines if line.values]
+        if len(lines[0].values if lines else ()) < 2:
+            return
+        self.printer.line()
+        for row in plot_letters(lines):
+            self.printer.line(row)
+        if html_file is not None:
+            self._write_page(html_file, lines)
+
+    def _write_page(self, path: Path, lines: list[Losses]) -> None:
+        from grader.cli.pictures import write_page
+        from grader.notebooks.pictures import Curve, curves
+        from grader.report.html.page import template
+
+        drawn = [Curve(line.name, line.steps, line.values) for line in lines]
+        data = {
+            "svg": curves("Losses", "training step", "loss, nats per character", drawn, []),
+            "rows": [(line.name, line.steps[-1], line.values[-1]) for line in lines],
+            "written": [(model.name, model.written) for model in self.models if model.written],
+        }
+        write_page(self.printer, path, template("training.html").render(data).lstrip())
+
+
+def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, About]:
     """The parameters to begin with: new ones, or those that are in the folder already."""
     from grader.demos.training import run, weights
 

@@ -7,6 +7,8 @@ the output of every layer it is seen which positions move.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,29 +38,58 @@ def measure_stack(
     tokens: Sequence[str],
     layers: int,
     unmasked: int | None,
+    trained: Trained | None = None,
 ) -> Stack:
-    """The stack of that many layers on those tokens; NotReady if the blocks cannot be run."""
+    """Return the stack of that many layers on those tokens; NotReady if it cannot be run.
+
+    trained: blocks that have learnt something; random ones if there are none.
+    """
     step = step_of(registry, BLOCK)
     program = Program(step.id, sources(registry, submission, [step]))
     with worker_with(host, program, BLOCK) as worker:
         block = getattr(Student(step, worker.call, worker.fetch), BLOCK)
-        maps = tuple(_maps(block, len(tokens), layers, unmasked))
+        model = trained or _random(len(tokens), layers)
+        maps = tuple(_maps(block, model, unmasked))
     return Stack(submission.id, tuple(tokens), unmasked, maps)
 
 
-def _maps(
-    block: StudentFunction, length: int, layers: int, unmasked: int | None
-) -> Iterable[Influence]:
-    """A map for every layer: which of its outputs moved with which token."""
+@dataclass(frozen=True)
+class Trained:
+    """What the first block reads, (T, d_model), what each row is replaced by, and the blocks."""
+
+    text: Floats
+    others: Floats
+    blocks: Sequence[Arguments]
+    n_heads: int
+
+
+def _random(length: int, layers: int) -> Trained:
+    """Return blocks that have learnt nothing."""
     draw = Draw("leakmap", length)
     text, others = draw.normal(length, D_MODEL), draw.normal(length, D_MODEL)
     blocks = [
         block_params(Draw("leakmap", "layer", number), D_MODEL, D_FF) for number in range(layers)
     ]
-    masks = [_mask(length, number == unmasked) for number in range(1, layers + 1)]
+    return Trained(text, others, blocks, N_HEADS)
+
+
+def embed(params: Any, tokens: NDArray[np.int64], n_heads: int) -> Trained:
+    """Return the blocks of trained params, and what they read of these tokens.
+
+    Each token is replaced by the next one in the vocabulary.
+    """
+    table, position = params["embedding"], params["position"][: len(tokens)]
+    others = (tokens + 1) % len(table)
+    return Trained(table[tokens] + position, table[others] + position, params["blocks"], n_heads)
+
+
+def _maps(block: StudentFunction, model: Trained, unmasked: int | None) -> Iterable[Influence]:
+    """A map for every layer: which of its outputs moved with which token."""
+    text, others, length = model.text, model.others, len(model.text)
+    masks = [_mask(length, number == unmasked) for number in range(1, len(model.blocks) + 1)]
 
     def outputs(x: Floats) -> list[Floats]:
-        return list(_outputs(block, x, blocks, masks))
+        return list(_outputs(block, x, model, masks))
 
     before = outputs(text)
     if any(movement(*pair, -2).any() for pair in zip(before, outputs(text), strict=True)):
@@ -78,11 +109,11 @@ def _mask(length: int, everyone: bool) -> Bools:
 
 
 def _outputs(
-    block: StudentFunction, x: Floats, blocks: Sequence[Arguments], masks: Sequence[Bools]
+    block: StudentFunction, x: Floats, model: Trained, masks: Sequence[Bools]
 ) -> Iterable[Floats]:
     """The output of every layer, each of which reads the one below."""
-    for params, mask in zip(blocks, masks, strict=True):
-        value = block(x=x, params=params, n_heads=N_HEADS, mask=mask)
+    for params, mask in zip(model.blocks, masks, strict=True):
+        value = block(x=x, params=params, n_heads=model.n_heads, mask=mask)
         array = as_array(value)
         if array is None or array.shape != x.shape:
             raise NotReady(f"{BLOCK} returned {describe(value)}; expected the shape {x.shape}.")

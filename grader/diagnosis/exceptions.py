@@ -167,7 +167,10 @@ def _met(one: Shape, other: Shape, known: Known) -> str:
     if axis is None or not known.may_say(*one, *other):
         return ""
     lengths = f"{known.label(one[axis], axis)} met {known.label(other[axis], axis)}"
-    return f"{one} and {other} do not fit: at axis {axis}, {lengths}."
+    short, long = sorted((one, other), key=len)
+    dropped = len(short) > 0 and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
+    word = " A sum or a maximum over an axis drops it, unless keepdims=True." if dropped else ""
+    return f"{one} and {other} do not fit: at axis {axis}, {lengths}.{word}"
 
 
 def _broadcast(match: re.Match[str], known: Known) -> str:

@@ -270,8 +270,9 @@ def _wording(call: Call) -> str:
 def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
     kept: Kept = {}
     seen = []
-    for call in calls:
-        if call["function"] != FETCH and _has_held(call, kept):
+    needed = _find_needed(calls)
+    for number, call in enumerate(calls):
+        if number in needed and call["function"] != FETCH and _has_held(call, kept):
             try:
                 got, _, _, _ = ask(module[call["function"]], call, kept)
                 _keep(call.get("value"), got, kept)
@@ -279,6 +280,28 @@ def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
                 call = {**call, "refused": type(error).__name__}
         seen.append(call)
     return seen
+
+
+def _find_needed(calls: list[Call]) -> set[int]:
+    """Return the numbers of the calls that raised, and of those that made what these were given."""
+    needed: set[int] = set()
+    given: set[Any] = set()
+    for number in reversed(range(len(calls))):
+        call = calls[number]
+        if "raised" in call or given & _find_handles(call.get("value")):
+            needed.add(number)
+            given |= _find_handles([*call["args"], *call.get("before", [()])[0]])
+    return needed
+
+
+def _find_handles(value: Any) -> set[Any]:
+    """Return the numbers of the opaque objects in a value."""
+    if isinstance(value, dict):
+        items = {value[HANDLE]} if HANDLE in value else set()
+        return items.union(*map(_find_handles, value.values()))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_find_handles, value))
+    return set()
 
 
 def answers(space: Space, call: Call, kept: Kept) -> bool:
@@ -412,7 +435,17 @@ def survivors(
         if not found:
             some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
             found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
+        return _find_most_exact(mistakes, causes, calls, found)
+
+
+def _find_most_exact(
+    mistakes: Mistakes, causes: list[Cause], calls: list[Call], found: list[int]
+) -> list[int]:
+    """Return, of several causes that explain the calls, those that do so to more digits."""
+    if len(found) < 2:
         return found
+    exact = list(map(tighter, calls))
+    return [n for n in found if explains(mistakes.anew(), causes[n], exact)] or found
 
 
 def nearly(

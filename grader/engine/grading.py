@@ -10,6 +10,7 @@ from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
 from grader.diagnosis.lookup import Answers
+from grader.diagnosis.properties.experiments import find_facts
 from grader.diagnosis.properties.facts import said
 from grader.diagnosis.properties.survey import survey
 from grader.diagnosis.search import Cause, Library, Log, diagnose
@@ -100,6 +101,10 @@ class Grader:
                 verdict = found[len(verdicts)]
                 verdicts.append(self._doubt_earlier_steps(submission, verdict, verdicts))
                 on_step(verdicts[-1])
+        return self.report(submission, verdicts)
+
+    def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
+        """Return the report that these verdicts make."""
         return Report(
             submission.id,
             submission.sha256,
@@ -270,7 +275,8 @@ class Grader:
             given = self.bench.inputs_for(attempt.step)
             host, program = self.bench.host, attempt.program
             tried = survey(host, program, attempt.step, function, checks, given)
-            return said(tried, function.takes)
+            facts = find_facts(host, program, name, tried)
+            return said(tried, function.takes, facts)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 

@@ -45,16 +45,26 @@ def _name(hint: str) -> str:
     return hashlib.sha256(hint.encode()).hexdigest()[:12]
 
 
+def _read_given(memory: Path) -> dict[str, list[str]]:
+    """Return which hints were given, by step; none if that cannot be read."""
+    with contextlib.suppress(OSError, ValueError):
+        read = json.loads(memory.read_text(encoding="utf-8"))
+        return read if isinstance(read, dict) else {}
+    return {}
+
+
+def are_all_given(step: Step, hints: Sequence[str], memory: Path) -> bool:
+    """Return whether each of these hints was given before."""
+    return {*map(_name, hints)} <= {*_read_given(memory).get(step.id, ())}
+
+
 def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
     """The first hint that was not given before, and its number; from then on the last one.
 
     memory: the file that remembers which were given. One that cannot be read or written is no
     reason to give no hint.
     """
-    given: dict[str, list[str]] = {}
-    with contextlib.suppress(OSError, ValueError):
-        read = json.loads(memory.read_text(encoding="utf-8"))
-        given = read if isinstance(read, dict) else {}
+    given = _read_given(memory)
     before = set(given.get(step.id, ()))
     number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
     given[step.id] = sorted(before | {_name(hints[number])})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
 import json
@@ -128,3 +129,20 @@ def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path
     if written:
         record.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return written
+
+
+def list_solutions(step: Step) -> list[tuple[str, str]]:
+    """Return each function of a step by name, as the kit wrote it, without its docstring."""
+    tree = ast.parse(solution_of(step))
+    lines = solution_of(step).split("\n")
+    names = {function.name for function in step.functions}
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in names:
+            has_text = ast.get_docstring(node) is not None
+            begin = (node.body[0].end_lineno or 0) if has_text else node.body[0].lineno - 1
+            head = lines[node.lineno - 1].removeprefix(f"def {node.name}")
+            rest = lines[begin : node.end_lineno]
+            body = [line for line in rest if "### BEGIN SOLUTION" not in line]
+            found.append((node.name, "\n".join([head, *body])))
+    return found

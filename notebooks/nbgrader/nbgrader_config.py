@@ -35,6 +35,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+# Lateness and extensions of an assignment with a file; without one, nothing is taken off.
+c.AssignLatePenalties.plugin_class = "grader.notebooks.nbgrader.lateness.CourseLateness"
+c.CourseLateness.folder = str(Path(__file__).resolve().parent / "assignments")
 c.ClearSolutions.code_stub = {"python": "# Write your code here.\nraise NotImplementedError()"}
 # Validating runs the visible checks, which have limits of their own.
 c.Execute.timeout = 600

@@ -70,7 +70,7 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_collection_modifyitems(items):
     """Puts the tests of one batch side by side, so that one process grades it for all of them."""
-    places = [at for at, item in enumerate(items) if "batch" in item.keywords]
+    places = [at for at, item in enumerate(items) if item.get_closest_marker("batch")]
     batched = sorted((items[at] for at in places), key=lambda item: item.callspec.params["number"])
     for at, item in zip(places, batched, strict=True):
         items[at] = item

@@ -48,7 +48,8 @@ def _answers(url):
 def lab(tmp_path):
     """lab(settings): the address of a JupyterLab as `make lab` starts it, with own notebooks."""
     home = kernels.home(tmp_path / "home")
-    shutil.copytree(ROOT / "notebooks", home / "notebooks")
+    leftovers = shutil.ignore_patterns("nbgrader", ".ipynb_checkpoints")
+    shutil.copytree(ROOT / "notebooks", home / "notebooks", ignore=leftovers)
     started = []
 
     def start(settings=()):

@@ -118,6 +118,32 @@ def test_no_command_checks_the_exercises(nopeek):
     assert done.returncode == 1
 
 
+def test_solution_is_shown_once_the_step_passes(nopeek, mine):
+    done = nopeek("solution", "2", "--submission", mine)
+    assert done.returncode == 0
+    assert "def attention_scores(q, k):\n" in done.stdout
+    assert "BEGIN SOLUTION" not in done.stdout
+    assert "Source:" not in done.stdout  # the docstring stands in the exercise
+
+
+def test_solution_is_shown_after_the_last_hint_and_not_before(nopeek, mine):
+    early = nopeek("solution", "3", "--submission", mine)
+    assert (early.returncode, early.stdout) == (2, "")
+    assert "there are hints left: `make hint STEP=3` gives the next" in early.stderr
+    for _ in range(10):
+        if "That was the last one." in nopeek("hint", "3", "--submission", mine).stdout:
+            break
+    late = nopeek("solution", "3", "--submission", mine)
+    assert late.returncode == 0, late.stderr
+    assert "def causal_mask(" in late.stdout
+
+
+def test_solution_of_a_step_that_is_not_there(nopeek):
+    done = nopeek("solution", "99")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
 def test_json_is_the_report(nopeek, mine, tmp_path):
     nopeek("check", "2", "3", "--submission", mine, "--json", tmp_path / "report.json")
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))

@@ -11,10 +11,11 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.support.handed_in import packed, spread
+from tests.support.stubs import stub_text
 
 STEP = "step02_scores"
 RIGHT = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
-STUB = (ROOT / "exercises" / f"{STEP}.py").read_text(encoding="utf-8")
+STUB = stub_text(STEP)
 VISIBLE = ("--isolation", "process", "--suite", "visible")
 CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Scores (77)\r\n"

@@ -55,7 +55,7 @@ def test_export_writes_one_file(export, out):
     done = export("--format", "csv", "--out", out)
     assert (done.exit_code, done.output) == (0, f"wrote {out / 'grades.csv'}\n")
     text = (out / "grades.csv").read_text(encoding="utf-8")
-    assert text.splitlines()[0].startswith("student_id,score,max_score,step01_projections,")
+    assert text.splitlines()[0].startswith("student_id,score,max_score,step02_scores,note,")
 
 
 def test_export_writes_a_file_per_student(export, out):
@@ -77,7 +77,7 @@ def test_export_fills_in_a_copy_of_the_instructors_file(export, out):
     ).replace("4,2,80.0", "4,5,80.0")
     assert "wrote 2 scores into" in done.output
     assert "not in the file, so not written (1):\n  ../../x\\ud800\n" in done.output
-    assert "not gradable, so not written (1):\n  carol\n" in done.output
+    assert "without a score, so not written (1):\n  carol\n" in done.output
 
 
 def test_export_into_moodle(export, out):

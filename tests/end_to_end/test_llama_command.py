@@ -250,9 +250,8 @@ def test_wrong_step_writes_nothing_and_ends_with_1(llama, tmp_path):
     mine = shutil.copytree(SOLUTIONS, tmp_path / "mine")
     path = mine / "step25_llama.py"
     text = path.read_text("utf-8")
-    path.write_text(
-        text.replace("np.arange(start, stop), d", "np.arange(stop - start), d"), "utf-8"
-    )
+    text = text.replace("np.arange(start, stop), d", "np.arange(stop - start), d")
+    path.write_text(text, "utf-8")
     (mine / "step09_heads.py").unlink()
     done = llama("--tiny", submission=mine)
     assert done.exit_code == 1

@@ -2,17 +2,23 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 from tests.conftest import ROOT
+from tests.support.stubs import write_stubs
 
 TINY = ["--layers", "1", "--heads", "2", "--d-model", "8", "--length", "8", "--batch", "4"]
 
 
 def trained(folder, *options):
+    return called(folder, "train", *TINY, "--out", "kept", *options)
+
+
+def called(folder, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "grader", "train", *TINY, "--out", "kept", *options],
+        [sys.executable, "-m", "grader", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
@@ -45,19 +51,73 @@ def test_training_learns_keeps_its_weights_and_goes_on(tmp_path):
 
 
 def test_unwritten_steps_are_the_solutions_and_it_is_said(tmp_path):
-    submission = str(ROOT / "exercises")
+    submission = str(write_stubs(tmp_path / "exercises"))
     code, text = trained(tmp_path, "--steps", "1", "--submission", submission)
     assert code == 0, text
     assert "not written yet, so the solutions': step01_projections" in text
 
 
-def test_cheating_decoder_has_no_mask(tmp_path):
-    """The same start and the same batches: only what may be seen is another."""
-    code, honest = trained(tmp_path, "--steps", "20", "--out", "honest", "--lr", "0.02")
-    assert code == 0, honest
-    code, cheat = trained(tmp_path, "--steps", "20", "--out", "cheat", "--lr", "0.02", "--cheat")
-    assert code == 0, cheat
-    assert "without the causal mask" in cheat
-    assert losses(honest)[-1] != losses(cheat)[-1]
-    assert "its loss where it cannot look ahead: " in cheat
-    assert "look ahead" not in honest
+def test_cheating_decoder_is_trained_beside_the_honest_one(tmp_path):
+    """They start alike and see the same batches; only what may be seen differs."""
+    options = ["--steps", "20", "--lr", "0.02", "--submission", str(ROOT / "solutions")]
+    code, text = trained(tmp_path, *options, "--cheat", "--html", "page.html")
+    assert code == 0, text
+    pairs = re.findall(r"loss (\S+)   without its mask loss (\S+)", text)
+    assert len(pairs) == 2
+    assert pairs[0][0] == pairs[0][1] or float(pairs[0][0]) > 2
+    assert pairs[-1][0] != pairs[-1][1]
+    assert "   its loss where it cannot look ahead: " in text
+    assert " + without its mask, when it must write" in text
+    assert (tmp_path / "kept" / "weights.safetensors").is_file()
+    assert (tmp_path / "kept" / "cheat" / "weights.safetensors").is_file()
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count("<path d=") > 3
+    assert "without its mask, when it must write" in page
+    assert "<script" not in page
+
+
+def test_loss_that_is_no_number_stops_the_training(tmp_path):
+    """The step and the largest gradient are named, and the weights before it are not touched."""
+    mine = shutil.copytree(ROOT / "solutions", tmp_path / "mine")
+    path = mine / "step19_training.py"
+    path.write_text(
+        path.read_text("utf-8")
+        + """
+
+_right, _count = train_step, []
+
+
+def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
+    _count.append(1)
+    loss, params, state = _right(tokens, params, state, n_heads, lr, max_norm)
+    if len(_count) == 3:
+        attention = params["blocks"][0]["attention"]
+        attention["w_v"] = attention["w_v"] * float("nan")
+    return loss, params, state
+""",
+        encoding="utf-8",
+    )
+    code, text = trained(tmp_path, "--steps", "9", "--submission", str(mine))
+    said = " ".join(text.split())
+    assert code == 2, text
+    assert "nopeek: The loss of step 4 is not a finite number." in said
+    assert re.search(r"The largest gradient until then was that of [\w.]+: [\d.e+-]+\.", said)
+    assert "Traceback" not in text
+    assert not (tmp_path / "kept").exists()
+
+
+def test_trained_weights_run_in_gpt2_and_leakmap(tmp_path):
+    code, text = trained(tmp_path, "--steps", "1", "--submission", str(ROOT / "solutions"))
+    assert code == 0, text
+    for command, said in (
+        (["leakmap", "--weights", "kept", "--tokens", "the"], "layer 1, NO MASK"),
+        (["leakmap", "--weights", "kept", "--tokens", "th\u00e9"], "has no 'é': leave it out"),
+        (
+            ["gpt2", "--weights", "kept", "--prompt", "a", "--tokens", "3", "--float64"],
+            "decoder_logits: agrees at 8 positions",
+        ),
+        (["llama", "--weights", "kept"], "`train` has trained: give it to `gpt2`"),
+    ):
+        code, text = called(tmp_path, *command)
+        assert said in " ".join(text.split()), text
+        assert "Traceback" not in text

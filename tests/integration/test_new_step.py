@@ -1,6 +1,7 @@
 """A step from `dev new`, in a copy of the kit: it needs no file that the command did not name."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, STEPS
+from tests.support.stubs import write_stubs
 
 FOLDERS = ("exercises", "grader", "notebooks", "solutions", "tests", "README.md", "pyproject.toml")
 NUMBER = STEPS[-1].number + 1
@@ -29,6 +31,9 @@ def copy(tmp_path_factory):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((ROOT / name).read_bytes())
+    shutil.rmtree(folder / "exercises")  # which may have been worked on
+    write_stubs(folder / "exercises")
+    shutil.copy(ROOT / "exercises/.built.json", folder / "exercises")
     return folder
 
 

@@ -1,6 +1,7 @@
 """What the contract of rooms in pyproject.toml does not say: who may import what else."""
 
 import ast
+import functools
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ ROOMS = [path for path in sorted(GRADER.rglob("*.py")) if "mistakes" not in path
 SUITES = (ROOT / "tests" / "visible", ROOT / "tests" / "hidden")
 CHECKS = [p for suite in SUITES for p in sorted(suite.glob("*.py")) if p.name != "conftest.py"]
 # Programs that are sent to a worker as text, and the worker program itself.
-PROGRAMS = ["isolation/probe_program.py", "demos/counting.py"]
+PROGRAMS = ["isolation/probe_program.py", "demos/counting.py", "demos/explorer/exploring.py"]
 PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
 TORCH = {
     "answer_key/reference.py",
@@ -24,15 +25,16 @@ TORCH = {
 }
 
 
-def imported(path: Path) -> set[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """Return the full names of all that a file imports, at the top or inside a function."""
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def own(path: Path) -> set[str]:

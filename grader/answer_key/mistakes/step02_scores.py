@@ -343,6 +343,18 @@ def score_softmax_already(q, k):
 
 
 @mistake(
+    "score_softmax_already",
+    "attention_scores",
+    caught_by="scores_agree",
+    says="A softmax is applied to the scores already.",
+    hint="May a score be negative or larger than 1?",
+)
+def score_softmax_already_unstable(q, k):
+    exponentials = np.exp(scaled_scores(q, k))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@mistake(
     "score_minus_row_maximum",
     "attention_scores",
     caught_by="scores_agree",

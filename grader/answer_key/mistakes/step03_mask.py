@@ -58,6 +58,32 @@ def mask_strict_excludes_self(t_q, t_k=None):
 
 
 @mistake(
+    "mask_top_left + mask_allows_one_future",
+    "causal_mask",
+    caught_by="causal_agree",
+    says="At least two things differ. The triangle begins in the upper left corner, however many "
+    "keys come before the first query. It is off by one, too: each token sees the next one.",
+    hint="Draw the mask of two queries and five keys: how many keys may the first of them use?",
+)
+def mask_top_left_beside_diagonal(t_q, t_k=None):
+    t_k = right_causal_mask(t_q, t_k).shape[1]
+    return np.tri(t_q, t_k, 1, dtype=bool)
+
+
+@mistake(
+    "mask_top_left + mask_strict_excludes_self",
+    "causal_mask",
+    caught_by="causal_agree",
+    says="At least two things differ. The triangle begins in the upper left corner, however many "
+    "keys come before the first query. The diagonal is masked, too: a token does not see itself.",
+    hint="Draw the mask of two queries and five keys: what is left for the first of them?",
+)
+def mask_top_left_without_diagonal(t_q, t_k=None):
+    t_k = right_causal_mask(t_q, t_k).shape[1]
+    return np.tri(t_q, t_k, -1, dtype=bool)
+
+
+@mistake(
     "mask_transposed",
     "causal_mask",
     caught_by="causal_agree",

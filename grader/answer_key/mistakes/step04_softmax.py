@@ -256,7 +256,7 @@ def softmax_global_sum(scores, axis=-1):
     "softmax",
     caught_by="softmax_agree",
     says="The sum loses its axis, so a row is divided by sums of other rows.",
-    hint="Which shape has the thing that you divide by?",
+    hint="Which shape has the thing that you divide by? Look up keepdims.",
 )
 def softmax_sum_loses_axis(scores, axis=-1):
     exponentials = safe_exponentials(scores, axis)
@@ -268,7 +268,7 @@ def softmax_sum_loses_axis(scores, axis=-1):
     "softmax",
     caught_by="softmax_agree",
     says="The maximum loses its axis, so each column is lowered by the maximum of a row.",
-    hint="Which shape has the thing that you subtract?",
+    hint="Which shape has the thing that you subtract? Look up keepdims.",
 )
 def softmax_maximum_loses_axis(scores, axis=-1):
     maximum = np.max(scores, axis=axis)
@@ -473,6 +473,31 @@ def softmax_uniform_on_overflow(scores, axis=-1):
 
 
 @mistake(
+    "softmax_wrong_sign",
+    "softmax",
+    caught_by="softmax_agree",
+    says="The scores are subtracted from the maximum instead of the reverse: the lowest one wins.",
+    hint="Which score should get the largest weight? Do a row of two by hand.",
+)
+def softmax_maximum_minus_scores(scores, axis=-1):
+    maximum = np.max(scores, axis=axis, keepdims=True)
+    exponentials = np.exp(np.where(maximum == -np.inf, 0.0, maximum) - scores)
+    return safe_ratio(exponentials, exponentials.sum(axis=axis, keepdims=True))
+
+
+@mistake(
+    "softmax_wrong_sign",
+    "softmax",
+    caught_by="softmax_agree",
+    says="The scores are subtracted from the maximum instead of the reverse: the lowest one wins.",
+    hint="Which score should get the largest weight? Do a row of two by hand.",
+)
+def softmax_maximum_minus_scores_unguarded(scores, axis=-1):
+    exponentials = np.exp(np.max(scores, axis=axis, keepdims=True) - scores)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
     "softmax_inf_minus_inf",
     "softmax",
     caught_by="softmax_blocked",
@@ -482,6 +507,110 @@ def softmax_uniform_on_overflow(scores, axis=-1):
 def softmax_inf_minus_inf(scores, axis=-1):
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_small_number_in_sum",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="A small number is added to the sum, so the weights do not quite add up to 1.",
+    hint="What do you divide by when the row is empty, and what when it is not?",
+)
+def softmax_nine_digits(scores, axis=-1):
+    exponentials = safe_exponentials(scores, axis)
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
+
+
+@mistake(
+    "softmax_small_number_in_sum + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="At least two things differ. A small number is added to the sum, so the weights do not "
+    "quite add up to 1. A row of minus infinity gives NaN, because its maximum is subtracted from "
+    "itself.",
+    hint="What is the maximum of an empty choice, and does a small number in the sum fix it?",
+)
+def softmax_nine_digits_unguarded(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
+
+
+@mistake(
+    "softmax_small_number_in_sum",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="A small number is added to the sum, so the weights do not quite add up to 1.",
+    hint="What do you divide by when the row is empty, and what when it is not?",
+)
+def softmax_eight_digits(scores, axis=-1):
+    exponentials = safe_exponentials(scores, axis)
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-8)
+
+
+@mistake(
+    "softmax_small_number_in_sum + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="At least two things differ. A small number is added to the sum, so the weights do not "
+    "quite add up to 1. A row of minus infinity gives NaN, because its maximum is subtracted from "
+    "itself.",
+    hint="What is the maximum of an empty choice, and does a small number in the sum fix it?",
+)
+def softmax_eight_digits_unguarded(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-8)
+
+
+@mistake(
+    "softmax_small_number_in_sum",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="A small number is added to the sum, so the weights do not quite add up to 1.",
+    hint="What do you divide by when the row is empty, and what when it is not?",
+)
+def softmax_ten_digits(scores, axis=-1):
+    exponentials = safe_exponentials(scores, axis)
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-10)
+
+
+@mistake(
+    "softmax_small_number_in_sum + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="At least two things differ. A small number is added to the sum, so the weights do not "
+    "quite add up to 1. A row of minus infinity gives NaN, because its maximum is subtracted from "
+    "itself.",
+    hint="What is the maximum of an empty choice, and does a small number in the sum fix it?",
+)
+def softmax_ten_digits_unguarded(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-10)
+
+
+@mistake(
+    "softmax_small_number_in_sum",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="A small number is added to the sum, so the weights do not quite add up to 1.",
+    hint="What do you divide by when the row is empty, and what when it is not?",
+)
+def softmax_six_digits(scores, axis=-1):
+    exponentials = safe_exponentials(scores, axis)
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-6)
+
+
+@mistake(
+    "softmax_small_number_in_sum + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_distribution",
+    says="At least two things differ. A small number is added to the sum, so the weights do not "
+    "quite add up to 1. A row of minus infinity gives NaN, because its maximum is subtracted from "
+    "itself.",
+    hint="What is the maximum of an empty choice, and does a small number in the sum fix it?",
+)
+def softmax_six_digits_unguarded(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-6)
 
 
 @mistake(

@@ -296,6 +296,19 @@ def score_no_scale_attention(q, k, v, mask=None):
 
 
 @mistake(
+    "score_scale_value_width",
+    "attention",
+    caught_by="attention_agree",
+    says="The scores are scaled by the width of the values, not of the keys.",
+    hint="Whose products are the scores? Their width is the one that matters.",
+)
+def score_scale_value_width(q, k, v, mask=None):
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(v.shape[-1])
+    scores = scores if mask is None else apply_mask(scores, mask)
+    return softmax(scores) @ v
+
+
+@mistake(
     "score_scale_seq_len",
     "attention",
     caught_by="attention_agree",

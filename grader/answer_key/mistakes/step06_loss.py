@@ -80,6 +80,18 @@ def loss_same_slice(tokens):
 
 
 @mistake(
+    "loss_same_slice",
+    "shift_tokens",
+    caught_by="shift_agree",
+    says="Inputs and targets are the same tokens, so each token is to predict itself.",
+    hint="Are both slices cut at the same end?",
+)
+def loss_same_last_slice(tokens):
+    targets = shiftable(tokens)[..., 1:]
+    return targets.copy(), targets.copy()
+
+
+@mistake(
     "loss_shift_wrong_way",
     "shift_tokens",
     caught_by="shift_agree",
@@ -353,6 +365,17 @@ def np_input_mutated_log(logits):
 
 
 # cross_entropy
+
+
+@mistake(
+    "loss_targets_index_texts",
+    "cross_entropy",
+    caught_by="cross_entropy_agree",
+    says="The targets are used as an index along the first axis, which holds positions or texts.",
+    hint="Which axis of the log probabilities holds the vocabulary, and which does your index use?",
+)
+def loss_targets_index_texts(logits, targets, ignore_id=None):
+    return float(-stable_log_softmax(logits)[targets].mean())
 
 
 @mistake(
@@ -884,6 +907,21 @@ def np_input_mutated_log_prob(logits, targets):
 
 
 @mistake(
+    "pos_table_read_by_token",
+    "next_token_logits",
+    caught_by="logits_agree",
+    says="The table of positions is read by token, like the embedding.",
+    hint="What do two equal tokens at different places have in common, and what not?",
+)
+def pos_table_read_by_token(tokens, params):
+    if tokens.shape[-1] > len(params["position"]):
+        raise ValueError("tokens must not be longer than the table of positions")
+    x = params["embedding"][tokens] + params["position"][tokens]
+    y = masked_self_attention(x, params["w_q"], params["w_k"], params["w_v"])
+    return y @ params["w_out"]
+
+
+@mistake(
     "lm_no_position",
     "next_token_logits",
     caught_by="logits_agree",
@@ -1192,6 +1230,30 @@ def loss_no_shift(tokens, params):
 def loss_decoder_input_is_target(tokens, params):
     _, targets = shift_tokens(tokens)
     return cross_entropy(next_token_logits(targets, params), targets)
+
+
+@mistake(
+    "loss_same_slice",
+    "teacher_forced_loss",
+    caught_by="loss_agree",
+    says="Inputs and targets are the same tokens, so each token is to predict itself.",
+    hint="Which token should position t predict: its own, or another one?",
+)
+def loss_targets_are_inputs(tokens, params):
+    inputs, _ = shift_tokens(tokens)
+    return cross_entropy(next_token_logits(inputs, params), inputs)
+
+
+@mistake(
+    "loss_logits_of_the_target",
+    "teacher_forced_loss",
+    caught_by="loss_agree",
+    says="Each target meets the logits of its own position, where the model has read it already.",
+    hint="At which position does the model not know the token yet that it is to predict?",
+)
+def loss_logits_of_the_target(tokens, params):
+    logits = next_token_logits(tokens, params)
+    return cross_entropy(logits[..., 1:, :], tokens[..., 1:])
 
 
 @mistake(

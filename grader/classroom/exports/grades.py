@@ -12,13 +12,17 @@ from grader.report.records import Graded
 def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     """A student who could not be graded has a note and empty scores, which are no zeros."""
     report, grade, who = graded.report, graded.grade, graded.who
-    points = {step.step: step.points for step in report.steps} if report else {}
+    verdicts = report.steps if report else ()
+    points: dict[str, float | None] = {step.step: step.points for step in verdicts}
     points |= dict(grade.steps) if grade else {}
+    if graded.score is None:  # what could not be read is no zero
+        points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
     notes = [graded.reason, *(grade.notes if grade else ())]
     most = graded.max_score if graded.score is not None else None
     scores = [graded.score, most, *(points.get(step) for step in steps)]
-    late = grade.late if grade and grade.late else "late" if who.late else ""
-    about = ["excused" if graded.excused else late, who.name, who.number, who.email]
+    late = grade.late if grade else "late" if who.late else ""
+    state = "excused" if graded.excused else "nothing handed in" if who.absent else late
+    about = [state, who.name, who.number, who.email]
     texts = [" ".join(filter(None, notes)), *about]
     return [cell(graded.student), *map(number, scores), *map(cell, texts)]
 

@@ -25,7 +25,7 @@ def course(file: Path) -> None:
     registry = registry_module.load()
     try:
         found = read_course(file, registry)
-        roster = read_roster(file.parent / found.roster) if found.roster else []
+        roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
         path = file.parent / found.overrides if found.overrides else None
         overrides = read_overrides(path, registry) if path else []
     except CourseError as error:

@@ -101,7 +101,7 @@ def _tell(merged: Merged) -> None:
         click.echo(note)
     _students("not in the file, so not written", merged.unmatched)
     _students("could be several rows, so not written", merged.ambiguous)
-    _students("not gradable, so not written", merged.not_graded)
+    _students("without a score, so not written", merged.not_graded)
     _students("has another grade there, left alone without --overwrite", merged.kept)
 
 
@@ -190,7 +190,7 @@ def export(
             elif isinstance(kind, Zip):
                 _zip(kind, class_, out)
             elif isinstance(kind, One):
-                _one(kind, class_, options, out)
+                _one(kind, class_, replace(options, steps=book.steps()), out)
             else:
                 _each(kind, class_, options, out)
     except OSError as error:

@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.kit.models import add_options, run_model
+from grader.cli.kit.models import Small, add_options, run_model
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.family import Family
+
+
+PROMPT = "the fox has a key . the owl has"
+TOKENS = 20
+MORAL = (
+    "In training it saw each next word, and its loss was 0.03. Now the next word is not there to "
+    "be seen."
+)
 
 
 def _load() -> Family:
@@ -20,10 +28,14 @@ def _load() -> Family:
 
 @click.command()
 @add_options
-def gpt2(**given: Any) -> None:
+@click.option("--small", is_flag=True, help="The kit's own trained model: a few dozen words.")
+def gpt2(small: bool, **given: Any) -> None:
     """Runs GPT-2 on your own decoder: compares it with transformers, then writes a text.
 
     Without --weights it is the model gpt2 from the hub, and where that cannot be had a tiny one
     with random weights, made here.
     """
-    run_model(_load, "gpt2", **given)
+    from grader.demos.small import CHEAT, FOLDER
+
+    brought = Small(str(FOLDER), str(FOLDER / CHEAT), PROMPT, TOKENS, MORAL) if small else None
+    run_model(_load, "gpt2", small=brought, **given)

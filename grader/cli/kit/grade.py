@@ -122,7 +122,7 @@ def _rules(
         roster = base / course.roster
     overrides = base / course.overrides if course.overrides else out / "overrides.csv"
     try:
-        people = read_roster(roster) if roster is not None else []
+        people = read_roster(roster, course.timezone) if roster is not None else []
     except CourseError as error:
         raise Problem(str(error)) from None
     return {

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers"
 PROMPT = "A model that writes reads from left to right. At every place it asks"
 MOST_COMPARED = 32  # tokens of the text that is compared with transformers
 PATIENCE = 5.0  # seconds for the text without a cache
+TOKENS = 60  # that are written if nobody says how many
 
 
 Command = Callable[..., None]
@@ -42,7 +44,7 @@ OPTIONS = (
     click.option("--weights", metavar="WHICH", help="A folder, a file, or a name on the hub."),
     click.option("--tiny", is_flag=True, help="The tiny random model that the kit makes itself."),
     click.option("--prompt", help="How the text begins."),
-    click.option("--tokens", type=click.IntRange(1), default=60, help="How many to write."),
+    click.option("--tokens", type=click.IntRange(1), help="How many to write; 60."),
     click.option(
         "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the likeliest."
     ),
@@ -61,6 +63,17 @@ OPTIONS = (
 )
 
 
+@dataclass(frozen=True)
+class Small:
+    """A trained model that the kit brings: its weights, and those of the one without a mask."""
+
+    weights: str
+    cheat: str
+    prompt: str
+    tokens: int
+    moral: str
+
+
 def add_options(command: Command) -> Command:
     """Give a command the options that say which model runs, on whose code, and what it writes."""
     for option in reversed(OPTIONS):
@@ -74,31 +87,45 @@ def run_model(
     weights: str | None,
     tiny: bool,
     prompt: str | None,
-    tokens: int,
+    tokens: int | None,
     temperature: float,
     top_k: int,
     seed: int,
     submission: Path,
     double: bool,
     no_cache: bool,
+    small: Small | None = None,
 ) -> None:
-    """Compare a model on the student's code with transformers', then write a text with it."""
+    """Compare a model on the student's code with transformers', then write a text with it.
+
+    small: the trained model that the kit brings, if that is the one. It also writes a text
+    without its mask.
+    """
     _need(name)
-    if tiny and weights is not None:
-        raise Problem("--tiny is a model of its own: leave out --weights")
+    if tiny + bool(small) + (weights is not None) > 1:
+        raise Problem("--tiny and --small are models of their own: leave out the others")
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
     run = Run(load_family(), Printer(), np.float64 if double else np.float32)
     own = read_submission(submission, run.registry)  # before anything is downloaded
+    if small:
+        weights, prompt, tokens = small.weights, prompt or small.prompt, tokens or small.tokens
+    tokens, choice = tokens or TOKENS, Choice(temperature, top_k, seed)
     with _one_sentence(), run:
         run.read("" if tiny else weights or run.family.hub_name, given=weights is not None)
         begun = run.choose_prompt(prompt)
         ids = run.prompt(begun, tokens)
         run.start(own)
         agreed = run.compare()
+        begun += " " * bool(small)  # its tokens are words, and bring no blank
         if agreed:
-            run.write(begun, ids, tokens, Choice(temperature, top_k, seed), cache=not no_cache)
+            run.write(begun, ids, tokens, choice, cache=not no_cache)
+        if agreed and small:
+            run.printer.line("\nThe same, trained without its mask:", "bold")
+            run.change_weights(small.cheat)
+            run.write(begun, ids, tokens, choice, cache=not no_cache)
+            run.printer.line(f"\n{small.moral}")
     sys.exit(0 if agreed else 1)
 
 
@@ -191,10 +218,13 @@ class Run:
 
     def choose_prompt(self, given: str | None) -> str:
         """Return the prompt; ids where there is no tokenizer."""
+        from grader.demos.gpt2.trained import Characters
         from grader.demos.llama.ids import SOME, Ids
 
         if given is not None:
             return given
+        if isinstance(self.words, Characters):
+            return self.words.begin()
         return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
 
     def prompt(self, text: str, n_new: int) -> list[int]:
@@ -217,12 +247,26 @@ class Run:
         functions = self.family.functions
         self.code = own.gather(self.host, self.registry, submission, right, functions.wanted)
         self._whose()
+        self._hand_over()
+
+    def change_weights(self, name: str) -> None:
+        """Hand other weights of the same sizes to the code."""
+        from grader.demos.gpt2 import weights
+
+        self.model = weights.read(weights.locate(name))
+        self.decoder.close()
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Hand the model's weights to the code."""
+        from grader.demos.gpt2 import running
+
         config = self.model.config
         params = self.family.to_params(self.model.tensors, config, self.dtype)
         program = self.code.program(self.registry)
         with self._busy("handing the weights to the code"):
             self.decoder = running.Decoder(
-                self.host, program, params, *config.sizes, functions=functions
+                self.host, program, params, *config.sizes, functions=self.family.functions
             )
         self.open.callback(self.decoder.close)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from grader.demos.gpt2 import names, running, tiny, weights
+from grader.demos.gpt2 import names, running, tiny, trained, weights
 from grader.demos.gpt2.agreement import Other
 from grader.demos.gpt2.tokens import Words
 
@@ -31,6 +31,11 @@ class Reader(Protocol):
         """Return what turns one text's ids into words."""
 
 
+def read_words(model: weights.Model) -> Reader:
+    """Return the tokenizer that lies beside the weights."""
+    return Words(model.folder / weights.TOKENIZER, model.config.vocabulary)
+
+
 @dataclass(frozen=True)
 class Family:
     """A family of models. load_other: imports transformers, which takes seconds."""
@@ -40,26 +45,32 @@ class Family:
     hub_name: str
     functions: running.Functions
     make_cached: Callable[[], Path]
-    read_config: Callable[[Path], tuple[Any, dict[str, Any]]]
-    check_tensors: Callable[..., dict[str, names.Array]]
+    read: Callable[[Path], weights.Model]
     to_params: Callable[..., dict[str, Any]]
     load_other: Callable[[], Callable[[weights.Model, type[np.floating[Any]]], Other]]
     words: Callable[[weights.Model], Reader]
     sample: Callable[[Reader], Sequence[int]]
     """Tokens for comparisons."""
 
-    def read(self, file: Path) -> weights.Model:
-        """Return the model whose weights are in that file."""
-        return weights.read(file, self.read_config, self.check_tensors)
-
     def read_tiny(self) -> weights.Model:
         """Return the tiny random model."""
         return self.read(self.make_cached() / weights.WEIGHTS)
 
 
-def read_words(model: weights.Model) -> Words:
-    """Return the tokenizer that lies beside the weights."""
-    return Words(model.folder / weights.TOKENIZER, model.config.vocabulary)
+def _read_model(file: Path) -> weights.Model:
+    if trained.is_trained(file):
+        return trained.read(file.parent)
+    return weights.read(file)
+
+
+def _read_words(model: weights.Model) -> Reader:
+    if trained.is_trained(model.folder / trained.FILE):
+        return trained.Characters(model.folder)
+    return read_words(model)
+
+
+def _sample(words: Reader) -> Sequence[int]:
+    return words.sample() if isinstance(words, trained.Characters) else words.ids(tiny.TEXT)
 
 
 def _load_gpt2() -> Callable[[weights.Model, type[np.floating[Any]]], Other]:
@@ -74,10 +85,9 @@ GPT2 = Family(
     hub_name="openai-community/gpt2",
     functions=running.GPT2,
     make_cached=lambda: tiny.make_cached(),
-    read_config=names.read_config,
-    check_tensors=names.check_tensors,
+    read=_read_model,
     to_params=names.to_params,
     load_other=_load_gpt2,
-    words=read_words,
-    sample=lambda words: words.ids(tiny.TEXT),
+    words=_read_words,
+    sample=_sample,
 )

@@ -42,6 +42,14 @@ class Sizes:
     batch: int = 16
 
 
+class LossGone(NotReady):
+    """The loss of a step is no number; tokens and params: those of the last step that had one."""
+
+    def __init__(self, number: int, tokens: Any, params: Any) -> None:
+        super().__init__(f"The loss of step {number} is not a finite number.")
+        self.number, self.tokens, self.params = number, tokens, params
+
+
 @dataclass(frozen=True)
 class Taken:
     """A training step that was taken: its number from 1, its loss, and the parameters after it."""
@@ -110,15 +118,17 @@ def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
 def train(
     worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
 ) -> Iterator[Taken]:
-    """Take training steps, and tell each; NotReady where the loss is no number any more."""
+    """Take training steps, and tell each; LossGone where the loss is no number any more."""
     draw = np.random.RandomState(seed)
     state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     warmup = min(steps // 10, 100)
+    last: tuple[Any, Any] | None = None
     for number in range(steps):
         begun = time.monotonic()
         starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
         tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
         lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
+        before = params
         answer = worker.call(
             "train_step",
             [tokens, params, state, sizes.n_heads, lr],
@@ -132,18 +142,34 @@ def train(
             case _:
                 raise NotReady("train_step does not return (loss, params, state).")
         if not math.isfinite(loss):
-            raise NotReady(_nan(number + 1, params))
+            raise LossGone(number + 1, *(last or (tokens, before)))
+        last = tokens, before
         yield Taken(number + 1, loss, params, time.monotonic() - begun)
 
 
-def _nan(number: int, params: Any) -> str:
-    """Say in which step a loss was lost, and which parameters look worst."""
-    sizes = {name: np.abs(array).max(initial=0.0) for name, array in flatten(params).items()}
-    worst = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
+def explain_gone(
+    host: Host, own: Mapping[str, tuple[str, str]], gone: LossGone, sizes: Sizes
+) -> str:
+    """Say in which step the loss was lost, and which gradient was largest before that."""
+    try:
+        with worker_with(host, Program(LOSS, dict(own)), "The gradients") as worker:
+            args = [gone.tokens, gone.params, sizes.n_heads]
+            found = worker.call("decoder_loss_and_gradients", args, {}).value
+        name, size = find_largest(found[1])
+    except (NotReady, TypeError, ValueError, LookupError, AttributeError):
+        return f"{gone} Look at the gradients: `make check STEP=18`."
+    kind = f"{size:.3g}" if math.isfinite(size) else "not a finite number"
     return (
-        f"The loss of step {number} is not a finite number; the largest parameters are those of "
-        f"{worst}. Look at the gradient of {worst}, then at the learning rate."
+        f"{gone} The largest gradient until then was that of {name}: {kind}. "
+        f"Look at how that one is computed, then try a smaller --lr."
     )
+
+
+def find_largest(grads: Any) -> tuple[str, float]:
+    """Return the largest number in a tree by size, and the name of its array; NaN is largest."""
+    sizes = {name: float(np.abs(array).max(initial=0.0)) for name, array in flatten(grads).items()}
+    name = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
+    return name, sizes[name]
 
 
 def honest_loss(

@@ -87,5 +87,5 @@ def load(folder: Path) -> tuple[dict[str, Array], About]:
         return arrays, about
     except (OSError, ValueError, TypeError, KeyError):
         raise Problem(
-            f"{folder} holds no weights that can be read: name another folder with --out"
+            f"{folder} holds no weights of `train` that can be read: name another folder"
         ) from None

@@ -25,7 +25,8 @@ class Condition:
     chancy: one of many of its kind, so that more is needed before it means anything. both: whether
     it also means something that only the cases without it are wrong; else these are the easy ones.
     mostly: whether it means nothing where more than a few of the cases that have it are right.
-    absent: whether it is that something is not there, which is the ordinary case.
+    absent: whether it is that something is not there, which is the ordinary case. other_hint: the
+    hint where only the cases without it are wrong, if it is another one.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Condition:
     both: bool = False
     mostly: bool = False
     absent: bool = False
+    other_hint: str = ""
 
     @property
     def of_axes(self) -> bool:
@@ -50,7 +52,7 @@ class Condition:
             f"not_{self.id}",
             self.other,
             self.this,
-            self.hint,
+            self.other_hint or self.hint,
             lambda tried: not self.holds(tried),
             self.chancy,
             mostly=self.mostly,
@@ -86,7 +88,8 @@ def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
     return (leaf for leaf in found if isinstance(leaf, np.ndarray))
 
 
-def _very_large(tried: Tried) -> bool:
+def is_very_large(tried: Tried) -> bool:
+    """Whether there are numbers that would not come out of a layer."""
     numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
     return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
 
@@ -154,12 +157,12 @@ def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
-SHAPES = "Count axes from the end: the docstring says what they mean, whatever comes before them."
+SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
 SLICES = "Write down the shape of every array at every line, for one case of each kind."
 SIZE = "Which operation loses something when its numbers become very large?"
 MEMORY = "What does the function keep for later, and does it fit when this much has gone before?"
 CACHE = "What does the cache hold when the second chunk comes? Compare with one pass, row by row."
-NEWEST = "Which keys may a new query attend to? Count them: the old ones, and its own among them."
+NEWEST = "Compare with the same row of one pass over everything: its scores, its keys, its weights."
 BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
 REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
 TIES = "In which order does your sort, or your maximum, leave numbers that are equal?"
@@ -173,7 +176,7 @@ TIME = "What changes from one position to the next? Do a text of two by hand."
 STACK = "Do a stack of two by hand: what does the second block read, and what else is it given?"
 
 FIXED = [
-    Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, _very_large),
+    Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, is_very_large),
     Condition(
         "nothing_allowed",
         "with a query that may attend to nothing",
@@ -343,7 +346,9 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
             if name == "axis"
             else f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
             lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
-            both=name not in takes,
+            # Along another axis than 0 says less than along one that is not the last.
+            both=name not in takes and name != "axis",
+            other_hint=f"Which lines are reached, or matter, only where {name} is not 0?",
         )
 
 

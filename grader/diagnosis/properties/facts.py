@@ -18,7 +18,7 @@ from grader.diagnosis.properties import places, resemblance
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits, factor, find_added, find_copied
 from grader.diagnosis.properties.pairs import Pair, enough, pairs
-from grader.diagnosis.properties.tried import Fact, Tried, distinct
+from grader.diagnosis.properties.tried import Fact, Tried, differ, distinct
 from grader.report.records import PROPERTY, Diagnosis
 
 
@@ -52,6 +52,7 @@ RESULTS = "In which order does the docstring list the results?"
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 SIGNS = "Which side of a subtraction, or of a comparison, is which?"
+FUNCTION = "Which exp or log is one too many, or missing, on the way to the result?"
 MASKED = "What happens to a number that the mask forbids, and what to its neighbours in the row?"
 ALLOWED = "What happens to a score that is allowed?"
 
@@ -90,6 +91,15 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     factor,
     find_added,
     find_copied,
+    Property(
+        "exponential",
+        "Every number is the exponential of the right one.",
+        FUNCTION,
+        resemblance.is_exponential,
+    ).state_facts,
+    Property(
+        "logarithm", "Every number is the log of the right one.", FUNCTION, resemblance.is_log
+    ).state_facts,
     *(
         Property(
             f"reversed_{axis}",
@@ -186,6 +196,12 @@ PARTLY = [
         "All wrong numbers are of one and the same size.",
         "Which line limits numbers, or puts one number in the place of others?",
         resemblance.one_value,
+    ),
+    Property(
+        "one_hot",
+        "In each row one number is 1 and all others are 0, which they should not be.",
+        "Which line chooses the largest number, where all of them should count?",
+        resemblance.one_hot,
     ),
     Property(
         "other_sign",
@@ -342,10 +358,13 @@ def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
     return True
 
 
-def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
+def said(
+    tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
+) -> Diagnosis | None:
     """One sentence or two about all wrong results of a function, if there is anything to say.
 
-    takes: the function's required arguments. What is right has nothing said about it.
+    takes: the function's required arguments. What is right has nothing said about it. more: facts
+    that further calls have shown; they come first.
     """
     tried = _pieces_first(tried)
     parts = list(dict.fromkeys(one.part for one in tried if not one.right))
@@ -353,7 +372,7 @@ def said(tried: Sequence[Tried], takes: Sequence[str]) -> Diagnosis | None:
         return None
     mine = [one for one in tried if one.part in parts]
     with np.errstate(all="ignore"):
-        found = [fact for fact in _facts(mine, takes) if fact is not None][:2]
+        found = [*more, *(fact for fact in _facts(mine, takes) if fact is not None)][:2]
     if not found:
         return None
     named = ", ".join(filter(None, parts))
@@ -436,7 +455,4 @@ def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
 def _differ(one: Tried, other: Tried) -> bool:
     if one.right or other.right:
         return one.right != other.right
-    first, second = as_array(one.got), as_array(other.got)
-    if first is None or second is None or first.shape != second.shape:
-        return (first is None) != (second is None)
-    return not np.allclose(first.astype(float), second.astype(float), equal_nan=True)
+    return differ(one.got, other.got)

@@ -66,6 +66,26 @@ def is_negated(pair: Pair) -> bool | None:
     return not pair.discrete and pair.alike(-pair.expected, pair.got)
 
 
+def is_exponential(pair: Pair) -> bool | None:
+    """Whether every number is the exponential of the right one."""
+    return not pair.discrete and pair.alike(np.exp(pair.expected), pair.got)
+
+
+def is_log(pair: Pair) -> bool | None:
+    """Whether every number is the log of the right one."""
+    return not pair.discrete and pair.alike(np.log(pair.expected), pair.got)
+
+
+def one_hot(pair: Pair) -> bool | None:
+    """Whether each row has a single 1 among zeros, where the right rows have not."""
+    if pair.discrete or not pair.same_shape or pair.got.ndim < 1 or pair.got.shape[-1] < 2:
+        return False
+    ones = (pair.got == 1).sum(axis=-1) == 1
+    zeros = (pair.got == 0).sum(axis=-1) == pair.got.shape[-1] - 1
+    single = ((pair.expected != 0).sum(axis=-1) < 2).any()
+    return bool((ones & zeros).all() and not single)
+
+
 def opposite(pair: Pair) -> bool | None:
     """Whether every True is a False, and the reverse."""
     return pair.kind == "b" and pair.alike(1 - pair.expected, pair.got)

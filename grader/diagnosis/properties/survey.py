@@ -68,7 +68,7 @@ class Survey:
                     case.sizes,
                     right,
                     found,
-                    self.error is None and _agrees(right, found, tolerance),
+                    self.error is None and agrees(right, found, tolerance),
                     single,
                     self.laid,
                     self.error,
@@ -78,7 +78,8 @@ class Survey:
             )
 
 
-def _agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
+def agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
+    """Whether a result is the right one."""
     try:
         matches(expected, got, tolerance)
     except Broken:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from grader.checks.compare import as_array
 from grader.isolation.client import Raised
 
@@ -55,6 +57,14 @@ class Fact:
     id: str
     says: str
     hint: str
+
+
+def differ(one: Any, other: Any) -> bool:
+    """Whether two results are not the same, but for rounding."""
+    first, second = as_array(one), as_array(other)
+    if first is None or second is None or first.shape != second.shape:
+        return (first is None) != (second is None)
+    return not np.allclose(first.astype(float), second.astype(float), equal_nan=True)
 
 
 def distinct(tried: Sequence[Tried]) -> list[Tried]:

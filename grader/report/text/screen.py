@@ -29,6 +29,7 @@ SIGNS = {
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
 EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
+MOST_TITLES = 3  # of the checks that fail besides the first
 FEW = 24  # numbers that are quickly looked through, results included
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
@@ -259,8 +260,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
     rest = [check for check in failed[1:] if check not in told]
     if rest:
         sheet.gap()
-        named = failed[0].function if layout.names else ""
-        sheet.line(f"Also failing: {_list_checks(rest, named)}", indent=1)
+        _also(sheet, rest, failed[0].function if layout.names else "")
 
 
 def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
@@ -289,16 +289,22 @@ def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
     return found
 
 
-def _name_checks(checks: Sequence[CheckVerdict]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {check.function: [] for check in checks}
+def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVerdict]]:
+    found: dict[str, list[CheckVerdict]] = {}
     for check in checks:
-        names[check.function].append(check.check)
-    return names
+        found.setdefault(check.function, []).append(check)
+    return found
 
 
-def _list_checks(checks: Sequence[CheckVerdict], named: str) -> str:
-    """The checks by function: those of `named` by their names, of all others how many."""
-    return "; ".join(
-        f"{name} ({', '.join(mine) if name == named else count_words(len(mine), 'check')})"
-        for name, mine in _name_checks(checks).items()
-    )
+def _also(sheet: Sheet, checks: Sequence[CheckVerdict], named: str) -> None:
+    """The titles of a few more checks of the function `named`; of all others, how many."""
+    groups = _group_by_function(checks)
+    mine = groups.get(named, [])[:MOST_TITLES]
+    for check in mine:
+        _title(sheet, check, most=1)
+    rest = {
+        name: len(found) - (len(mine) if name == named else 0) for name, found in groups.items()
+    }
+    counts = [f"{count_words(n, 'more check')} of {name}" for name, n in rest.items() if n]
+    if counts:
+        sheet.line(f"Also failing: {'; '.join(counts)}", indent=1)

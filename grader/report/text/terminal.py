@@ -41,12 +41,30 @@ class Printer:
         # None leaves it to click, which sends no colour where there is no terminal.
         self.color = False if os.environ.get("NO_COLOR") else None
         self.rows = 0  # how many are on the screen
+        self.is_busy = False
 
     def sheet(self, sheet: Sheet) -> None:
-        """All rows of a sheet."""
+        """Print all rows of a sheet."""
+        self.rest()
         for text, style in sheet.rows:
             click.echo(click.style(text, **STYLES[style]), file=self.file, color=self.color)
         self.rows += len(sheet)
+
+    def busy(self, doing: str) -> None:
+        """Say on a terminal what is going on, until something is printed."""
+        if self.terminal:
+            self.rest()
+            sheet = Sheet(self.width - 1, self.plain)
+            sheet.row(f" {doing} ...")
+            click.echo(click.style(sheet.rows[0][0], dim=True), file=self.file, nl=False)
+            self.file.flush()
+            self.is_busy = True
+
+    def rest(self) -> None:
+        """Take away what `busy` has said."""
+        if self.is_busy:
+            self.is_busy = False
+            click.echo("\r\x1b[K", file=self.file, nl=False)
 
     def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
         """One paragraph, wrapped."""
@@ -73,7 +91,12 @@ class Printer:
         sign, word, style = SIGNS[step.status]
         note = f"  {_say_own_steps(step)}" if step.on_own_steps is False else ""
         points = f"{step.points:g}/{step.max_points:g}"
-        self.row(f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}{note}", style)
+        row = f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}"
+        if len(row) + len(note) <= self.width:
+            self.row(row + note, style)
+            return
+        self.row(row, style)
+        self.line(note.strip(), style, indent=7)
 
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
         """One line for steps that are all in the same state."""

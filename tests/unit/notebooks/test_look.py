@@ -1,6 +1,5 @@
 """Things to look at: pictures of right functions, a calm sentence for all others."""
 
-import importlib
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -11,6 +10,7 @@ from grader import look
 from grader.answer_key import reference
 from grader.notebooks import peeking, pictures
 from grader.notebooks.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
+from grader.steps.stubs import solution_of, stub_of
 from tests.conftest import ROOT, STEPS
 
 USED = {
@@ -38,23 +38,22 @@ USED = {
 
 @pytest.fixture(scope="module")
 def right():
-    """The functions of all steps, on top of each other, by name."""
-    names = {}
-    for step in STEPS:
-        text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        exec(
-            compile(re.sub(r"^from exercises\..*$", "", text, flags=re.MULTILINE), "x", "exec"),
-            names,
-        )
-    return names
+    return define(solution_of)
 
 
 @pytest.fixture(scope="module")
 def stubs():
+    return define(stub_of)
+
+
+def define(source_of):
+    """Return the functions of all steps, on top of each other, by name."""
     names = {}
     for step in STEPS:
-        module = importlib.import_module(f"exercises.{step.id}")
-        names.update(vars(module))
+        text = re.sub(r"^from exercises\..*$", "", source_of(step), flags=re.MULTILINE)
+        space = {**names, "__name__": f"exercises.{step.id}"}
+        exec(compile(text, "x", "exec"), space)
+        names.update(space)
     return names
 
 

@@ -158,8 +158,8 @@ def test_hostile_source_stops_nobody(near, source):
 
 def test_source_that_hangs_the_lexer_is_passed_over(near, monkeypatch):
     monkeypatch.setattr(likeness, "MAX_WRITTEN", 200_000)
-    endless = STUB + '\nx = "%' + "0" * 100_000
+    endless = STUB + '\nx = "%' + "0" * 190_000
     class_ = [("ann", STUB + MINE), ("eve", endless), ("ben", STUB + renamed(MINE))]
-    found = near(class_, seconds=0.5)
+    found = near(class_, seconds=3.0)
     assert found.passed_over == ("eve",)
     assert [alike.students for alike in found.alike] == [("ann", "ben")]

@@ -1,0 +1,334 @@
+"""The pages of a graded class on this machine, with forms that change a grade by hand.
+
+They show hostile text beside a form, so nothing is trusted that a page, or another site in the same
+browser, could send by itself:
+
+- Only the loopback address is listened on, and only a request for that very address is answered,
+  so that no other site's name can be pointed here.
+- The first address holds a secret, which becomes a cookie that scripts and other sites do not get.
+- A form brings a second secret with it, and must come from these pages.
+- The policy that goes with every page runs no script but the kit's own, loads nothing, and lets
+  forms go nowhere else. Every text is escaped besides.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hmac
+import re
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, quote, urlsplit
+
+from grader.classroom.changing import Entry, add, key_of, remove
+from grader.classroom.course import CourseError
+from grader.classroom.gradebook import Gradebook, GradebookError
+from grader.classroom.marking import Rules, rules_of
+from grader.classroom.overview import script_policy
+from grader.classroom.publishing import renew
+from grader.classroom.tables import Override
+from grader.classroom.work_page import Form, find_all_lessons, work_page
+from grader.report.names import safe_name
+from grader.report.records import Graded
+from grader.report.sanitize import one_line
+from grader.steps.registry import Registry
+
+HOST = "127.0.0.1"
+MAX_FORM = 20_000  # bytes
+SECONDS = 30  # that a browser may take for a request
+TABLES = ("grades.csv", "changes.csv")
+_PAGE = re.compile(r"(?:feedback|alike)/[a-z0-9@+._~-]{1,110}\.html")
+_WORK = re.compile(r"/work/([a-z0-9@+._~-]{1,110})\.html")
+_NAME = re.compile(r"[a-z0-9@+._~-]{1,110}")
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; {}img-src data:; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+
+
+class Refused(Exception):
+    """A request that is not answered as it asks; status and a sentence."""
+
+    def __init__(self, status: HTTPStatus, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass
+class Desk:
+    """A graded class that somebody changes grades in. who: signs the changes."""
+
+    out: Path
+    registry: Registry
+    who: str
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.lessons = find_all_lessons(self.registry)
+
+    def rules(self, book: Gradebook) -> Rules:
+        """Return the rules of the last run, with the changes by hand as they are now."""
+        kept = {**book.assignment(), "overrides": str(self.overrides(book))}
+        return rules_of(kept, self.registry)
+
+    def overrides(self, book: Gradebook) -> Path:
+        """Return where the changes by hand are."""
+        kept = book.assignment().get("overrides")
+        path = Path(kept) if kept else self.out / "overrides.csv"
+        return path if path.parent.is_dir() else self.out / "overrides.csv"
+
+    def find(self, book: Gradebook, rules: Rules, file: str) -> Graded:
+        """Return the student whose pages have that name; Refused if there is nobody."""
+        for graded in book.graded():
+            if safe_name(graded.student) == file:
+                (found,) = rules.apply([graded])
+                return found
+        raise Refused(HTTPStatus.NOT_FOUND, "there is no such student")
+
+    def work(self, file: str, problem: str = "") -> str:
+        """Return the page with a student's work, and the forms."""
+        with Gradebook(self.out) as book:
+            rules = self.rules(book).unambiguous(book.graded())
+            graded = self.find(book, rules, file)
+            mine = [(key_of(one), one) for one in rules.overrides if one.is_for(graded)]
+            form = Form(self.token, self.who, mine, problem)
+            return work_page(graded, book.sources(graded.student), self.lessons, form)
+
+    def change(self, file: str, entry: Entry) -> None:
+        """Make a change by hand, and renew the pages; CourseError if it cannot be made."""
+        with self.lock, Gradebook(self.out) as book:
+            rules = self.rules(book)
+            graded = self.find(book, rules, file)
+            path = self.overrides(book)
+            asked = Entry(**{**vars(entry), "student": graded.student})
+            before = path.read_bytes() if path.exists() else None
+            add(path, asked, self.registry, _replaced(rules, graded, asked))
+            if not self._is_for_one(book, rules, graded):
+                _put_back(path, before)
+                raise CourseError("the student's id does not name one student alone")
+            renew(book, self.out, self.rules(book))
+
+    def take_back(self, file: str, key: str) -> None:
+        """Remove a change by hand, and renew the pages; Refused if it is not there any more."""
+        with self.lock, Gradebook(self.out) as book:
+            rules = self.rules(book)
+            graded = self.find(book, rules, file)
+            mine = [one for one in rules.overrides if one.is_for(graded) and key_of(one) == key]
+            if not mine:
+                raise Refused(HTTPStatus.CONFLICT, "that change is not there any more")
+            remove(self.overrides(book), mine[0], self.registry)
+            renew(book, self.out, self.rules(book))
+
+    def _is_for_one(self, book: Gradebook, before: Rules, graded: Graded) -> bool:
+        """Whether what is new in the file is for this student, and could be for nobody else."""
+        rules = self.rules(book)
+        known = {key_of(one) for one in before.overrides}
+        several = rules.ambiguous(book.graded())
+        new = [one for one in rules.overrides if key_of(one) not in known]
+        return all(one.row not in several and one.is_for(graded) for one in new)
+
+
+def _put_back(path: Path, data: bytes | None) -> None:
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data)
+
+
+def _replaced(rules: Rules, graded: Graded, entry: Entry) -> list[Override]:
+    """Return the changes that this one replaces: points or an excuse of the same thing."""
+    if not entry.points.strip() and not entry.excuse:
+        return []
+    return [
+        one
+        for one in rules.overrides
+        if one.is_for(graded)
+        and one.target == entry.target
+        and (one.points is not None or one.excuse)
+    ]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request. Whatever is not asked for exactly is refused."""
+
+    desk: ClassVar[Desk]
+    server: ThreadingHTTPServer
+    server_version = "nopeek"
+    sys_version = ""
+    timeout = SECONDS
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing: a line would hold the secret of the first address."""
+
+    def do_GET(self) -> None:
+        """Answer with a page or a table."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Change something, and go back to the student's page."""
+        self._answer(self._post)
+
+    def _answer(self, how: Any) -> None:
+        try:
+            self._must_be_here()
+            how()
+        except Refused as error:
+            self._send(error.status, f"{error}\n", "text/plain")
+        except (GradebookError, CourseError, OSError) as error:
+            text = one_line(str(error), 300)
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{text}\n", "text/plain")
+
+    def _must_be_here(self) -> None:
+        """Refuse a request that was meant for another name, which a site may have pointed here."""
+        if self.headers.get("Host") != self._own():
+            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "open the address that was printed")
+
+    def _own(self) -> str:
+        return f"{HOST}:{self.server.server_port}"
+
+    def _cookie(self) -> str:
+        return f"nopeek-{self.server.server_port}"
+
+    def _must_know(self) -> None:
+        """Refuse who does not bring the secret of the first address."""
+        try:
+            found = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie())
+        except CookieError:
+            found = None
+        if found is None or not _same(found.value, self.desk.key):
+            raise Refused(HTTPStatus.FORBIDDEN, "open the address that was printed")
+
+    def _get(self) -> None:
+        place = urlsplit(self.path)
+        given = parse_qs(place.query).get("key", [""])[0]
+        if place.path == "/" and _same(given, self.desk.key):
+            cookie = f"{self._cookie()}={self.desk.key}; HttpOnly; SameSite=Strict; Path=/"
+            self._redirect("/index.html", {"Set-Cookie": cookie})
+            return
+        self._must_know()
+        if place.path == "/":
+            self._redirect("/index.html")
+        elif match := _WORK.fullmatch(place.path):
+            self._send(HTTPStatus.OK, self.desk.work(match[1]))
+        elif place.path == "/index.html" or _PAGE.fullmatch(place.path[1:]):
+            self._send(HTTPStatus.OK, self._file(place.path[1:]))
+        elif place.path[1:] in TABLES:
+            self._send(HTTPStatus.OK, self._file(place.path[1:]), "text/csv")
+        else:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _file(self, name: str) -> str:
+        try:
+            return (self.desk.out / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page") from None
+
+    def _post(self) -> None:
+        self._must_know()
+        fields = self._fields()
+        # A browser says where a form comes from; the form's own secret is on these pages only.
+        if self.headers.get("Origin") != f"http://{self._own()}":
+            raise Refused(HTTPStatus.FORBIDDEN, "the form is not one of these pages'")
+        if not _same(fields.get("token", ""), self.desk.token):
+            raise Refused(HTTPStatus.FORBIDDEN, "the form is from before: load the page again")
+        file = fields.get("file", "")
+        if not _NAME.fullmatch(file):
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such student")
+        try:
+            self._do(file, fields)
+        except CourseError as error:
+            problem = one_line(str(error), 300).rstrip(".")
+            self._send(HTTPStatus.UNPROCESSABLE_ENTITY, self.desk.work(file, problem))
+            return
+        target = fields.get("target", "")
+        where = f"#{target}" if target.startswith("step") else ""
+        self._redirect(f"/work/{quote(file)}.html{quote(where, safe='#')}")
+
+    def _do(self, file: str, fields: Mapping[str, str]) -> None:
+        if self.path == "/change":
+            names = ("target", "points", "excuse", "comment")
+            texts = {name: fields.get(name, "") for name in names}
+            when = datetime.now().astimezone().isoformat(" ", "minutes")
+            self.desk.change(file, Entry("", **texts, who=self.desk.who, when=when))
+        elif self.path == "/remove":
+            self.desk.take_back(file, fields.get("key", ""))
+        else:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _fields(self) -> dict[str, str]:
+        """Return the form's fields; Refused if it is too large, or not a form."""
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch(r"\d{1,6}", length, re.ASCII) or int(length) > MAX_FORM:
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the form is too large")
+        if self.headers.get("Content-Type") != "application/x-www-form-urlencoded":
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "that is not a form")
+        text = self.rfile.read(int(length)).decode("utf-8", "replace")
+        try:
+            found = parse_qs(text, max_num_fields=20)
+        except ValueError:
+            raise Refused(HTTPStatus.BAD_REQUEST, "that is not a form") from None
+        return {name: values[0] for name, values in found.items()}
+
+    def _redirect(self, where: str, more: Mapping[str, str] | None = None) -> None:
+        self._send(HTTPStatus.SEE_OTHER, "", more={"Location": where, **(more or {})})
+
+    def _send(
+        self,
+        status: HTTPStatus,
+        text: str,
+        kind: str = "text/html",
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        data = text.encode("utf-8", "backslashreplace")
+        index = self.path == "/index.html" and status is HTTPStatus.OK
+        headers = {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(data)),
+            "Content-Security-Policy": POLICY.format(f"{script_policy()}; " if index else ""),
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+            "Connection": "close",
+            **(more or {}),
+        }
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def make_server(desk: Desk, port: int = 0) -> ThreadingHTTPServer:
+    """Return a server on the loopback address; port 0 takes any that is free. OSError otherwise."""
+    handler = type("Handler", (_Handler,), {"desk": desk})
+    server = ThreadingHTTPServer((HOST, port), handler)
+    server.daemon_threads = True
+    return server
+
+
+def first_address(server: ThreadingHTTPServer, desk: Desk) -> str:
+    """Return the address to open, which holds the secret."""
+    return f"http://{HOST}:{server.server_port}/?key={desk.key}"
+
+
+def own_name() -> str:
+    """Return who is logged in, to sign changes with; "instructor" where that is not known."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "instructor"

@@ -1,0 +1,65 @@
+"""A page for whoever grades: one student's source beside the verdicts, and forms to change them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.classroom.exports.spreadsheet import cell, row
+from grader.classroom.own_source import drop_lessons, find_lessons, show_source
+from grader.classroom.tables import Override
+from grader.report.html.page import template
+from grader.report.names import safe_name
+from grader.report.records import Graded
+from grader.steps.registry import Registry
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a page with forms needs. token: goes back with every form, or nothing is changed.
+
+    who: signs the changes. changes: those of this student, each with the key that removes it.
+    problem: why the last change was not made.
+    """
+
+    token: str
+    who: str
+    changes: Sequence[tuple[str, Override]] = ()
+    problem: str = ""
+
+
+def find_all_lessons(registry: Registry) -> dict[str, frozenset[str]]:
+    """Return what a student has nothing to write in, by step."""
+    return {step.id: find_lessons(step) for step in registry.steps}
+
+
+def work_page(
+    graded: Graded,
+    files: Mapping[str, str],
+    lessons: Mapping[str, frozenset[str]],
+    form: Form | None = None,
+) -> str:
+    """Return the page. files: what was handed in, by step; modules of their own by file name."""
+    steps = graded.report.steps if graded.report else ()
+    first = steps[0].step if steps else ""
+    return (
+        template("work.html", Path(__file__).parent)
+        .render(
+            graded=graded,
+            steps=steps,
+            file=safe_name(graded.student),
+            sources={
+                step.step: show_source(drop_lessons(files.get(step.step, ""), lessons[step.step]))
+                for step in steps
+            },
+            modules={
+                name: show_source(list(enumerate(text.split("\n"), 1)))
+                for name, text in files.items()
+                if name not in lessons
+            },
+            example=row([cell(graded.student), first, "5", "", "why", "your name", "today"]),
+            form=form,
+        )
+        .lstrip()
+    )

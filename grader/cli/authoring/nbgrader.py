@@ -1,0 +1,99 @@
+"""The command `nbgrader`: one assignment of a course on nbgrader, from its assignment file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.kit.course import course_in
+from grader.report.problem import Problem, find_steps, need
+from grader.steps import registry as registry_module
+from grader.steps.paths import ROOT
+
+if TYPE_CHECKING:
+    from grader.classroom.course import Course
+    from grader.classroom.tables import Person
+    from grader.steps.registry import Step
+
+CONFIG = "nbgrader_config.py"
+
+
+@click.command("nbgrader")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=Path("nbgrader"), help="A folder.")
+def nbgrader(file: Path, out: Path) -> None:
+    """Write the assignment of FILE into a course on nbgrader: one notebook with all its steps."""
+    from grader.classroom.course import CourseError
+    from grader.classroom.tables import read_roster
+
+    need("nbgrader", "nbgrader is not installed: run `make nbgrader`")
+    course = course_in(file, ())
+    steps = find_steps(registry_module.load(), course.steps)
+    try:
+        roster = read_roster(file.parent / course.roster, course.timezone) if course.roster else []
+    except CourseError as error:
+        raise Problem(str(error)) from None
+    try:
+        path = _write(file, course, steps, out)
+        _note_in_gradebook(course, roster, out)
+    except OSError as error:
+        raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
+    click.echo(f"wrote {path}")
+    for sentence in _unknown_to_nbgrader(course):
+        click.echo(f"note: {sentence}")
+    click.echo(f"Next: cd {out}; nbgrader generate_assignment {course.name}")
+
+
+def _write(file: Path, course: Course, steps: Sequence[Step], out: Path) -> Path:
+    """Write the notebook, the course's settings if there are none, and the assignment file."""
+    from grader.authoring.assignments import notebook_of_several
+    from grader.report.files import write_whole
+
+    worth = {step.id: step.max_points * course.weights.get(step.id, 1.0) for step in steps}
+    counted = sum(points for id, points in worth.items() if id not in course.extra_credit)
+    scale = course.points / counted if course.points and counted else 1.0
+    scales = {step.id: scale * course.weights.get(step.id, 1.0) for step in steps}
+    path = out / "source" / course.name / f"{course.name}.ipynb"
+    kept = out / "assignments" / f"{course.name}.toml"
+    for folder in (path.parent, kept.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, [notebook_of_several(steps, scales)])
+    if file.resolve() != kept.resolve():
+        shutil.copyfile(file, kept)
+    if not (out / CONFIG).exists():
+        shutil.copyfile(ROOT / "notebooks" / "nbgrader" / CONFIG, out / CONFIG)
+    return path
+
+
+def _note_in_gradebook(course: Course, roster: Sequence[Person], out: Path) -> None:
+    """Tell nbgrader's gradebook the deadline, and who is in the class."""
+    from nbgrader.api import Gradebook
+
+    # It starts alembic, which lies beside the Python that runs this.
+    here = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([here, os.environ.get("PATH", "")])
+    with Gradebook(f"sqlite:///{(out / 'gradebook.db').resolve()}", "nopeek") as book:
+        due = {"duedate": course.due} if course.due else {}
+        book.update_or_create_assignment(course.name, **due)
+        for person in roster:
+            if not person.who.platform:
+                names = {"last_name": person.who.name, "email": person.who.email}
+                book.update_or_create_student(person.id, **names)
+
+
+def _unknown_to_nbgrader(course: Course) -> list[str]:
+    """Return a sentence on each rule that nbgrader has nothing for."""
+    told = []
+    if course.drop:
+        told.append("nbgrader drops no step: `drop` is not used")
+    if course.extra_credit:
+        told.append("nbgrader counts all steps in the maximum: `extra_credit` is not used")
+    if course.groups:
+        told.append("nbgrader knows no groups: [groups] is not used")
+    return told

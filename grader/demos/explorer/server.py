@@ -1,0 +1,104 @@
+"""The explorer's page on this machine alone: it answers questions, and says when code changed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Callable
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+PAGE = Path(__file__).with_name("page.html")
+PARTS = {"/* style */": "page.css", "/* script */": "page.js"}
+MOST_ASKED = 10_000  # bytes of a question
+
+
+def make_page(start: dict[str, Any]) -> str:
+    """Return the page, whole: style, script and the first data are in it."""
+    text = PAGE.read_text(encoding="utf-8")
+    for mark, name in PARTS.items():
+        text = text.replace(mark, PAGE.with_name(name).read_text(encoding="utf-8"))
+    data = json.dumps(start).replace("<", "\\u003c")
+    return text.replace("/* data */", data)
+
+
+class Explorer(ThreadingHTTPServer):
+    """Answers on the loopback address only, and only to the page that it has served itself.
+
+    ask: answers a question. version: changes when the learner's code does.
+    """
+
+    daemon_threads = True
+
+    def __init__(
+        self, port: int, ask: Ask, version: Callable[[], str], start: dict[str, Any]
+    ) -> None:
+        self.key = secrets.token_urlsafe(16)
+        self.ask = ask
+        self.version = version
+        self.start = start
+        self.one = threading.Lock()
+        super().__init__(("127.0.0.1", port), partial(_Handler))
+
+    @property
+    def url(self) -> str:
+        """Return the address to open."""
+        return f"http://127.0.0.1:{self.server_address[1]}/?key={self.key}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Explorer
+
+    def do_GET(self) -> None:
+        """Answer with the page, or with the version of the code."""
+        path, _, query = self.path.partition("?")
+        if not self._is_ours(query):
+            self._send(403, "text/plain", b"Open the address that the command has printed.")
+        elif path == "/":
+            start = {**self.server.start, "key": self.server.key}
+            self._send(200, "text/html", make_page(start).encode())
+        elif path == "/version":
+            self._send_json({"version": self.server.version()})
+        else:
+            self._send(404, "text/plain", b"There is nothing here.")
+
+    def do_POST(self) -> None:
+        """Answer a question."""
+        path, _, query = self.path.partition("?")
+        if path != "/ask" or not self._is_ours(query):
+            self._send(403, "text/plain", b"Open the address that the command has printed.")
+            return
+        try:
+            size = min(int(self.headers.get("Content-Length", 0)), MOST_ASKED)
+            asked = json.loads(self.rfile.read(size))
+        except ValueError:
+            self._send(400, "text/plain", b"This is not a question.")
+            return
+        with self.server.one:  # one worker after the other
+            self._send_json(self.server.ask(asked if isinstance(asked, dict) else {}))
+
+    def _is_ours(self, query: str) -> bool:
+        """Whether it was asked by that name and with the key; other pages know neither."""
+        host = f"127.0.0.1:{self.server.server_address[1]}"
+        given = query.removeprefix("key=").encode()
+        right = secrets.compare_digest(given, self.server.key.encode())
+        return right and self.headers.get("Host") == host
+
+    def _send_json(self, data: dict[str, Any]) -> None:
+        self._send(200, "application/json", json.dumps(data).encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing on the terminal."""

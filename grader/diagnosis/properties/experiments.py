@@ -1,0 +1,181 @@
+"""What a few more calls tell: the same question in a new process, and with one argument replaced.
+
+A result that does not move when an argument is replaced does not depend on it. One that is right
+when nothing was asked before is wrong because something was kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import EXACT, SINGLE, Tolerance, as_array
+from grader.diagnosis.properties.conditions import is_very_large, lead, length
+from grader.diagnosis.properties.survey import PATIENCE, agrees
+from grader.diagnosis.properties.tried import Fact, Tried, differ, whole
+from grader.isolation import Host
+from grader.isolation.client import CallFailed, Program, Raised, Worker
+from grader.isolation.wire import Handle
+from grader.steps.tree import leaves, named_leaves
+
+ASKED = 3  # questions that are asked once more, each in a new process
+CASES = 2  # cases in which an argument must make no difference
+UNMOVED = 1e-12
+# Right code does not depend on the bias of the keys: a softmax takes it out again.
+IDLE = ("b_k",)
+MASKS = ("mask", "padding")
+SIZES = ("length", "source", "vocabulary", "d_model", "d_k", "d_v", "d_ff")
+STATE = "What does the function keep from one call to the next, or draw at random?"
+
+
+def find_facts(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> list[Fact]:
+    """What can be said of a function's wrong results after a few more calls."""
+    if (state := find_state(host, program, function, tried)) is not None:
+        return [state]
+    idle = find_idle(host, program, function, tried)
+    return [idle] if idle else []
+
+
+def find_state(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
+    """The fact that wrong answers are others when nothing was asked before."""
+    wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
+    asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:ASKED]]
+    right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
+    if asked and all(right):
+        says = "Asked alone, in a new process, this is right: an earlier call makes the difference."
+        return Fact("state", says, STATE)
+    others = sum(got is not None and differ(one.got, got) for one, got in asked)
+    if not others:
+        return None
+    cases = "1 case" if others == 1 else f"{others} cases"
+    says = f"In {cases} the same question got another answer when it was asked once more."
+    return Fact("answers_differ", says, STATE)
+
+
+def _within(one: Tried) -> Tolerance:
+    return SINGLE if one.single else EXACT
+
+
+def _may_be_asked(one: Tried) -> bool:
+    """Whether the case's arguments are those of a single call."""
+    handles = any(isinstance(leaf, Handle) for leaf in leaves(list(one.arguments.values())))
+    return not (one.part or one.laid or handles or "chunk" in one.sizes or "chunks" in one.sizes)
+
+
+def _ask_alone(host: Host, program: Program, function: str, one: Tried) -> Any:
+    """The answer in a process where nothing was asked before; None where there is none."""
+    worker = Worker(host, time.monotonic() + host.limits.call_seconds)
+    try:
+        worker.load(program)
+        return worker.call(function, (), dict(one.arguments)).value
+    except (Raised, CallFailed):
+        return None
+    finally:
+        worker.close()
+
+
+def find_idle(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
+    """The arguments, or parts of params, that make no difference to the result."""
+    cases = [one for one in whole(tried) if not one.right and _is_telling(one)]
+    if len(cases) < CASES:
+        return None
+    worker = Worker(host, time.monotonic() + PATIENCE * host.limits.call_seconds)
+    try:
+        worker.load(program)
+        found = [_find_unmoved(worker, function, one) for one in cases[:CASES]]
+    except CallFailed:
+        return None
+    finally:
+        worker.close()
+    names = [name for name in found[0] if all(name in others for others in found)]
+    return _say_idle(names, len(found[0])) if names else None
+
+
+def _say_idle(names: Sequence[str], most: int) -> Fact | None:
+    if len(names) > max(3, most // 2):
+        return None
+    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    which = "it" if len(names) == 1 else "them"
+    return Fact(
+        "idle_" + "_".join(names),
+        f"The result does not depend on {told}: with other numbers there it stays the same.",
+        f"Search your function for {told}: which line uses {which}, and what becomes of that?",
+    )
+
+
+def _is_telling(one: Tried) -> bool:
+    """Whether every array among the arguments of right code makes a difference in this case.
+
+    Not where a size is so small that it does not: a softmax over one key is 1 whatever it is.
+    """
+    result = as_array(one.expected)
+    sizes = {**one.sizes, "length": length(one)}
+    small = any(
+        isinstance(size, int) and size < (2 if name[0] in "ts" else 3)
+        for name, size in sizes.items()
+        if name[0] == "t" or name in SIZES
+    )
+    masks = [value for name, value in one.arguments.items() if name.endswith(MASKS)]
+    choices = [int(mask.sum(axis=-1).max(initial=0)) for mask in masks if mask is not None]
+    return (
+        _may_be_asked(one)
+        and one.error is None
+        and result is not None
+        and result.dtype.kind == "f"
+        and not (one.single or small or is_very_large(one) or "silent" in one.sizes)
+        and min(choices, default=2) > 1
+        and len(lead(one)) < 2
+    )
+
+
+def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Names that stand for one thing, each with the ways to its arrays: all b_v of all blocks."""
+    found: dict[str, list[str]] = {}
+    for way, leaf in named_leaves(dict(arguments)).items():
+        name = way.rsplit(".", 1)[-1]
+        if name in ("gain", "bias") and "." in way:
+            name = ".".join(way.rsplit(".", 2)[-2:])
+        if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype.kind in "fb":
+            found.setdefault(name, []).append(way)
+    yield from ((name, ways) for name, ways in found.items() if name not in IDLE)
+
+
+def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
+    """The names whose arrays can be replaced without any change of the result."""
+    before = as_array(one.got)
+    if before is None:
+        return []
+    found = []
+    for name, ways in _groups(one.arguments):
+        try:
+            got = worker.call(function, (), _replaced(one.arguments, ways)).value
+        except Raised:
+            continue
+        after = as_array(got)
+        if after is not None and after.shape == before.shape and _is_unmoved(before, after):
+            found.append(name)
+    return found
+
+
+def _is_unmoved(before: NDArray[Any], after: NDArray[Any]) -> bool:
+    return bool(np.allclose(before, after, UNMOVED, UNMOVED, equal_nan=True))
+
+
+def _replaced(tree: Any, ways: Sequence[str], here: str = "") -> Any:
+    """The arguments with other numbers in the arrays to which these ways lead."""
+    if isinstance(tree, Mapping):
+        parts = {key: f"{here}.{key}" if here else str(key) for key in tree}
+        return {key: _replaced(item, ways, parts[key]) for key, item in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        items = (_replaced(item, ways, f"{here}[{n}]") for n, item in enumerate(tree))
+        return type(tree)(items)
+    if here not in ways:
+        return tree
+    if tree.dtype.kind == "b":
+        return ~tree
+    draw = np.random.default_rng(tree.size)
+    return tree + draw.normal(size=tree.shape).astype(tree.dtype)

@@ -1,0 +1,45 @@
+"""Lateness in nbgrader as the assignment file says it: grace, percent per day, extensions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from nbgrader.plugins import LateSubmissionPlugin
+from traitlets import Unicode
+
+from grader.classroom.course import Course, CourseError, days_late, moment, read_course
+from grader.steps.registry import load
+
+
+def find_penalty(course: Course, student: str, score: float, seconds: float) -> float:
+    """Return what is taken off a score that was handed in so many seconds after the deadline."""
+    due, late = moment(course.due), course.late
+    if due is None or late is None:
+        return 0.0
+    own = moment(course.extensions.get(student, ""))
+    days = days_late(due + timedelta(seconds=seconds), own or due, late.grace_minutes)
+    left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
+    return score * (100.0 - left) / 100.0 if days else 0.0
+
+
+class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types
+    """Takes off what the assignment file says; nothing for an assignment without one."""
+
+    folder = Unicode("", help="Where the assignment files are, each `<assignment>.toml`.").tag(
+        config=True
+    )
+
+    def late_submission_penalty(
+        self, student_id: str, score: float, total_seconds_late: float
+    ) -> float | None:
+        """Return what to take off; None if there is no rule."""
+        path = Path(self.folder) / f"{self.parent.assignment_id}.toml"
+        if not self.folder or not path.is_file():
+            return None
+        try:
+            course = read_course(path, load())
+        except CourseError as error:
+            self.log.error("nothing is taken off for being late: %s", error)
+            return None
+        return find_penalty(course, student_id, score, total_seconds_late)

@@ -1,0 +1,328 @@
+"""The pages on which a grade is changed by hand, and who may not change one."""
+
+import contextlib
+import csv
+import http.client
+import os
+import shutil
+import threading
+import urllib.parse
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from grader.classroom.changing import Entry
+from grader.classroom.gradebook import Gradebook, Mark, key_of
+from grader.classroom.judge import Exam, Outcome
+from grader.classroom.publishing import publish
+from grader.classroom.serving import HOST, Desk, first_address, make_server
+from grader.intake.submission import Submission
+from grader.report.names import safe_name
+from grader.report.records import Who
+from grader.steps import registry
+from tests.support.classes import HOSTILE, not_gradable, right, wrong
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+REGISTRY = registry.load()
+STEPS = ("step02_scores", "step03_mask")
+EXAM = Exam("hidden", 7, "bubblewrap", STEPS, "a kit")
+ATTACK = (
+    "</pre></textarea><script>document.title='owned'</script>"
+    "<form action='/change' method=post id=own><input name=points value=10></form>"
+    "<img src=x onerror=\"document.title='owned'\">"
+    "<meta http-equiv=refresh content='0;url=/own'>\n"
+)
+EVIL = f"evil {ATTACK.strip()}"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture
+def graded(tmp_path, published):
+    """A class that was graded: right, half right, not gradable, and two with hostile names."""
+    return Path(shutil.copytree(published, tmp_path / "graded"))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    out = tmp_path_factory.mktemp("published")
+    people = [right(), wrong(), not_gradable(), wrong(EVIL), wrong("=cmd|'x'!A0")]
+    with Gradebook(out, write=True) as book:
+        run = book.begin(EXAM)
+        for one in people:
+            handed_in = Submission(one.student, dict.fromkeys(STEPS, ATTACK + one.student))
+            key = key_of(EXAM, handed_in) if one.report else None
+            if one.report:
+                book.keep(handed_in)
+                book.record(key, Outcome(replace(one.report, submission="x"), "", 1.0))
+            mark = Mark(one.student, handed_in.sha256 if key else None, key, one.reason)
+            book.mark(run, replace(mark, who=Who(name=f"The {one.student}")))
+        book.finish(run, [one.student for one in people])
+        publish(book, run, out, REGISTRY, lambda text: None)
+    return out
+
+
+@contextlib.contextmanager
+def served(out):
+    desk = Desk(out, REGISTRY, "Tim Ü")
+    server = make_server(desk)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield Visitor(server, desk)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Visitor:
+    """Somebody who sends requests; by default as the browser of the instructor does."""
+
+    def __init__(self, server, desk):
+        self.desk = desk
+        self.address = first_address(server, desk)
+        self.port = server.server_port
+        self.origin = f"http://{HOST}:{self.port}"
+        self.headers = {"Cookie": f"nopeek-{self.port}={desk.key}", "Origin": self.origin}
+
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=20)
+        sent = {name: text for name, text in {**self.headers, **headers}.items() if text}
+        connection.request(method, path, body, sent)
+        reply = connection.getresponse()
+        text = reply.read().decode()
+        connection.close()
+        return reply, text
+
+    def change(self, student, headers=None, path="/change", **fields):
+        data = {"token": self.desk.token, "file": safe_name(student), **fields}
+        body = urllib.parse.urlencode(data)
+        reply, text = self.ask("POST", path, body, **{**FORM, **(headers or {})})
+        return reply.status, text
+
+
+@pytest.fixture
+def visitor(graded):
+    with served(graded) as visitor:
+        yield visitor
+
+
+def table(out):
+    with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
+        return {row["student_id"]: row for row in csv.DictReader(file)}
+
+
+def rows(out):
+    path = out / "overrides.csv"
+    return path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+
+
+def test_change_is_a_row_that_every_page_shows(visitor, graded):
+    status, _ = visitor.change("bob", target="step02_scores", points="3,5", comment="our typo")
+    assert status == 303
+    assert [row.rpartition(",")[0] for row in rows(graded)] == [
+        'bob,step02_scores,"3,5",,our typo,Tim Ü'
+    ]
+    assert table(graded)["bob"]["score"] == "8.5"
+    said = "Scaled scores: 3.5 instead of 0 (Tim Ü, "
+    for page in (f"feedback/{safe_name('bob')}.html", f"work/{safe_name('bob')}.html"):
+        assert said in (graded / page).read_text(encoding="utf-8")
+        assert said in visitor.ask("GET", f"/{page}")[1]
+    assert "changed by hand" in visitor.ask("GET", "/index.html")[1]
+
+
+def test_second_change_of_the_same_thing_replaces_the_first(visitor, graded):
+    visitor.change("bob", points="9")
+    visitor.change("bob", comment="Well done.")
+    visitor.change("bob", target="scores_agree", points="1")
+    assert visitor.change("bob", excuse="yes")[0] == 303
+    assert len(rows(graded)) == 3
+    assert table(graded)["bob"]["state"] == "excused"
+
+
+def test_change_is_taken_back(visitor, graded):
+    visitor.change("bob", points="9")
+    visitor.change("alice", points="1")
+    page = visitor.ask("GET", "/work/bob.html")[1]
+    key = page.split('name="key" value="')[1].split('"')[0]
+    assert visitor.change("alice", path="/remove", key=key)[0] == 409
+    assert visitor.change("bob", path="/remove", key=key)[0] == 303
+    assert visitor.change("bob", path="/remove", key=key)[0] == 409
+    assert [row.split(",")[0] for row in rows(graded)] == ["alice"]
+    assert table(graded)["bob"]["score"] == "5"
+
+
+def test_student_without_a_score_is_given_one(visitor, graded):
+    assert visitor.change("carol", points="4")[0] == 303
+    assert table(graded)["carol"]["score"] == "4"
+
+
+def test_rows_and_byte_order_mark_of_a_spreadsheet_stay(visitor, graded):
+    text = "when;who;comment;excuse;points;step_or_check;student_id\r\n2026;Al;Ö;;2;3;alice"
+    (graded / "overrides.csv").write_text(text, encoding="utf-8-sig", newline="")
+    assert visitor.change("bob", points="9")[0] == 303
+    data = (graded / "overrides.csv").read_bytes()
+    assert data.startswith(f"\ufeff{text}\r\n".encode())
+    assert data.endswith("Tim Ü;;;9;;bob\r\n".encode())
+    assert {name: row["score"] for name, row in table(graded).items()}["bob"] == "9"
+
+
+@pytest.mark.parametrize("student", [EVIL, "=cmd|'x'!A0"], ids=["markup", "formula"])
+def test_hostile_name_gets_its_change(visitor, graded, student):
+    assert visitor.change(student, points="2", comment="=1+1")[0] == 303
+    (row,) = rows(graded)
+    assert not row.startswith("=")
+    assert ",'=1+1," in row
+    found = table(graded)
+    assert [row["score"] for name, row in found.items() if name.lstrip("'") == student] == ["2"]
+    assert sorted(row["score"] for row in found.values()) == ["", "10", "2", "5", "5"]
+
+
+WRONG = {
+    "points": ({"points": "many"}, "`points` must be a number"),
+    "nothing": ({}, "it changes nothing"),
+    "both": ({"points": "1", "excuse": "yes"}, "not both"),
+    "check": ({"target": "none", "points": "1"}, "there is no step or check"),
+    "excused check": ({"target": "scores_agree", "excuse": "yes"}, "can be excused"),
+}
+
+
+@pytest.mark.parametrize(("fields", "reason"), WRONG.values(), ids=WRONG)
+def test_wrong_change_is_refused_in_a_sentence(visitor, graded, fields, reason):
+    visitor.change("bob", points="7")
+    before = rows(graded)
+    status, text = visitor.change("bob", **fields)
+    assert status == 422
+    assert "Nothing was changed: " in text
+    assert reason in text
+    assert rows(graded) == before
+
+
+def test_change_that_could_be_for_two_is_refused(visitor, graded):
+    with Gradebook(graded, write=True) as book:
+        run = book.last()
+        book.mark(run, Mark("dan", reason="no zip", who=Who(number="bob")))
+    status, text = visitor.change("bob", points="7")
+    assert status == 422
+    assert "does not name one student alone" in text
+    assert rows(graded) == []
+
+
+FORGED = {
+    "no cookie": {"Cookie": ""},
+    "another cookie": {"Cookie": "nopeek-1=x"},
+    "broken cookie": {"Cookie": "nopeek=\x01;=;;"},
+    "another site": {"Origin": "http://evil.example"},
+    "no origin": {"Origin": ""},
+    "null origin": {"Origin": "null"},
+    "another name": {"Host": "evil.example"},
+    "another port": {"Host": "127.0.0.1:1"},
+    "no form": {"Content-Type": "text/plain"},
+}
+
+
+@pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
+def test_forged_request_changes_nothing(visitor, graded, headers):
+    assert visitor.change("bob", headers, points="10")[0] in (403, 415, 421)
+    assert rows(graded) == []
+
+
+@pytest.mark.parametrize("token", ["", "x", "ü"])
+def test_form_without_its_secret_changes_nothing(visitor, graded, token):
+    assert visitor.change("bob", points="10", token=token)[0] == 403
+    assert rows(graded) == []
+
+
+def test_get_changes_nothing(visitor, graded):
+    fields = {"token": visitor.desk.token, "file": "bob", "points": "10"}
+    reply, _ = visitor.ask("GET", f"/change?{urllib.parse.urlencode(fields)}")
+    assert reply.status == 404
+    assert rows(graded) == []
+
+
+SECRET = ("/gradebook.db", "/.exported.json", "/overrides.csv", "/../secret", "/feedback/../x")
+TWISTED = ("/feedback/%2e%2e%2fx.html", "//evil/index.html", "/work/nobody.html", "/reports/")
+
+
+@pytest.mark.parametrize("path", [*SECRET, *TWISTED])
+def test_only_pages_are_shown(visitor, path):
+    assert visitor.ask("GET", path)[0].status == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/index.html", "/grades.csv", "/work/bob.html", "/?key=x"])
+def test_stranger_sees_nothing(visitor, path):
+    reply, text = visitor.ask("GET", path, Cookie="")
+    assert reply.status == 403
+    assert "bob" not in text
+
+
+def test_form_that_is_too_large_is_not_read(visitor):
+    reply, _ = visitor.ask("POST", "/change", None, **{"Content-Length": "999999", **FORM})
+    assert reply.status == 413
+
+
+def test_every_page_has_a_policy(visitor):
+    for path in ("/index.html", "/work/bob.html", f"/feedback/{safe_name('bob')}.html"):
+        reply, _ = visitor.ask("GET", path)
+        policy = reply.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "form-action 'self'" in policy
+        assert ("script-src" in policy) == (path == "/index.html")
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_secret_is_in_no_page_and_the_cookie_is_not_for_scripts(visitor):
+    reply, _ = visitor.ask("GET", visitor.address.removeprefix(visitor.origin), Cookie="")
+    assert reply.status == 303
+    cookie = reply.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    for path in ("/index.html", "/work/bob.html"):
+        assert visitor.desk.key not in visitor.ask("GET", path)[1]
+
+
+def test_only_this_machine_is_listened_to(visitor, graded):
+    server = make_server(Desk(graded, REGISTRY, "Tim"))
+    assert server.server_address[0] == "127.0.0.1"
+    server.server_close()
+
+
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
+def test_instructor_changes_a_grade_in_a_browser(visitor, graded):
+    """From the printed address to the student's page; beside a name and a source that attack."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        refused = []
+        page.on("console", lambda message: refused.append(message.text))
+        page.goto(visitor.address)
+        assert page.url == f"{visitor.origin}/index.html"
+        page.get_by_role("row", name="The evil").get_by_role("link", name="work").click()
+        assert page.locator("form").count() == 1 + len(STEPS)
+        assert "document.title='owned'" in page.locator("pre").first.inner_text()
+        part = page.locator("#step02_scores")
+        part.get_by_label("What").select_option("scores_agree")
+        part.get_by_label("Points").fill("2")
+        part.get_by_label("Comment").fill("<b>accepted")
+        part.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("heading", name="Changes by hand")).to_be_visible()
+        expect(page.get_by_text("7 of 10 points")).to_be_visible()
+        page.get_by_role("link", name="the student's page").click()
+        expect(page.get_by_text("scores_agree: 2 instead of 0 (Tim Ü")).to_be_visible()
+        assert page.title().startswith("nopeek")
+        page.go_back()
+        page.get_by_role("button", name="Remove").click()
+        expect(page.get_by_text("5 of 10 points")).to_be_visible()
+        assert refused == []
+        browser.close()
+    assert rows(graded) == []
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_any_name_can_be_signed_for(graded, name):
+    desk = Desk(graded, REGISTRY, name or "x")
+    desk.change("bob", Entry("", points="3", who=name or "x", when="today"))
+    assert table(graded)["bob"]["score"] == "3"

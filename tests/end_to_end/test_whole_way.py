@@ -1,0 +1,258 @@
+"""One assignment, four platforms: from the download to the number that each platform is given.
+
+The same four students everywhere. Anna is on time and right. Ben is two days late, and half right
+until he hands in again. Cy is as late, with an extension. Di is right, and her grade is changed by
+hand. Steps 2 and 3 are worth 7 and 12.5 points; step 3 counts twice, and all is scaled to 20.
+"""
+
+import csv
+import datetime
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from zoneinfo import ZoneInfo
+
+import pytest
+from nbgrader.api import Gradebook
+
+from grader.classroom.course import read_course
+from grader.classroom.gradescope import CONFIG
+from grader.notebooks.nbgrader.lateness import find_penalty
+from grader.steps import registry
+from tests.conftest import ROOT
+from tests.support.courses import Course, filled_in
+from tests.support.handed_in import packed
+
+REGISTRY = registry.load()
+STEPS = ("step02_scores", "step03_mask")
+RIGHT = {step: (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") for step in STEPS}
+STUB = (ROOT / "exercises" / f"{STEPS[0]}.py").read_text(encoding="utf-8")
+HALF = {STEPS[0]: STUB, STEPS[1]: RIGHT[STEPS[1]]}
+COURSE = """
+title = "Homework 2: masks"
+name = "hw2"
+steps = ["2", "3"]
+points = 20
+due = 2026-11-20T23:59:00
+timezone = "Europe/Berlin"
+seed = 7
+{more}
+[weights]
+3 = 2
+[late]
+percent_per_day = 10
+grace_minutes = 15
+[extensions]
+"{cy}" = 2026-11-26T23:59:00
+"""
+# 25 of 32 weighted points are step 3's.
+BEN_AT_FIRST = 20 * 25 / 32 * 0.8
+LATE = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+SCORES = {"Anna": 20, "Ben": 16, "Cy": 20, "Di": 18.5}
+
+
+def nopeek(*arguments, cwd=ROOT, status=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def grade(place, zipped):
+    options = ("--course", place / "course.toml", "--out", place / "out", "--jobs", 2)
+    return nopeek("grade", zipped, *options, "--isolation", "process")
+
+
+def column(text, name):
+    return [row[name] for row in csv.DictReader(io.StringIO(text))]
+
+
+def graded_twice(place, files, again, ben):
+    """Grades, changes Di's grade by hand, and grades again with what Ben has handed in again."""
+    packed(place / "class.zip", files)
+    assert f"{ben}: " not in grade(place, place / "class.zip")
+    with (place / "out" / "overrides.csv").open("a", encoding="utf-8") as file:
+        file.write("Di Dunn,,18.5,,oral exam,Tim,2026-11-25\n")
+    packed(place / "class.zip", files | again)
+    told = grade(place, place / "class.zip")
+    assert "handed in again" in told
+    assert "changed by hand" in told
+    return told
+
+
+MOODLE = """\
+Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",\
+"Last modified (submission)","Last modified (grade)","Feedback comments"
+"Participant 4711","Anna Äbel",a@x.org,"Submitted for grading",,20.00,Yes,\
+"Friday, 20 November 2026, 11:59 PM",-,
+"Participant 4712","Ben Beck",b@x.org,"Submitted for grading - late",,20.00,Yes,\
+"Sunday, 22 November 2026, 12:00 PM",-,
+"Participant 4713","Cy O'Cole",c@x.org,"Submitted for grading - late",,20.00,Yes,\
+"Sunday, 22 November 2026, 12:00 PM",-,
+"Participant 4714","Di Dunn",d@x.org,"Submitted for grading",,20.00,Yes,\
+"Friday, 20 November 2026, 9:00 AM",-,
+"Participant 4715","Ed East",e@x.org,"No submission",,20.00,Yes,-,-,
+"""
+
+
+def test_moodle(tmp_path):
+    folder = "{}_{}_assignsubmission_file/{}.py"
+    people = {"Anna Äbel": 4711, "Ben Beck": 4712, "Cy OCole": 4713, "Di Dunn": 4714}
+    files = {
+        folder.format(name, number, step): (HALF if number == 4712 else RIGHT)[step]
+        for name, number in people.items()
+        for step in STEPS
+    }
+    text = COURSE.format(cy="Cy O'Cole", more='roster = "worksheet.csv"')
+    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "worksheet.csv").write_text(MOODLE, encoding="utf-8")
+    again = {folder.format("Ben Beck", 4712, STEPS[0]): RIGHT[STEPS[0]]}
+    told = graded_twice(tmp_path, files, again, "Ben Beck_4712")
+    assert f"Ben Beck_4712: {BEN_AT_FIRST:g} -> 16 (handed in again" in told
+    export = ("--into", tmp_path / "worksheet.csv", "--out", tmp_path / "filled.csv")
+    nopeek("export", tmp_path / "out", "--format", "moodle", *export)
+    filled = (tmp_path / "filled.csv").read_text(encoding="utf-8")
+    assert column(filled, "Grade") == ["20", "16", "20", "18.5", ""]
+    assert column(filled, "Last modified (grade)") == ["-"] * 5
+    comments = column(filled, "Feedback comments")
+    assert "20 % are taken off 20 points" in comments[1]
+    assert "Extended until 2026-11-26" in comments[2]
+    assert "18.5 instead of 20 (Tim, 2026-11-25): oral exam" in comments[3]
+    nopeek("export", tmp_path / "out", "--format", "moodle-feedback", "--out", tmp_path / "f.zip")
+    with zipfile.ZipFile(tmp_path / "f.zip") as file:
+        page = file.read("Ben Beck_4712_assignsubmission_file/feedback.html").decode()
+    assert "Your grade: <b>16</b> of 20 points" in page
+
+
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (76),Homework 2 (77)
+    Points Possible,,,,,10,20
+"Abel, Anna",1201,s1,anna,A,9,
+"Beck, Ben",1202,s2,ben,A,8,
+"Cole, Cy",1203,s3,cy,A,7,
+"Dunn, Di",1204,s4,di,A,6,
+"East, Ed",1205,s5,ed,A,5,
+"""
+
+
+def test_canvas(tmp_path):
+    """Canvas marks late work without a time, so what is taken off is the instructor's to say."""
+    names = ["abelanna_1201", "beckben_LATE_1202", "colecy_LATE_1203", "dunndi_1204"]
+    files = {
+        f"{name}_90000{place}{number}_{step}.py": (HALF if "ben" in name else RIGHT)[step]
+        for place, name in enumerate(names, 10)
+        for number, step in enumerate(STEPS)
+    }
+    text = COURSE.format(cy="Cy Cole", more='roster = "gradebook.csv"')
+    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "gradebook.csv").write_text(CANVAS, encoding="utf-8")
+    again = {f"beckben_LATE_1202_90000110_{STEPS[0]}.py": RIGHT[STEPS[0]]}
+    graded_twice(tmp_path, files, again, "beckben_1202")
+    with (tmp_path / "out" / "overrides.csv").open("a", encoding="utf-8") as file:
+        file.write("Ben Beck,,16,,two days late,Tim,2026-11-25\n")
+    out = tmp_path / "filled.csv"
+    export = ("--into", tmp_path / "gradebook.csv", "--column", "Homework 2 (77)", "--out", out)
+    nopeek("export", tmp_path / "out", "--format", "canvas", *export)
+    filled = out.read_text(encoding="utf-8")
+    assert column(filled, "Homework 2 (77)") == ["20", "20", "16", "20", "18.5", ""]
+    assert column(filled, "Homework 1 (76)") == ["10", "9", "8", "7", "6", "5"]
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course on nbgrader with the assignment in it, as `make nbgrader COURSE=…` writes it."""
+    text = COURSE.format(cy="cy", more='roster = "roster.csv"')
+    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
+    roster = "student_id,name\nanna,Anna Abel\nben,Ben\ncy,Cy\ndi,Di\ned,Ed\n"
+    (tmp_path / "roster.csv").write_text(roster, encoding="utf-8")
+    course = Course(tmp_path, 7, "process")
+    config = (course.folder / "nbgrader_config.py").read_text(encoding="utf-8")
+    told = nopeek("nbgrader", tmp_path / "course.toml", "--out", course.folder)
+    assert "nbgrader generate_assignment hw2" in told
+    assert (course.folder / "nbgrader_config.py").read_text(encoding="utf-8") == config
+    return course
+
+
+def test_nbgrader(course):
+    course.must("generate_assignment", "hw2")
+    path = course.folder / "release" / "hw2" / "hw2.ipynb"
+    released = json.loads(path.read_text(encoding="utf-8"))
+    assert "swapaxes" not in json.dumps(released)
+    whole = "\n".join(RIGHT.values())
+    half = filled_in(released, RIGHT[STEPS[1]])
+    books = dict.fromkeys(("anna", "cy", "di"), filled_in(released, whole)) | {"ben": half}
+    times = {"anna": "2026-11-20 22:59:00 UTC"} | dict.fromkeys(
+        ("ben", "cy"), "2026-11-22 11:00:00 UTC"
+    )
+    for student, notebook in books.items():
+        folder = course.hand_in(student, "hw2", notebook).parent
+        (folder / "timestamp.txt").write_text(times.get(student, "2026-11-20 08:00:00 UTC"))
+    course.must("autograde", "hw2")
+    assert course.exported()["hw2", "ben"] == pytest.approx(BEN_AT_FIRST)
+    course.hand_in("ben", "hw2", books["anna"])
+    course.must("autograde", "hw2", "--student", "ben", "--force")
+    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "nopeek") as book:
+        grades = book.find_submission_notebook("hw2", "hw2", "di").grades
+        one = next(grade for grade in grades if grade.name == "check_causal_mask")
+        one.manual_score = one.auto_score - 1.5  # as the formgrader writes it
+        book.db.commit()
+        assert {student.id for student in book.students} == {"anna", "ben", "cy", "di", "ed"}
+    course.must("autograde", "hw2", "--student", "di", "--force")
+    found = {who.capitalize(): score for (_, who), score in course.exported().items()}
+    assert {who: found[who] for who in SCORES} == pytest.approx(SCORES)
+    course.must("generate_feedback", "hw2")
+    assert "passed" in course.feedback("ben", "hw2")
+
+
+def test_gradescope(tmp_path):
+    """What stands in each student's results.json, in a container's folders."""
+    text = COURSE.format(cy="cy@x.org", more="")
+    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
+    autograder = tmp_path / "autograder.zip"
+    nopeek("release", "--gradescope", autograder, "--course", tmp_path / "course.toml")
+    with zipfile.ZipFile(autograder) as file:
+        config = file.read(CONFIG)
+    found = {}
+    for student, files, late in (
+        ("anna", RIGHT, False),
+        ("ben at first", HALF, True),
+        ("ben", RIGHT, True),
+        ("cy", RIGHT, True),
+    ):
+        home = tmp_path / student
+        for folder in ("source", "submission", "results"):
+            (home / folder).mkdir(parents=True)
+        (home / "source" / CONFIG).write_bytes(config)
+        for step, source in files.items():
+            (home / "submission" / f"{step}.py").write_text(source, encoding="utf-8")
+        created = LATE.isoformat() if late else "2026-11-20T23:59:00.123456+01:00"
+        data = {"users": [{"email": f"{student}@x.org"}], "created_at": created}
+        (home / "submission_metadata.json").write_text(json.dumps(data))
+        done = subprocess.run(
+            [sys.executable, "-m", "grader.classroom.gradescope", str(home)],
+            cwd=ROOT,
+            env={**os.environ, "NOPEEK_ISOLATION": "process"},
+        )
+        assert done.returncode == 0
+        results = json.loads((home / "results" / "results.json").read_text())
+        found[student] = results["score"]
+    wanted = {"anna": 20, "ben at first": BEN_AT_FIRST, "ben": 16, "cy": 20}
+    assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("student", "hours", "share"),
+    [("ben", 0.2, 0), ("ben", 0.3, 0.1), ("ben", 36, 0.2), ("ben", 999, 1), ("cy", 36, 0)],
+)
+def test_lateness_is_the_same_in_nbgrader(tmp_path, student, hours, share):
+    path = tmp_path / "course.toml"
+    path.write_text(COURSE.format(cy="cy", more=""), encoding="utf-8")
+    course = read_course(path, REGISTRY)
+    assert find_penalty(course, student, 20, hours * 3600) == pytest.approx(20 * share)

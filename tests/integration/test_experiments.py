@@ -1,0 +1,70 @@
+"""What further calls tell of wrong results: true, and only where it could be otherwise."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.diagnosis.properties.experiments import find_facts, find_idle
+from grader.diagnosis.properties.survey import survey
+from grader.engine.grading import make_grader
+from grader.intake.submission import Submission
+from tests.conftest import ROOT, SEED
+
+NO_BIASES = """
+def multi_head_attention(x, params, n_heads, mask=None):
+    q = split_heads(x @ params["w_q"] + params["b_q"], n_heads)
+    k = split_heads(x @ params["w_k"] + params["b_k"], n_heads)
+    v = split_heads(x @ params["w_v"], n_heads)
+    mask = None if mask is None or np.ndim(mask) < 3 else mask[..., None, :, :]
+    return merge_heads(attention(q, k, v, mask)) @ params["w_o"]
+"""
+RIGHT_AT_FIRST = """
+_calls = []
+_right_softmax = softmax
+def softmax(scores, axis=-1):
+    _calls.append(axis)
+    return _right_softmax(scores * len(_calls), axis)
+"""
+RANDOM = """
+def sample_token(logits, u, temperature=1.0, top_k=None):
+    p = np.exp(logits - np.max(logits))
+    return int(np.random.choice(len(p), p=p / p.sum()))
+"""
+WRONG = {
+    "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
+    "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call makes the difference"),
+    "random": ("step08_generation", RANDOM, "the same question"),
+}
+
+
+def step_with(steps, id, end):
+    step = steps.find(id)
+    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    return Submission("some", {id: f"{source}\nimport numpy as np\n{end}"}), step
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_what_further_calls_show_is_said(steps, host, suite, name):
+    id, end, words = WRONG[name]
+    submission, step = step_with(steps, id, end)
+    found, _ = make_grader(steps, host, suite, SEED, [step]).find_causes(submission, step)
+    said = {check.diagnosis.says for check in found if check.diagnosis}
+    assert [text for text in said if words in text], said
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@pytest.mark.parametrize(
+    "id", ["step05_output", "step09_heads", "step10_cross_attention", "step11_block"]
+)
+def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id):
+    """Also where all results are taken for wrong ones."""
+    submission, step = step_with(steps, id, "")
+    grader = make_grader(steps, host, suite, SEED, [step])
+    program = grader._attempt(submission, step, grader.right).program
+    for function in step.functions:
+        checks = [grader.bench.check_function(check) for check in function.checks]
+        tried = survey(host, program, step, function, checks, grader.bench.inputs_for(step))
+        assert find_facts(host, program, function.name, tried) == []
+        wrong = [replace(one, right=False) for one in tried]
+        assert find_idle(host, program, function.name, wrong) is None

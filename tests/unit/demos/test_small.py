@@ -1,0 +1,53 @@
+"""The small trained model of the kit: its files, and that a GPT-2's reader reads them."""
+
+import numpy as np
+import pytest
+
+from grader.authoring.train_small import SIZES, describe_model, make_text, to_tensors
+from grader.demos.gpt2 import weights
+from grader.demos.small import CHEAT, FOLDER, load_small, read_tensors
+from grader.demos.training.run import first_params
+
+
+def test_it_is_small():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 1_000_000
+
+
+def test_its_words_are_those_of_the_text_that_it_learned():
+    vocabulary = sorted(set(make_text(seed=0)))
+    assert list(load_small().words) == vocabulary
+    described = describe_model(vocabulary)
+    model = weights.read(FOLDER / weights.WEIGHTS)
+    assert model.settings == described["config.json"]
+
+
+@pytest.mark.parametrize("name", [weights.WEIGHTS, CHEAT])
+def test_own_reader_reads_what_the_library_reads(name):
+    from safetensors.numpy import load_file
+
+    library = load_file(FOLDER / name)
+    own = read_tensors(FOLDER / name)
+    assert own.keys() == library.keys()
+    for key, array in library.items():
+        np.testing.assert_array_equal(own[key], array)
+
+
+def test_parameters_come_back_under_their_names():
+    from grader.demos.gpt2.names import read_config, to_params
+
+    config, _ = read_config(FOLDER / weights.CONFIG)
+    params = first_params(SIZES, config.vocabulary, seed=3)
+    back = to_params(to_tensors(params), config, np.float32)
+    for layer, block in enumerate(params["blocks"]):
+        for name, array in block["attention"].items():
+            kept = back["blocks"][layer]["attention"][name]
+            np.testing.assert_array_equal(kept, array.astype(np.float32))
+
+
+def test_tokenizer_reads_the_words():
+    from grader.demos.gpt2.tokens import Words
+
+    small = load_small()
+    words = Words(FOLDER / weights.TOKENIZER, small.config.vocabulary)
+    ids = words.ids("The fox has a key.")
+    assert [small.words[number] for number in ids] == ["the", "fox", "has", "a", "key", "."]
