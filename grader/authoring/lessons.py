@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ import jupytext
 import nbformat
 
 from grader.steps.paths import ROOT
-from grader.steps.quiz import questions
+from grader.steps.quiz import PREFACE, questions
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import find_defined, remove_solutions, solution_of, write_unless_worked_on
 
 NOTEBOOKS = ROOT / "notebooks"
+PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"
 BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 OPENING = """\
@@ -88,7 +89,7 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
         yield _code(text, _name(text))
 
 
-def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
+def _distinct(cells: Iterable[Any], step: Step) -> list[Any]:
     """Return the cells with distinct ids; only a function's own cell keeps its plain name."""
     seen: Counter[str] = Counter()
     names = {function.name for function in step.functions}
@@ -105,18 +106,34 @@ def _distinct(cells: Iterator[Any], step: Step) -> list[Any]:
 
 def notebook(step: Step, text: str) -> str:
     """Return the step's notebook file."""
+    return _write(_cells(step, text), step)
+
+
+def _write(cells: Iterable[Any], step: Step) -> str:
     metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    book = nbformat.v4.new_notebook(cells=_distinct(_cells(step, text), step), metadata=metadata)
+    book = nbformat.v4.new_notebook(cells=_distinct(cells, step), metadata=metadata)
     book.nbformat_minor = 5
     nbformat.validate(book)
     return str(nbformat.writes(book)) + "\n"
 
 
+def preface_notebook(text: str) -> str:
+    """Return the notebook of step 0: its sections, and its questions."""
+    sections = re.sub(r"<!-- figure \S+ -->\n+", "", text).split("\n## ")
+    first, *rest = (one.strip() for one in sections)
+    cells = [_markdown(first), *(_markdown(f"## {one}") for one in rest)]
+    cells += [_markdown(QUIZ.format(number=PREFACE.number))]
+    cells += [_code(f'from grader.notebook import quiz\n\nquiz("{PREFACE.number}")', "quiz")]
+    return _write(cells, PREFACE)
+
+
 def notebooks(registry: Registry) -> dict[Path, str]:
-    """Return all notebooks by path."""
-    return {
+    """Return all notebooks by path, that of step 0 first."""
+    found = {
         NOTEBOOKS / f"{step.id}.ipynb": notebook(step, solution_of(step)) for step in registry.steps
     }
+    preface = preface_notebook(PREFACE_TEXT.read_text(encoding="utf-8"))
+    return {NOTEBOOKS / f"{PREFACE.id}.ipynb": preface, **found}
 
 
 def build_notebooks(registry: Registry) -> list[Path]:

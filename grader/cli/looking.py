@@ -44,13 +44,13 @@ def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[str]:
     try:
         for name in names:
             draw = find_look(name)
-            taken = [_import_function(registry, one) for one in inspect.signature(draw).parameters]
+            taken = [import_function(registry, one) for one in inspect.signature(draw).parameters]
             yield draw(*taken).text
     finally:
         sys.path[:] = before
 
 
-def _import_function(registry: Registry, name: str) -> Any:
+def import_function(registry: Registry, name: str) -> Any:
     """Return the learner's function of that name; Problem if it cannot be imported."""
     step = next(one for one in registry.steps if name in {f.name for f in one.functions})
     try:
@@ -60,11 +60,10 @@ def _import_function(registry: Registry, name: str) -> Any:
 
 
 def _explain(step: Step, name: str, error: Exception) -> str:
+    again, judged = (spell_command(one, step.number) for one in ("reset", "check"))
     if not (EXERCISES / step.filename).is_file():
-        make = spell_command("reset", step.number)
-        return f"there is no exercises/{step.filename}: `{make}` makes it"
+        return f"there is no exercises/{step.filename}: `{again}` makes it"
     if isinstance(error, AttributeError):
         return f"exercises/{step.filename} does not define {name}"
     what = f"{type(error).__name__}: {error}"
-    look = spell_command("check", step.number)
-    return f"exercises/{step.filename} cannot be run ({what}): see `{look}`"
+    return f"exercises/{step.filename} cannot be run ({what}): see `{judged}`"

@@ -56,6 +56,7 @@ class _Later(click.Group):
 
 
 LATER = {
+    "bonus": "grader.cli.bonus",
     "book": "grader.cli.authoring.book",
     "build": "grader.cli.authoring.authors",
     "course": "grader.cli.kit.course",
@@ -406,7 +407,10 @@ def hint(step: str | None, submission: Path) -> None:
     number, text = hints.next_hint(found, known, place / ".hints.json")
     printer.line(f"Step {found.number}, {found.title}: hint {number} of {len(known)}", "bold")
     printer.line()
-    printer.line(text, indent=1)
+    told, *code = text.split("\n")
+    printer.line(told, indent=1)
+    for line in code:
+        printer.row(f"  {line}")
     printer.line()
     if number == len(known):
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")

@@ -5,17 +5,33 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from grader.report.records import Status, StepVerdict
-from grader.steps.registry import Step
+from grader.steps.registry import DATA, Step, read_toml
+
+BOTTOM = DATA.parent / "bottom_hints.toml"
 
 
 def ladder(step: Step, verdict: StepVerdict) -> list[str]:
     """Return all hints for this state of the step, each once."""
     mine = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
-    return list(dict.fromkeys([*mine, *_levels(step, verdict)]))
+    return list(dict.fromkeys([*mine, *_levels(step, verdict), *_bottom(verdict)]))
+
+
+def _bottom(verdict: StepVerdict) -> tuple[str, ...]:
+    """Return the last two hints of the first function that is not right: tool, almost there."""
+    failed = (check.function for check in verdict.checks if check.status is not Status.PASSED)
+    return read_bottom().get(next(failed, ""), ())
+
+
+@cache
+def read_bottom() -> Mapping[str, tuple[str, ...]]:
+    """Return the two bottom hints of each function that has them, by its name."""
+    entries = read_toml(BOTTOM)
+    return {name: (one["tool"], one["almost"]) for name, one in entries.items()}
 
 
 def _levels(step: Step, verdict: StepVerdict) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
 def test_search_works_from_a_folder(visit):
     page = visit("index")
     page.locator("input.md-search__input").click()
-    page.locator("input.md-search__input").fill("perplexity")
+    page.locator("input.md-search__input").press_sequentially("perplexity")
     expect(page.locator(".md-search-result__item").first).to_be_visible()
 
 

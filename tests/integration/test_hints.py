@@ -1,12 +1,14 @@
 """Hints come one level at a time, and the recognised mistake's first."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from grader.engine.hints import ladder, next_hint
+from grader.engine.hints import ladder, next_hint, read_bottom
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
+from grader.steps.stubs import solution_of
 from tests.conftest import STEPS
 
 STEP = STEPS[2]
@@ -67,6 +69,48 @@ OWN = replace(
 )
 def test_first_check_that_fails_decides_whose_hints_are_given(statuses, told):
     assert ladder(OWN, of_checks(OWN, *statuses)) == [*told]
+
+
+BOTTOM = read_bottom()
+FUNCTIONS = {function.name: step for step in STEPS for function in step.functions}
+
+
+def test_every_function_of_part_1_has_the_two_bottom_levels():
+    wanted = {name for name, step in FUNCTIONS.items() if step.part == 1}
+    assert wanted - set(BOTTOM) == set()
+    assert set(BOTTOM) - set(FUNCTIONS) == set()
+
+
+@pytest.mark.parametrize("name", BOTTOM)
+def test_bottom_names_a_tool_and_leaves_a_hole(name):
+    tool, almost = BOTTOM[name]
+    assert tool.startswith("The tool: ")
+    assert almost.startswith("Almost there:")
+    assert "..." in almost or name == "causal_mask"
+    for line in tool.split("\n")[1:]:
+        compile(
+            f"if True:\n    {line}\n" + ("        pass\n" if line.endswith(":") else ""), "", "exec"
+        )
+
+
+@pytest.mark.parametrize("name", BOTTOM)
+def test_hole_of_a_hint_is_the_decisive_line(name):
+    """A solution's lines are not all there."""
+    body = re.search(
+        rf"^def {name}\(.*?### BEGIN SOLUTION\n(.*?)### END",
+        solution_of(FUNCTIONS[name]),
+        re.S | re.M,
+    )[1]
+    lines = [re.sub(r"\s*#.*", "", line).strip() for line in body.splitlines()]
+    told = {
+        re.sub(r"\s*#.*", "", line).strip() for hint in BOTTOM[name] for line in hint.split("\n")
+    }
+    assert [line for line in lines if line and line not in told]
+
+
+def test_bottom_follows_for_the_first_function_that_is_not_right():
+    statuses = [Status.PASSED] * 4 + [Status.FAILED]
+    assert ladder(STEP, of_checks(STEP, *statuses))[-2:] == [*BOTTOM["padding_mask"]]
 
 
 def test_recognised_mistake_comes_first_and_once():

@@ -8,6 +8,7 @@ import pytest
 
 from grader.authoring import lessons
 from grader.authoring.lessons import NOTEBOOKS, build_notebooks, notebook
+from grader.steps.quiz import PREFACE
 from grader.steps.stubs import stub, without_self_study
 from tests.conftest import ROOT, STEPS
 
@@ -56,6 +57,15 @@ def test_committed_notebook_is_up_to_date(step):
     assert committed == notebook(step, solution(step)), (
         f"notebooks/{step.id}.ipynb is out of date: run `make build`"
     )
+
+
+def test_notebook_of_step_0_is_up_to_date_and_asks_its_questions():
+    committed = NOTEBOOKS / f"{PREFACE.id}.ipynb"
+    text = lessons.PREFACE_TEXT.read_text(encoding="utf-8")
+    assert committed.read_text(encoding="utf-8") == lessons.preface_notebook(text)
+    assert [cell.source for cell in book(PREFACE).cells if cell.cell_type == "code"] == [
+        'from grader.notebook import quiz\n\nquiz("0")'
+    ]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)

@@ -74,7 +74,7 @@ def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 
 def _notebooks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    for step in steps:
+    for step in (PREFACE, *steps):
         path = ROOT / "notebooks" / f"{step.id}.ipynb"
         if path.is_file():
             yield f"notebooks/{path.name}", path.read_bytes()

@@ -12,6 +12,7 @@ from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import NOTEBOOKS
+from grader.steps.quiz import PREFACE
 from grader.steps.registry import Registry
 from grader.steps.stubs import stub_of
 
@@ -24,7 +25,7 @@ def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
 
     for step in registry.steps:
         yield f"exercises/{step.filename}", stub_of(step)
-    notebooks = [NOTEBOOKS / f"{step.id}.ipynb" for step in registry.steps]
+    notebooks = [NOTEBOOKS / f"{step.id}.ipynb" for step in (PREFACE, *registry.steps)]
     notebooks = [path for path in notebooks if path.is_file()]
     for path in notebooks:
         yield f"notebooks/{path.name}", path.read_text(encoding="utf-8")

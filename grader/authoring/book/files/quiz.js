@@ -80,6 +80,14 @@ function unlock(text, secret) {
 
 class AnswerError extends Error {}
 
+// As Python rounds: exactly between two, to the even one.
+function round(value, digits) {
+  const [whole, rest] = Math.abs(value).toFixed(60).split(".");
+  const kept = whole + rest.slice(0, digits);
+  if (!/^50*$/.test(rest.slice(digits)) || Number(kept.at(-1)) % 2) return value.toFixed(digits);
+  return (value < 0 ? "-" : "") + (digits ? `${whole}.${rest.slice(0, digits)}` : whole);
+}
+
 function readNumber(question, text) {
   const plain = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   const parts = text.replaceAll(",", "").replace("−", "-").split("/").map((x) => x.trim());
@@ -87,7 +95,7 @@ function readNumber(question, text) {
     throw new AnswerError("The answer is one number.");
   const value = Number(parts[0]) / Number(parts[1] ?? 1);
   if (!Number.isFinite(value)) throw new AnswerError("The answer is a finite number.");
-  const told = value.toFixed(question.digits);
+  const told = round(value, question.digits);
   return Number(told) === 0 ? (0).toFixed(question.digits) : told;
 }
 
