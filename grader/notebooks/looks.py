@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from grader.notebooks import attention_looks, decoder_looks, gap_looks
+from grader.notebooks import attention_looks, decoder_looks, gap_looks, modern_looks
 
 # By the names of the functions in `grader.look`.
 LOOKS: Mapping[int, tuple[str, ...]] = {
@@ -23,12 +23,18 @@ LOOKS: Mapping[int, tuple[str, ...]] = {
     12: ("layers",),
     13: ("decoder_times",),
     14: ("hidden", "both_sides"),
+    19: ("learning",),
+    20: ("circle",),
+    21: ("shared",),
+    22: ("masks",),
+    23: ("running",),
+    24: ("kept",),
 }
 
 
 def find_look(name: str) -> Callable[..., Any]:
     """Return the function that draws it; AttributeError if there is none of that name."""
-    homes = (attention_looks, decoder_looks, gap_looks)
+    homes = (attention_looks, decoder_looks, gap_looks, modern_looks)
     home = next((one for one in homes if hasattr(one, name)), attention_looks)
     draw: Callable[..., Any] = getattr(home, name)
     return draw

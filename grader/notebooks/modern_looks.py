@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from grader.checks.compare import Broken
-from grader.notebooks.drawn import (
+from grader.notebooks.display import Shown
+from grader.notebooks.drawing import (
     Floats,
     Function,
     array,
@@ -17,7 +18,6 @@ from grader.notebooks.drawn import (
     show_pictures,
 )
 from grader.notebooks.pictures import BLUE, GREY, Curve, curves, label, picture
-from grader.notebooks.shown import Shown
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 
@@ -31,7 +31,7 @@ PACKED = ("a", "a", "a", "b", "b", "a", "a")
 
 @draw_or_explain
 def learning(new_adamw: Function, train_step: Function) -> Shown:
-    """The loss of a tiny decoder that learns to count, step by step."""
+    """Draw the loss of a tiny decoder that learns to count, step by step."""
     draw = Draw("look", "learning")
     params = decoder_params(draw, VOCABULARY, LENGTH, [block_params(draw, 8, 16)])
     starts = np.random.RandomState(0)
@@ -56,7 +56,7 @@ def learning(new_adamw: Function, train_step: Function) -> Shown:
 
 @draw_or_explain
 def circle(rotary_angles: Function, rotate: Function) -> Shown:
-    """The two pairs of one head, turned by the angles of the positions: two circles."""
+    """Draw the two pairs of one head, turned by the angles of the positions: two circles."""
     positions = np.arange(POSITIONS)
     angles = array(rotary_angles(positions, D_HEAD, 16.0), (POSITIONS, 2), "rotary_angles")
     x = np.tile([1.0, 1.0, 0.0, 0.0], (POSITIONS, 1))
@@ -134,7 +134,7 @@ def masks(sliding_window_mask: Function, prefix_mask: Function, document_mask: F
 
 @draw_or_explain
 def running(partial_attention: Function, merge_attention: Function) -> Shown:
-    """The log of the sum and the output of one query, as more and more keys are merged."""
+    """Draw the log of the sum and the output of one query, as more and more keys are merged."""
     draw = Draw("look", "running")
     q, k, v = draw.normal(1, 4), 2 * draw.normal(24, 4), draw.normal(24, 1)
     so_far = np.zeros((1, 1)), np.full(1, -np.inf)
@@ -165,7 +165,7 @@ def running(partial_attention: Function, merge_attention: Function) -> Shown:
 
 @draw_or_explain
 def kept(new_window_cache: Function, attend_with_window_cache: Function) -> Shown:
-    """What a cache must keep as the text grows: all keys and values, or those of a window."""
+    """Draw what a cache must keep as the text grows: all keys and values, or those of a window."""
     window, length, d = 8, 64, 4
     draw = Draw("look", "window")
     x, w = draw.normal(length, d), [draw.normal(d, d) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""What asks a student's decoder, layer by layer; it runs in a worker beside the student's modules.
+"""Ask a student's decoder, layer by layer. It runs in a worker beside the student's modules.
 
 It is sent there as text and never imported by the judge. Everything that is shown comes out of the
 student's functions, so a mistake in one of them can be seen in all of it.
@@ -97,5 +97,5 @@ def _count(value: Any, seen: set[int]) -> int:
 
 
 def write_on(tokens: Any, count: int, params: Any, n_heads: int) -> Any:
-    """Return the tokens that the decoder writes on from these, the likeliest each time."""
+    """Return the tokens that the decoder writes on from these, the most likely each time."""
     return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))

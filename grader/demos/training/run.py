@@ -43,7 +43,10 @@ class Sizes:
 
 
 class LossGone(NotReady):
-    """The loss of a step is not a number; tokens and params: those of the last step that had one."""
+    """A step whose loss is not a number.
+
+    tokens and params: those of the last step whose loss was a number.
+    """
 
     def __init__(self, number: int, tokens: Any, params: Any) -> None:
         super().__init__(f"The loss of step {number} is not a finite number.")
