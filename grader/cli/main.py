@@ -89,6 +89,7 @@ READERS = {
         "quiz",
         "list",
         "look",
+        "bonus",
         "reset",
         "solution",
         "handin",

@@ -68,7 +68,7 @@ BROKEN = {
         "def atention_scores(q, k):\n    return 0\n",
         Status.FAILED,
         Status.ERROR,
-        "Is 'atention_scores' meant",
+        "Did you mean 'atention_scores'",
     ),
     "empty": ("", Status.FAILED, Status.ERROR, "no function"),
     "not a function": ("attention_scores = 3\n", Status.FAILED, Status.ERROR, "no function"),
