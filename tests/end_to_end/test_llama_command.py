@@ -176,7 +176,7 @@ BAD = {
     ),
     "a broken tokenizer": (
         lambda folder: (folder / weights.TOKENIZER).write_text("{}"),
-        "tokenizer.json is no tokenizer: get it again",
+        "tokenizer.json is not a tokenizer: get it again",
     ),
 }
 

@@ -103,7 +103,9 @@ def run_model(
     """
     _need(name)
     if tiny + bool(small) + (weights is not None) > 1:
-        raise Problem("--tiny and --small are models of their own: leave out the others")
+        if small:
+            raise Problem("--small is a model of its own: leave out --tiny and --weights")
+        raise Problem("--tiny is a model of its own: leave out --weights")
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
