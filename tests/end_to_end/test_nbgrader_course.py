@@ -239,7 +239,7 @@ def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
     course.must("fetch_assignment", step, cwd=desk)
     path = desk / step / f"{step}.ipynb"
     notebook = json.loads(path.read_text())
-    assert "swapaxes" not in json.dumps(notebook)
+    assert "k_transposed" not in json.dumps(notebook)
     path.write_text(json.dumps(filled_in(notebook, solution(step))))
     course.must("submit", step, cwd=desk)
     course.must("collect", step)
