@@ -187,9 +187,9 @@ def test_load_brings_the_file_as_a_cell(shown):
 
 def test_hints_come_one_after_the_other(shown):
     first, second, general = shown(SCORES.format("") + "hint()", "hint()", "hint(3)")
-    assert "2. Scaled scores: hint 1 of 4" in first
+    assert "2. Scaled scores: hint 1 of 6" in first
     assert "What happens to the size of a dot product" in first
-    assert "hint 2 of 4" in second
+    assert "hint 2 of 6" in second
     assert "3. Masks: hint 1 of 3" in general
 
 
