@@ -190,7 +190,7 @@ def test_hints_come_one_after_the_other(shown):
     assert "2. Scaled scores: hint 1 of 6" in first
     assert "What happens to the size of a dot product" in first
     assert "hint 2 of 6" in second
-    assert "3. Masks: hint 1 of 3" in general
+    assert "3. Masks: hint 1 of 5" in general
 
 
 WRONG_USE = {

@@ -184,7 +184,7 @@ def test_nbgrader(course):
     course.must("generate_assignment", "hw2")
     path = course.folder / "release" / "hw2" / "hw2.ipynb"
     released = json.loads(path.read_text(encoding="utf-8"))
-    assert "swapaxes" not in json.dumps(released)
+    assert "k_transposed" not in json.dumps(released)
     whole = "\n".join(RIGHT.values())
     half = filled_in(released, RIGHT[STEPS[1]])
     books = dict.fromkeys(("anna", "cy", "di"), filled_in(released, whole)) | {"ben": half}
