@@ -1,5 +1,7 @@
 """Checks of step 8: sampling a token, and generation."""
 
+from functools import partial
+
 import numpy as np
 
 from grader.checks.laws import (
@@ -9,6 +11,7 @@ from grader.checks.laws import (
     agrees_in_float32,
     answers_the_same_again,
     future_does_not_matter,
+    keeps_all,
     leaves_arguments_alone,
     prefix_gives_the_same,
     rejects,
@@ -287,10 +290,12 @@ def test_generation_agree(student, given):
 def test_generation_no_future(student, given):
     """A new token depends neither on the u of later tokens nor on how many will follow."""
     cases = given.cases(model_and_u, SAMPLED[1:2])
-    future_does_not_matter(
-        Continuing(student.generate), cases, along={"u": -1}, axis=-1, sizes=(1.0,)
+    along = {"along": {"u": -1}, "axis": -1}
+    ask = Continuing(student.generate)
+    keeps_all(
+        partial(future_does_not_matter, ask, cases, **along, sizes=(1.0,)),
+        partial(prefix_gives_the_same, ask, cases, **along),
     )
-    prefix_gives_the_same(Continuing(student.generate), cases, along={"u": -1}, axis=-1)
 
 
 def test_generation_rows(student, given):
