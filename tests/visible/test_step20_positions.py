@@ -1,5 +1,7 @@
 """Checks of step 20: rotary positions and ALiBi."""
 
+from functools import partial
+
 import numpy as np
 
 from grader.checks.laws import (
@@ -8,6 +10,7 @@ from grader.checks.laws import (
     answers_the_same_again,
     depends_on_distance_only,
     future_does_not_matter,
+    keeps_all,
     leaves_arguments_alone,
     rejects,
     scores_of,
@@ -177,9 +180,10 @@ def test_rotate_agree(student, given):
 
 def test_rotate_distance(student, given):
     """The score of a turned query and a turned key depends on their distance only."""
-    for case in given.cases(placed, DISTANCE):
-        shift = case.sizes["shift"] * speeds(case.arguments["angles"].shape[-1])
-        depends_on_distance_only(student.rotate, [case], by=shift, seen=scores_of)
+    law = partial(depends_on_distance_only, student.rotate, seen=scores_of)
+    cases = given.cases(placed, DISTANCE)
+    turns = [case.sizes["shift"] * speeds(case.arguments["angles"].shape[-1]) for case in cases]
+    keeps_all(*(partial(law, [case], by=by) for case, by in zip(cases, turns, strict=True)))
 
 
 def test_rotate_shapes(student, given):
