@@ -61,6 +61,9 @@ def lab(folder, variables):
             yield url
         finally:
             process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+            process.kill()  # it may wait for a kernel that does not end
             process.wait()
 
 
