@@ -71,9 +71,11 @@ def useless(step, expression):
 
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("expression", USELESS.values(), ids=USELESS.keys())
-def test_useless_functions_earn_nothing(grade, expression, suite):
+def test_useless_functions_earn_nothing(steps, host, expression, suite):
+    """Causes take most of the time, so they are looked for in one of these programs only."""
     sources = {step.id: useless(step, expression) for step in STEPS}
-    report = grade(Submission("useless", sources), suite)
+    grader = make_grader(steps, host, suite, SEED, STEPS, thorough=expression == "args[0]")
+    report = grader.grade(Submission("useless", sources), STEPS)
     earned = {
         check.check: check.points for step in report.steps for check in step.checks if check.points
     }
