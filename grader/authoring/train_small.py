@@ -17,8 +17,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.demos.gpt2.small import CHEAT, FOLDER
 from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
-from grader.demos.small import CHEAT, FOLDER
 from grader.demos.training import run
 from grader.demos.training.stories import Text
 from grader.intake.submission import read_folder

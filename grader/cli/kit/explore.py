@@ -62,8 +62,8 @@ def _answer(
     """Return what the page shows for a question, or the problem in one sentence."""
     from grader.demos.explorer.measure import Question, read_words
     from grader.demos.explorer.measure import explore as measure
+    from grader.demos.gpt2.small import load_small
     from grader.demos.loaded import NotReady
-    from grader.demos.small import load_small
 
     small = load_small()
     masked = asked.get("masked")
@@ -84,7 +84,7 @@ def _begin(
     host: Host, registry: Registry, submission: Path, prompt: str, version: str
 ) -> dict[str, Any]:
     """Return what the page begins with."""
-    from grader.demos.small import load_small
+    from grader.demos.gpt2.small import load_small
 
     small = load_small()
     masked = [True] * small.config.n_layers

@@ -35,7 +35,7 @@ def gpt2(small: bool, **given: Any) -> None:
     Without --weights it is the model gpt2 from the hub, and where that cannot be had a tiny one
     with random weights, made here.
     """
-    from grader.demos.small import CHEAT, FOLDER
+    from grader.demos.gpt2.small import CHEAT, FOLDER
 
     brought = Small(str(FOLDER), str(FOLDER / CHEAT), PROMPT, TOKENS, MORAL) if small else None
     run_model(_load, "gpt2", small=brought, **given)

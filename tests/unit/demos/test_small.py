@@ -5,7 +5,7 @@ import pytest
 
 from grader.authoring.train_small import SIZES, describe_model, make_text, to_tensors
 from grader.demos.gpt2 import weights
-from grader.demos.small import CHEAT, FOLDER, load_small, read_tensors
+from grader.demos.gpt2.small import CHEAT, FOLDER, load_small, read_tensors
 from grader.demos.training.run import first_params
 
 

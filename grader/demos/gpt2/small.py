@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grader.demos.gpt2.names import Config, read_config, to_params
 
-FOLDER = Path(__file__).parent / "small"
+FOLDER = Path(__file__).parents[1] / "small"
 CHEAT = "without_mask.safetensors"
 MASKED = "model.safetensors"
 
