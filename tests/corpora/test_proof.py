@@ -42,6 +42,8 @@ def names(tree):
                 given.add(name)
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(name=name):
                 given.add(name)
+            case ast.ExceptHandler(name=str(name)):
+                given.add(name)
     return read_ones, given
 
 
