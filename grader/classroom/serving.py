@@ -33,7 +33,7 @@ from grader.classroom.course import CourseError
 from grader.classroom.gradebook import Gradebook, GradebookError
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.overview import script_policy
-from grader.classroom.publishing import renew
+from grader.classroom.publishing import WORK, renew
 from grader.classroom.tables import Override
 from grader.classroom.work_page import Form, find_all_lessons, work_page
 from grader.report.names import safe_name
@@ -46,7 +46,7 @@ MAX_FORM = 20_000  # bytes
 SECONDS = 30  # that a browser may take for a request
 TABLES = ("grades.csv", "changes.csv")
 _PAGE = re.compile(r"(?:feedback|alike)/[a-z0-9@+._~-]{1,110}\.html")
-_WORK = re.compile(r"/work/([a-z0-9@+._~-]{1,110})\.html")
+_WORK = re.compile(rf"/{WORK}/([a-z0-9@+._~-]{{1,110}})\.html")
 _NAME = re.compile(r"[a-z0-9@+._~-]{1,110}")
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; {}img-src data:; base-uri 'none'; "
@@ -252,7 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         target = fields.get("target", "")
         where = f"#{target}" if target.startswith("step") else ""
-        self._redirect(f"/work/{quote(file)}.html{quote(where, safe='#')}")
+        self._redirect(f"/{WORK}/{quote(file)}.html{quote(where, safe='#')}")
 
     def _do(self, file: str, fields: Mapping[str, str]) -> None:
         if self.path == "/change":

@@ -16,7 +16,7 @@ from playwright.sync_api import expect, sync_playwright
 from grader.classroom.changing import Entry
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, Outcome
-from grader.classroom.publishing import publish
+from grader.classroom.publishing import WORK, publish
 from grader.classroom.serving import HOST, Desk, first_address, make_server
 from grader.intake.submission import Submission
 from grader.report.names import safe_name
@@ -146,7 +146,7 @@ def test_second_change_of_the_same_thing_replaces_the_first(visitor, graded):
 def test_change_is_taken_back(visitor, graded):
     visitor.change("bob", points="9")
     visitor.change("alice", points="1")
-    page = visitor.ask("GET", "/work/bob.html")[1]
+    page = visitor.ask("GET", f"/{WORK}/bob.html")[1]
     key = page.split('name="key" value="')[1].split('"')[0]
     assert visitor.change("alice", path="/remove", key=key)[0] == 409
     assert visitor.change("bob", path="/remove", key=key)[0] == 303
@@ -244,7 +244,7 @@ def test_get_changes_nothing(visitor, graded):
 
 
 SECRET = ("/gradebook.db", "/.exported.json", "/overrides.csv", "/../secret", "/feedback/../x")
-TWISTED = ("/feedback/%2e%2e%2fx.html", "//evil/index.html", "/work/nobody.html", "/reports/")
+TWISTED = ("/feedback/%2e%2e%2fx.html", "//evil/index.html", f"/{WORK}/nobody.html", "/reports/")
 
 
 @pytest.mark.parametrize("path", [*SECRET, *TWISTED])
@@ -252,7 +252,9 @@ def test_only_pages_are_shown(visitor, path):
     assert visitor.ask("GET", path)[0].status == 404
 
 
-@pytest.mark.parametrize("path", ["/", "/index.html", "/grades.csv", "/work/bob.html", "/?key=x"])
+@pytest.mark.parametrize(
+    "path", ["/", "/index.html", "/grades.csv", f"/{WORK}/bob.html", "/?key=x"]
+)
 def test_stranger_sees_nothing(visitor, path):
     reply, text = visitor.ask("GET", path, Cookie="")
     assert reply.status == 403
@@ -265,7 +267,7 @@ def test_form_that_is_too_large_is_not_read(visitor):
 
 
 def test_every_page_has_a_policy(visitor):
-    for path in ("/index.html", "/work/bob.html", f"/feedback/{safe_name('bob')}.html"):
+    for path in ("/index.html", f"/{WORK}/bob.html", f"/feedback/{safe_name('bob')}.html"):
         reply, _ = visitor.ask("GET", path)
         policy = reply.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
@@ -281,7 +283,7 @@ def test_secret_is_in_no_page_and_the_cookie_is_not_for_scripts(visitor):
     cookie = reply.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
-    for path in ("/index.html", "/work/bob.html"):
+    for path in ("/index.html", f"/{WORK}/bob.html"):
         assert visitor.desk.key not in visitor.ask("GET", path)[1]
 
 
