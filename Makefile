@@ -34,7 +34,7 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean look solution explore bonus help
+.PHONY: clean look solution explore bonus help case
 .DEFAULT_GOAL := check
 
 ##@ Student
@@ -50,6 +50,9 @@ list: $(VENV)/.light   ## list the steps and how far each is
 
 hint: $(VENV)/.light   ## STEP=3: give the next hint for that step
 	@$(RUN) hint $(STEP)
+
+case: $(VENV)/.light   ## STEP=5: write that step's first failing case as a small program
+	@$(RUN) case $(STEP)
 
 quiz: $(VENV)/.light   ## STEP=3: ask about that lesson; STEP=3b ANSWER=12 answers one question
 	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)")

@@ -17,7 +17,7 @@ from grader.notebooks.session import Exercises, History, JudgeError, JudgeProces
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
-__all__ = ["check", "hint", "lesson", "load_work", "quiz", "save_work", "status"]
+__all__ = ["case", "check", "hint", "lesson", "load_work", "quiz", "save_work", "status"]
 
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
 NO_KERNEL = (
@@ -106,6 +106,21 @@ def check(about: object = None) -> Shown:
 def hint(step: object = None) -> Shown:
     """Return the next hint for the step, one level at a time."""
     return _ask_judge("hint", step)
+
+
+def case(step: object = None) -> Shown:
+    """Put the first failing case of the step into variables: its arguments, and `expected`.
+
+    Only visible checks are shown. The functions are those in your cells.
+    """
+    shown = _ask_judge("case", step)
+    import numpy as np
+
+    space: dict[str, Any] = {"np": np}
+    exec(shown.data["code"], space)  # our own judge's: literals only
+    found = {name: value for name, value in space.items() if name not in ("np", "__builtins__")}
+    _kernel("case").shell.user_ns.update(found)
+    return shown
 
 
 def quiz(about: str | int | None = None, answer: object = None) -> Shown:

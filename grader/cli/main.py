@@ -56,6 +56,7 @@ class _Later(click.Group):
 
 
 LATER = {
+    "case": "grader.cli.case",
     "bonus": "grader.cli.bonus",
     "book": "grader.cli.authoring.book",
     "build": "grader.cli.authoring.authors",
@@ -86,6 +87,7 @@ READERS = {
         "check",
         "watch",
         "hint",
+        "case",
         "quiz",
         "list",
         "look",

@@ -50,6 +50,19 @@ def _size(outcome: Any) -> int:
 
 
 @dataclass(frozen=True)
+class FirstFailure:
+    """The first check that failed on an attempt, and the calls until then.
+
+    start: the number of the check's own first call. pending: the call that had no answer, if any.
+    """
+
+    verdict: CheckVerdict
+    calls: Sequence[Call]
+    start: int
+    pending: Call | None = None
+
+
+@dataclass(frozen=True)
 class Attempt:
     """A step's code, and the modules it stands on."""
 
@@ -68,6 +81,7 @@ class Bench:
         self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
         self.worker: Worker | None = None
+        self.first_failure: FirstFailure | None = None
         self.log = Log()
         self.faults: list[tuple[str, BaseException]] = []
         self.raised: set[tuple[str, str, int]] = set()
@@ -163,6 +177,7 @@ class Bench:
         """
         self.attempt = attempt
         self.log = Log()
+        self.first_failure = None
         self.noted = 0
         self.raised.clear()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
@@ -233,7 +248,19 @@ class Bench:
         if failure is None:
             return self.verdict(check, Status.PASSED, "")
         verdict = self._report_failure(check, failure)
+        self._note_failure(verdict, start, isinstance(failure, (TimedOut, Died)))
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
+
+    def _note_failure(self, verdict: CheckVerdict, start: int, pending: bool) -> None:
+        """Keep the calls of the first check that failed, for a program that repeats them."""
+        failed = verdict.status not in (Status.SKIPPED, Status.NOT_ATTEMPTED)
+        if not failed or self.first_failure is not None:
+            return
+        call = None
+        if pending and self.asking is not None:
+            args, kwargs = self.asking
+            call = Call(self.asked, args, kwargs, opaque=False, outcome=None)
+        self.first_failure = FirstFailure(verdict, list(self.log.calls), start, call)
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check; what it raised, which is nothing only where all of it held."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -196,7 +197,7 @@ class Grader:
         statuses = {verdict.status for verdict in right.verdicts}
         if statuses == {Status.NOT_ATTEMPTED}:
             return right
-        missing = self._missing(submission)
+        missing = self.find_missing(submission)
         try:
             with self.bench.on(self._attempt(submission, step, missing)):
                 again = self.bench.run(failed)  # few, and mostly in vain
@@ -207,7 +208,7 @@ class Grader:
         own = self._try_step(submission, step, missing)
         return own if own.points > right.points else right
 
-    def _missing(self, submission: Submission) -> dict[str, str]:
+    def find_missing(self, submission: Submission) -> dict[str, str]:
         """Return the right steps of the kit that the student has not handed in."""
         return {name: text for name, text in self.right.items() if name not in submission.sources}
 
@@ -229,6 +230,17 @@ class Grader:
         with self.bench.on(attempt):
             verdicts, log = self.bench.run(step.checks), self.bench.log
         return self._diagnose(attempt, verdicts, log) if self.thorough else verdicts, log
+
+    @contextlib.contextmanager
+    def on_bench(
+        self, submission: Submission, step: Step, right: Mapping[str, str]
+    ) -> Iterator[Bench]:
+        """Load a step among such earlier steps for as long as the block lasts.
+
+        Raise CallFailed if it cannot be loaded.
+        """
+        with self.bench.on(self._attempt(submission, step, right)):
+            yield self.bench
 
     def _diagnose(
         self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.engine import grading, hints
+from grader.engine.case_program import write_variables
+from grader.engine.failing_case import find_failing_case
 from grader.engine.grading import Grader
 from grader.intake import notebooks
 from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
+from grader.isolation.client import CallFailed
 from grader.notebooks import changeover
 from grader.notebooks.cards import Card, has_one_reason, step_card, steps_card, words_card
 from grader.notebooks.executions import Run, find_unclosed, latest_step, raw_cells, standing
@@ -116,6 +119,7 @@ class Judge:
         known: dict[str, Callable[[Asked], tuple[Card, dict[str, Any]]]] = {
             "check": self.check,
             "hint": self.hint,
+            "case": self.case,
             "status": self.status,
             "save_work": self.save,
             "load_work": self.load,
@@ -178,6 +182,24 @@ class Judge:
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."
         heading = f"{number_step(verdict)}: hint {number} of {len(ladder)}"
         return words_card(heading, text, more), {}
+
+    def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """Return the first failing case as a text, and the lines that put it into variables."""
+        step, (submission, _) = asked.one, asked.submission()
+        nothing = f"Step {step.number} has no failing case that can be repeated here: see check()."
+        if step.id not in submission.sources:
+            return words_card(nothing), {"code": ""}
+        try:
+            found = find_failing_case(self.grader, submission, step)
+        except CallFailed:
+            return words_card(nothing), {"code": ""}
+        if found is None:
+            return words_card(nothing), {"code": ""}
+        code, names, call = write_variables(found)
+        said = f"Put into variables: {', '.join(names)}." if names else "The call takes no arrays."
+        more = "Your result and `expected` differ." if "expected" in names else ""
+        told = [f"The check: {found.verdict.title}", f"It says: {found.verdict.message}", said]
+        return words_card(*told, f"Now run: {call}", *filter(None, [more])), {"code": code}
 
     def status(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return all steps, as last checked in their notebooks, or as their files are now."""

@@ -138,6 +138,39 @@ def test_solution_is_shown_after_the_last_hint_and_not_before(nopeek, mine):
     assert "def causal_mask(" in late.stdout
 
 
+def test_case_is_a_program_beside_the_exercises(nopeek, mine, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(mine, home / "exercises")
+    done = nopeek("case", "3", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Wrote cases/step03_mask.py: ")
+    ran = subprocess.run(
+        [sys.executable, "cases/step03_mask.py"],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "causal_mask: " in ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("step", "words", "status"),
+    [
+        ("2", "every visible check passes", 0),
+        ("4", "no case that a program can repeat", 0),
+        ("99", "there is no step", 2),
+    ],
+)
+def test_case_says_why_there_is_none(nopeek, mine, tmp_path, step, words, status):
+    home = tmp_path / "home"
+    shutil.copytree(mine, home / "exercises")
+    done = nopeek("case", step, cwd=home)
+    assert done.returncode == status
+    assert words in done.stdout + done.stderr
+    assert not (home / "cases").exists()
+
+
 def test_solution_of_a_step_that_is_not_there(nopeek):
     done = nopeek("solution", "99")
     assert done.returncode == 2

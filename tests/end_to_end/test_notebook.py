@@ -15,7 +15,7 @@ from tests.support import kernels
 from tests.support.processes import children, gone
 
 BEGIN = (
-    "from grader.notebook import check, hint, lesson, load_work, save_work, status\n"
+    "from grader.notebook import case, check, hint, lesson, load_work, save_work, status\n"
     "import numpy as np"
 )
 LINEAR = """def linear(x, weight, bias=None):
@@ -306,3 +306,16 @@ def test_import_in_a_kernel_brings_nothing_heavy():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8"
     )
     assert done.stdout == "set()\n", done.stderr
+
+
+def test_case_puts_the_failing_case_into_variables(shown):
+    wrong = SCORES.format(" / q.shape[-1]")
+    told, differs = shown(wrong, "case(2)", "np.allclose(attention_scores(q, k), expected)")[1:]
+    assert "Put into variables: q, k, expected." in told
+    assert "Now run: result = attention_scores(q, k)" in told
+    assert differs == "False"
+
+
+def test_case_of_a_step_that_passes_says_that_there_is_none(shown):
+    right = SCORES.format(" / np.sqrt(q.shape[-1])")
+    assert "Step 2 has no failing case" in shown(right, "case(2)")[1]

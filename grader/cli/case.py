@@ -1,0 +1,100 @@
+"""The command `case`: the first failing case of a step as a small program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from grader.cli.hosts import hosts
+from grader.cli.paths import read_submission
+from grader.report.problem import Problem, find_steps
+from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES, HOME
+from grader.steps.registry import Step
+
+FOLDER = "cases"
+
+
+@click.command()
+@click.argument("step")
+def case(step: str) -> None:
+    """Write the first failing case of a step as a small program that you can run and change.
+
+    It holds the inputs, the call, what should come and where yours differs. The hidden checks are
+    never shown.
+    """
+    registry = registry_module.load()
+    (found, *_) = find_steps(registry, (step,))
+    submission = read_submission(EXERCISES, registry)
+    with hosts(registry, "auto", 1) as (host,):
+        from grader.engine import grading
+        from grader.engine.failing_case import find_failing_case
+        from grader.isolation.client import CallFailed
+
+        grader = grading.make_grader(registry, host, "visible", 0, (found,), thorough=False)
+        if found.id not in submission.sources:
+            raise Problem(_cannot(found))
+        try:
+            failing = find_failing_case(grader, submission, found)
+        except CallFailed:
+            raise Problem(_cannot(found)) from None
+        verdict = grader.step(submission, found) if failing is None else None
+    if failing is None:
+        assert verdict is not None
+        _say_why_not(found, all(check.points for check in verdict.checks))
+        return
+    from grader.engine.case_program import write_program
+
+    path = HOME / FOLDER / found.filename
+    run = _spell_run(path)
+    again = spell_command("case", found.number)
+    told = (
+        f"`{run}` runs it on your exercises as they are then, earlier steps included. "
+        f"`{again}` writes it anew."
+    )
+    _write(path, write_program(failing, told))
+    click.echo(f"Wrote {_show(path)}: {failing.verdict.title}")
+    click.echo(f"\nRun it: {run}")
+
+
+def _cannot(step: Step) -> str:
+    judged = spell_command("check", step.number)
+    return f"exercises/{step.filename} cannot be run: `{judged}` says why"
+
+
+def _say_why_not(step: Step, passed: bool) -> None:
+    """Say why there is no case."""
+    if passed:
+        click.echo(f"Step {step.number} has no failing case: every visible check passes.")
+        return
+    judged = spell_command("check", step.number)
+    click.echo(f"Step {step.number} has no case that a program can repeat: see `{judged}`.")
+
+
+def _show(path: Path) -> str:
+    """Return the path from here."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # another drive
+        return str(path)
+
+
+def _spell_run(path: Path) -> str:
+    """Return how to run a file with the Python that runs nopeek."""
+    python = Path(sys.executable)
+    inside = HOME in python.parents
+    return f"{_show(python) if inside else 'python'} {_show(path)}"
+
+
+def _write(path: Path, text: str) -> None:
+    from grader.report.files import write_whole
+
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, [text])
+    except OSError as error:
+        raise Problem(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,260 @@
+"""A failing case as a small program: inputs, call, what should come, and where it differs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.tolerances import EXACT
+from grader.engine.failing_case import UNKNOWN, FailingCase, Put, plain
+from grader.isolation.client import Raised
+from grader.isolation.wire import Counted, Handle, Laid
+from grader.report.records import Status
+from grader.report.text.sheet import clean
+from grader.steps.tree import map_leaves
+
+WIDTH = 88
+COMPARE = '''
+def compare(one, other, name):
+    """Print where a result differs from another."""
+    if isinstance(other, dict):
+        for key in other:
+            if isinstance(one, dict) and key in one:
+                compare(one[key], other[key], f"{name}[{key!r}]")
+            else:
+                print(f"{name}: there is no {key!r}")
+    elif isinstance(other, (tuple, list)):
+        if not isinstance(one, (tuple, list)) or len(one) != len(other):
+            print(f"{name}: expected {len(other)} results")
+            return
+        for number, item in enumerate(other):
+            compare(one[number], item, f"{name}[{number}]")
+    elif np.shape(one) != np.shape(other):
+        print(f"{name}: the shape is {np.shape(one)}, expected {np.shape(other)}")
+    elif np.asarray(other).dtype.kind in "biuf" and np.asarray(one).dtype.kind in "biuf":
+        near = np.isclose(one, other, rtol=RTOL, atol=ATOL, equal_nan=True)
+        places = [tuple(map(int, place)) for place in np.argwhere(~near)]
+        print(f"{name}:", f"differs at {places[:20]}" if places else "no number differs")
+'''
+START = """import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from exercises.{module} import {names}
+"""
+
+
+def write_literal(value: Any, before: str = "") -> str:
+    """Return an expression that makes this value; arrays as in a lesson, row by row.
+
+    before: the text to the left of it, on the same line.
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _write_array(np.asarray(value), before)
+    if isinstance(value, Mapping):
+        inner = ",\n".join(
+            f"{key!r}: {write_literal(item, f'{key!r}: ')}" for key, item in value.items()
+        )
+        return f"{{\n{textwrap.indent(inner, '    ')},\n}}" if value else "{}"
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(map(write_literal, value))
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float({str(value)!r})"
+    return repr(value)
+
+
+def _write_array(array: NDArray[Any], before: str = "") -> str:
+    kind = "" if array.dtype in (np.float64, np.int64, np.bool_) else f", dtype=np.{array.dtype}"
+    if not array.size:
+        return f"np.zeros({array.shape}, dtype=np.{array.dtype.name.replace('bool', 'bool_')})"
+    if not array.ndim:
+        return f"np.array({write_literal(array.item())}{kind})"
+    with np.printoptions(threshold=array.size + 1, linewidth=WIDTH, floatmode="unique"):
+        text = np.array2string(array, separator=", ", prefix=f"{before}np.array(")
+    whole = array.dtype.kind == "f" and "." not in text and "e" not in text
+    text = text.replace("nan", "np.nan").replace("inf", "np.inf")
+    return f"np.array({text}{kind or (', dtype=float' if whole else '')})"
+
+
+def _lay(expression: str, laid: Laid) -> str:
+    """Return the array as it lay in memory when the check failed."""
+    layouts = {
+        "F": f"np.asfortranarray({expression})",
+        "strided": f"np.repeat({expression}, 2, axis=-1)[..., ::2]",
+        "reversed": f"np.flip({expression}, -1).copy()[..., ::-1]",
+    }
+    return layouts.get(laid.layout, expression)
+
+
+@dataclass
+class _Program:
+    """Lines of a program, and the names of what is in it."""
+
+    lines: list[str] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict)
+    ways: dict[int, str] = field(default_factory=dict)
+    results: list[str] = field(default_factory=list)
+
+    def put(self, put: Put, *, many: bool) -> None:
+        """Add a call, with the arguments that are not there yet."""
+        arguments = dict(put.arguments) if put.before is None else dict(put.before)
+        given = {name: self._name(name, value) for name, value in arguments.items()}
+        if put.before is not None:
+            self.lines.append(f"before = {self._spell(put, given)}")
+            for name, value in put.arguments.items():
+                if isinstance(plain(value), np.ndarray):
+                    self.lines.append(f"{given[name]}[...] = {write_literal(plain(value))}")
+        result = f"result_{len(self.results) + 1}" if many else "result"
+        self.lines.append(f"{result} = {self._spell(put, given)}")
+        self.results.append(result)
+        for number, way in put.held.items():
+            self.ways[number] = result + "".join(f"[{place}]" for place in way)
+
+    def _spell(self, put: Put, given: Mapping[str, str]) -> str:
+        parts = [text if name in put.required else f"{name}={text}" for name, text in given.items()]
+        return f"{put.function}({', '.join(parts)})"
+
+    def _name(self, name: str, value: Any) -> str:
+        """Return the variable that holds this value, a new one if there is none."""
+        if isinstance(value, Handle):
+            return self.ways[value.number]
+        if value is None or isinstance(value, (bool, int, float)):
+            return write_literal(value)
+        number, wanted = 1, name
+        while wanted in self.names and not _is_same(self.names[wanted], value):
+            number += 1
+            wanted = f"{name}_{number}"
+        if wanted not in self.names:
+            self.names[wanted] = value
+            text = write_literal(plain(value), f"{wanted} = ")
+            self.lines.append(
+                f"{wanted} = {_lay(text, value) if isinstance(value, Laid) else text}"
+            )
+            if isinstance(value, Laid) and not value.writable:
+                self.lines.append(f"{wanted}.flags.writeable = False")
+        return wanted
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (Laid, Counted)):
+        return one.__dict__.keys() == other.__dict__.keys() and _is_same(one.array, other.array)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return bool(one == other)
+
+
+def write_program(case: FailingCase, told: str) -> str:
+    """Return the case as a program. told: how to run it and to write it anew."""
+    program = _Program()
+    for put in case.calls:
+        program.put(put, many=len(case.calls) > 1)
+    names = ", ".join(dict.fromkeys(put.function for put in case.calls))
+    parts = [
+        _describe(case, told),
+        START.format(module=case.step.id, names=names),
+        COMPARE.replace("RTOL", f"{EXACT.rtol:g}").replace("ATOL", f"{EXACT.atol:g}") + "\n",
+        "\n".join(program.lines) + "\n",
+        "\n".join(_show(case, program)),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def write_variables(case: FailingCase) -> tuple[str, list[str], str]:
+    """Return the lines that make the arguments, the names in them, and the calls as one types them.
+
+    `expected` is among the names where a single right result is known.
+    """
+    program = _Program()
+    for put in case.calls:
+        program.put(put, many=len(case.calls) > 1)
+    calls = [line for line in program.lines if line.partition(" = ")[0] in program.results]
+    lines = [line for line in program.lines if line not in calls and not line.startswith("before")]
+    names = list(program.names)
+    if case.expected is not UNKNOWN:
+        lines.append(f"expected = {write_literal(case.expected)}")
+        names.append("expected")
+    return "\n".join(lines) + "\n", names, "; ".join(calls)
+
+
+def _describe(case: FailingCase, told: str) -> str:
+    """Return the program's docstring: which check fails, and what it says."""
+    step, verdict = case.step, case.verdict
+    texts = [
+        f"Step {step.number}, {step.title}: a check that fails, as a program.",
+        f"The check: {verdict.title}",
+        f"It says: {verdict.message}",
+        told,
+    ]
+    safe = (clean(text).replace("\\", "\\\\").replace('"""', "'''") for text in texts)
+    return '"""' + "\n\n".join(textwrap.fill(text, WIDTH) for text in safe) + '\n"""\n'
+
+
+def _show(case: FailingCase, program: _Program) -> list[str]:
+    """Return the lines that print the results, and where they differ."""
+    result, last = program.results[-1], case.calls[-1]
+    result += "".join(f"[{place}]" for place in case.seen)
+    if case.expected is not UNKNOWN:
+        return [
+            f"expected = {write_literal(case.expected, 'expected = ')}",
+            *_recall(last),
+            f'print("expected", expected, "", "yours", {result}, "", sep="\\n")',
+            f'compare({result}, expected, "{last.function}")',
+        ]
+    if case.verdict.status in (Status.TIMEOUT, Status.ERROR):
+        return [*_recall(last), f'print("yours", {result}, sep="\\n")']
+    if last.after is not None:
+        return [
+            *(
+                f'compare({name}, {write_literal(plain(value))}, "{name}, which was an argument")'
+                for name, value in last.arguments.items()
+                if isinstance(plain(value), (np.ndarray, dict))
+            )
+        ]
+    if case.shown < 2:
+        return [f'print("yours", {result}, sep="\\n")']
+    first = program.results[-2]
+    return [
+        "# The check compares the results of these two calls: see above what it says of them.",
+        f'print("{first}", {first}, "", "{result}", {result}, sep="\\n")',
+        f'compare({result}, {first}, "{last.function}")',
+    ]
+
+
+def _spell_short(value: Any) -> str:
+    """Return a result in few digits, for a comment."""
+
+    def shorten(leaf: Any) -> Any:
+        is_float = isinstance(leaf, float) or getattr(leaf, "dtype", np.dtype(int)).kind == "f"
+        return np.round(leaf, 4) if is_float else leaf
+
+    return write_literal(map_leaves(value, shorten))
+
+
+def _recall(put: Put) -> list[str]:
+    """Return a comment on what one's own function answered when the program was written."""
+    if put.outcome is None:
+        return ["# When this was written, your function had no answer in time."]
+    if isinstance(put.outcome, Raised):
+        return ["# When this was written, your function raised an exception."]
+    text = _spell_short(put.outcome)
+    if any(part in text for part in ("Handle(", "Foreign(")) or text.count("\n") > 20:
+        return []
+    said = textwrap.indent(text, "#   ")
+    return ["# When this was written, your function returned", said]

@@ -1,0 +1,188 @@
+"""The first failing visible case of a step: its calls, and what should have come.
+
+Only of the visible suite: what a hidden check asks is never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.checks.compare import Broken, matches
+from grader.checks.tolerances import EXACT
+from grader.diagnosis.search import FETCH, Call
+from grader.engine.bench import Bench, FirstFailure
+from grader.engine.grading import Grader
+from grader.intake.submission import Submission
+from grader.isolation.client import Raised
+from grader.isolation.wire import Counted, Handle, Laid
+from grader.report.records import CheckVerdict
+from grader.steps.registry import KitError, Step
+from grader.steps.tree import leaves, map_leaves
+
+MOST_CALLS = 60  # of a program that somebody reads
+UNKNOWN = object()
+# What a check says of one result. Other messages compare two, or follow an earlier call.
+ABOUT_ONE = re.compile(
+    r"^(?!Called).*(\bwrong\.|shape is|It holds|returned|expected a \w+Error)", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Put:
+    """One call of the case. Arguments are by name.
+
+    required: the names of those that travel by position. before: the arguments of a first call
+    with the very same arrays. after: what became of the arguments. held: the numbers of what it
+    returned for later calls, and the way to each inside the result.
+    """
+
+    function: str
+    arguments: Mapping[str, Any]
+    required: tuple[str, ...]
+    outcome: Any
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    held: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FailingCase:
+    """A failing check as calls, in order.
+
+    shown: how many of the last ones the check compares; the others make what these take.
+    expected: what the last one should return, UNKNOWN where a law compares two results. seen: the
+    way to the part of the result that this is about.
+    """
+
+    step: Step
+    verdict: CheckVerdict
+    calls: tuple[Put, ...]
+    shown: int = 1
+    expected: Any = UNKNOWN
+    seen: tuple[int, ...] = ()
+
+
+def find_failing_case(grader: Grader, submission: Submission, step: Step) -> FailingCase | None:
+    """Return the first failing case of a step, on the kit's earlier steps or on one's own.
+
+    None if no check fails, or if its calls cannot be repeated. Raise CallFailed if the step cannot
+    be loaded.
+    """
+    if grader.bench.suite != "visible":
+        raise KitError("only a visible case may be shown")
+    for right in (grader.right, grader.find_missing(submission)):
+        with grader.on_bench(submission, step, right) as bench:
+            bench.run(step.checks)
+            if bench.first_failure is not None:
+                return _case_of(bench, step, bench.first_failure)
+    return None
+
+
+def _case_of(bench: Bench, step: Step, failure: FirstFailure) -> FailingCase | None:
+    """Return the calls that show the failure: one with its right result, or else two."""
+    made = [call for call in failure.calls[failure.start :] if call.function != FETCH]
+    asked = [failure.pending] if failure.pending else made[-2:]
+    if not asked:
+        return None
+    last = asked[-1]
+    about_one = ABOUT_ONE.search(failure.verdict.message) is not None
+    seen: tuple[int, ...] = ()
+    expected = UNKNOWN if failure.pending else _find_expected(bench, step, last)
+    if expected is UNKNOWN and about_one:
+        expected, seen = _read_expected(failure.verdict, last.outcome)
+    raises = "Error" in failure.verdict.message
+    by_itself = about_one and (expected is not UNKNOWN or raises)
+    alone = by_itself or isinstance(last.outcome, Raised) or last.more.get("before")
+    if alone or asked[0].function != last.function or "after" in last.more:
+        asked = [last]
+    calls = _with_makers(asked, [call for call in failure.calls if call.function != FETCH])
+    if calls is None or len(calls) > MOST_CALLS:
+        return None
+    puts = tuple(_put(step, call) for call in calls)
+    return FailingCase(step, failure.verdict, puts, len(asked), expected, seen)
+
+
+def _find_expected(bench: Bench, step: Step, call: Call) -> Any:
+    """Return the stored right result of a call that came out wrong, else UNKNOWN."""
+    arguments = plain(_name_arguments(step, call.function, call.args, call.kwargs))
+    try:
+        right = bench.inputs_for(step).expect(call.function, arguments)
+        matches(right, call.outcome, EXACT, name=call.function)
+    except Broken:
+        return right
+    except Exception:  # nothing is stored for these arguments, a cache among them
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _read_expected(verdict: CheckVerdict, outcome: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return what the evidence says should have come, and which part of the result it is."""
+    shown = verdict.evidence.expected if verdict.evidence else ()
+    if len(shown) != 1 or shown[0].cells is None:
+        return UNKNOWN, ()
+    right = np.array(shown[0].cells).reshape(shown[0].shape)
+    parts = outcome if isinstance(outcome, (tuple, list)) else ()
+    for way, part in [((), outcome), *(((place,), part) for place, part in enumerate(parts))]:
+        if isinstance(part, np.ndarray) and part.shape == right.shape:
+            return right, way
+    return UNKNOWN, ()
+
+
+def plain(value: Any) -> Any:
+    """Return the value without how its arrays lie in memory."""
+    return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, (Laid, Counted)) else leaf)
+
+
+def _held(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the numbers of what the call returned for later calls, and the way to each."""
+    if isinstance(call.more.get("kept"), int):
+        yield call.more["kept"], ()
+    if isinstance(call.outcome, Handle):
+        yield call.outcome.number, ()
+    elif isinstance(call.outcome, (tuple, list)):
+        for place, item in enumerate(call.outcome):
+            if isinstance(item, Handle):
+                yield item.number, (place,)
+
+
+def _with_makers(asked: Sequence[Call], known: Sequence[Call]) -> list[Call] | None:
+    """Return the calls after those that make what they take; None if one of these is not known."""
+    makers = {number: place for place, call in enumerate(known) for number, _ in _held(call)}
+    wanted = {place for place, call in enumerate(known) if any(call is one for one in asked)}
+    open_calls = list(asked)
+    while open_calls:
+        call = open_calls.pop()
+        for leaf in leaves([list(call.args), dict(call.kwargs)]):
+            if not isinstance(leaf, Handle):
+                continue
+            if leaf.number not in makers:
+                return None
+            if makers[leaf.number] not in wanted:
+                wanted.add(makers[leaf.number])
+                open_calls.append(known[makers[leaf.number]])
+    calls = [known[place] for place in sorted(wanted)]
+    return calls + [call for call in asked if not any(call is one for one in calls)]
+
+
+def _name_arguments(
+    step: Step, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {**dict(zip(step.function(function).takes, args, strict=False)), **kwargs}
+
+
+def _put(step: Step, call: Call) -> Put:
+    before, after = call.more.get("before"), call.more.get("after")
+    return Put(
+        call.function,
+        _name_arguments(step, call.function, call.args, call.kwargs),
+        step.function(call.function).takes,
+        call.outcome,
+        _name_arguments(step, call.function, *before) if before else None,
+        _name_arguments(step, call.function, *after) if after else None,
+        dict(_held(call)),
+    )

@@ -1,0 +1,159 @@
+"""A failing case as a program: it runs, it shows the failure, and it shows visible checks only."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from grader.answer_key.variants import MISTAKES, read
+from grader.engine import grading
+from grader.engine.case_program import write_literal, write_program, write_variables
+from grader.engine.failing_case import UNKNOWN, find_failing_case
+from grader.intake.submission import Submission
+from grader.report.records import Status
+from grader.steps.registry import KitError
+from grader.steps.stubs import solutions
+from tests.conftest import STEPS
+
+HANGS = "\n\ndef attention_scores(q, k):\n    while True:\n        pass\n"
+
+
+@pytest.fixture
+def find(host, steps):
+    """find(step, source): its first failing case, in the given suite."""
+
+    def find(step, source, suite="visible"):
+        grader = grading.make_grader(steps, host, suite, 0, [step], thorough=False)
+        sources = {**solutions(steps), step.id: source}
+        return find_failing_case(grader, Submission("mine", sources), step)
+
+    return find
+
+
+@pytest.fixture
+def run(tmp_path, steps):
+    """run(case, source): what the program prints on that code."""
+
+    def run(case, source):
+        for name, text in {**solutions(steps), case.step.id: source}.items():
+            path = tmp_path / "exercises" / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        program = tmp_path / "cases" / case.step.filename
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(write_program(case, "told"), encoding="utf-8")
+        command = [sys.executable, "-I", str(program)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    return run
+
+
+def first_mistake(step):
+    """The step's first known mistake whose values are wrong."""
+    return read(MISTAKES, step)[0].source
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_program_shows_where_the_first_known_mistake_differs(find, run, step):
+    source = first_mistake(step)
+    case = find(step, source)
+    done = run(case, source)
+    if case.verdict.status is Status.ERROR:
+        assert f"{source.splitlines()[-1].split()[-1]}" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    assert ": differs at [" in done.stdout or ": the shape is" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["mask_tril_k_minus_1", "mask_after_softmax"])
+def test_program_of_the_right_code_differs_nowhere(find, run, steps, name):
+    step = steps.find("3" if name.startswith("mask_tril") else "5")
+    case = find(step, first_mistake(step))
+    done = run(case, solutions(steps)[step.id])
+    assert "differs at" not in done.stdout
+    assert "no number differs" in done.stdout
+
+
+def test_step_that_passes_has_no_case(find, steps):
+    step = steps.find("2")
+    assert find(step, solutions(steps)[step.id]) is None
+
+
+def test_unwritten_step_has_no_case(find, steps):
+    step = steps.find("2")
+    assert find(step, "def attention_scores(q, k):\n    raise NotImplementedError()\n") is None
+
+
+def test_call_without_an_answer_is_written_down(find, steps):
+    step = steps.find("2")
+    case = find(step, solutions(steps)[step.id] + HANGS)
+    assert case.calls[-1].function == "attention_scores"
+    assert "had no answer in time" in write_program(case, "told")
+
+
+def test_call_that_takes_a_cache_comes_with_those_that_made_it(find, run, steps):
+    step = steps.find("7")
+    source = solutions(steps)[step.id] + (
+        "\n\nright = attend_with_cache\n\n"
+        "def attend_with_cache(x_new, cache, *weights):\n"
+        "    y, after = right(x_new, cache, *weights)\n"
+        "    return y + (cache != new_cache()), after\n"
+    )
+    source = source.replace("cache != new_cache()", "len(str(cache)) != len(str(new_cache()))")
+    case = find(step, source)
+    assert [call.function for call in case.calls][-2:] == ["attend_with_cache"] * 2
+    done = run(case, source)
+    assert done.returncode == 0, done.stderr
+    assert "differs at" in done.stdout
+
+
+def test_hidden_case_is_never_shown(find, steps):
+    step = steps.find("2")
+    with pytest.raises(KitError, match="only a visible case"):
+        find(step, first_mistake(step), suite="hidden")
+
+
+def test_message_of_the_code_cannot_leave_the_docstring(find, steps):
+    step = steps.find("2")
+    told = '\'"""\\nimport os\\n\''
+    source = f"def attention_scores(q, k):\n    raise ValueError({told})\n"
+    text = write_program(find(step, source), "told")
+    assert "\nimport os" not in text.partition('\n"""\n')[2]
+    compile(text, "case", "exec")
+
+
+def test_variables_are_those_of_the_call(find, steps):
+    step = steps.find("2")
+    case = find(step, first_mistake(step))
+    code, names, call = write_variables(case)
+    space = {"np": np}
+    exec(code, space)
+    assert (names, call) == (["q", "k", "expected"], "result = attention_scores(q, k)")
+    assert case.expected is not UNKNOWN
+    np.testing.assert_array_equal(space["expected"], case.expected)
+
+
+VALUES = [
+    np.arange(6).reshape(2, 3) / 7,
+    np.array([True, False]),
+    np.array(2.5),
+    np.array([np.inf, -np.inf, np.nan, 1.0]),
+    np.array([1.0, 2.0], np.float32),
+    np.array([3, 4]),
+    np.array([[-1e300, 1e-300]]),
+    np.zeros((0, 3)),
+    {"a": [np.ones(2), (1, 2.5)], "b": {}},
+    (1,),
+    None,
+    float("inf"),
+    True,
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_literal_makes_the_value_again(value):
+    again = eval(write_literal(value), {"np": np})
+    np.testing.assert_equal(again, value)
+    if isinstance(value, np.ndarray):
+        assert again.dtype == value.dtype
