@@ -80,8 +80,8 @@ exam: $(VENV)/.exam   ## run the hidden checks on your exercises, with a fresh s
 
 ##@ Demos
 
-leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained
-	@$(RUN) leakmap $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained; STEP=5: your own functions
+	@$(RUN) leakmap $(STEP) $(if $(HTML),--html "$(HTML)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 explore: $(VENV)/.light   ## write a page on what your decoder does with your words: PROMPT="the fox has a key"
 	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)

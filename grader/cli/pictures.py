@@ -12,7 +12,7 @@ import click
 
 from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission
-from grader.report.problem import Problem
+from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
@@ -90,7 +90,40 @@ def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
     return list(text), embed(params, learnt.encode(text), about.n_heads)
 
 
+def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
+    """Draw the maps of one's own functions of a step."""
+    registry = registry_module.load()
+    (step, *more) = find_steps(registry, (name,))
+    with _host(registry) as host:
+        from grader.demos.own_maps import FINE, list_mapped, measure_own
+        from grader.report.text import terminal
+        from grader.report.text.influence_map import draw_map
+        from grader.report.text.sheet import Sheet
+
+        mapped = list_mapped(registry)
+        if more or step not in mapped:
+            numbers = ", ".join(str(one.number) for one in mapped)
+            raise Problem(f"a map is drawn of one of the steps {numbers}")
+        maps = measure_own(host, registry, read_submission(path or EXERCISES, registry), step)
+    printer = terminal.Printer()
+    sheet = Sheet(printer.width, printer.plain)
+    sheet.line(f"Who listens to whom in your step {step.number}, {step.title}", "bold")
+    for one in maps:
+        sheet.gap()
+        sheet.line(one.function, "bold")
+        if one.map is not None:
+            draw_map(sheet, one.map)
+        for sentence in one.told if one.map is None or one.told == [FINE] else ():
+            sheet.line(terminal.clean(sentence), indent=5)
+    printer.sheet(sheet)
+    if html_file is not None:
+        from grader.demos.pictures import own_page
+
+        write_page(printer, html_file, own_page(step, maps))
+
+
 @click.command()
+@click.argument("step", required=False)
 @_whose
 @click.option("--layers", type=click.IntRange(1, MOST_LAYERS), default=3, show_default=True)
 @click.option("--unmasked", metavar="K|none", help="Which layer has no mask; the second.")
@@ -102,6 +135,7 @@ def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
 )
 @_page
 def leakmap(
+    step: str | None,
     submission: Path | None,
     layers: int,
     unmasked: str | None,
@@ -111,8 +145,12 @@ def leakmap(
 ) -> None:
     """Draw what one layer without a mask lets through.
 
-    Replace one token after another, and see which positions move in every layer's output.
+    Replace one token after another, and see which positions move in every layer's output. With a
+    STEP, from 5 on, draw your own functions of that step instead.
     """
+    if step is not None:
+        _draw_own(submission, step, html_file)
+        return
     trained = None
     if weights is None:
         words = (SENTENCE if tokens is None else tokens).split()

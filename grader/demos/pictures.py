@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.demos.curves import Curves, ticks
 from grader.demos.growth import Growth, curves_of, describe_growth
+from grader.demos.own_maps import OwnMap
 from grader.demos.stacks import Stack, describe_stack
 from grader.report.html.page import template
+from grader.steps.registry import Step
 
 WIDTH, HEIGHT = 460, 320
 LEFT, RIGHT, TOP, BOTTOM = 90, 440, 20, 280
@@ -64,6 +67,15 @@ def stack_page(stack: Stack) -> str:
         "told": describe_stack(stack),
     }
     return template("picture.html").render(growth=None, **data).lstrip()
+
+
+def own_page(step: Step, maps: Sequence[OwnMap]) -> str:
+    """Return who listens to whom in one's own functions of a step."""
+    return (
+        template("own_maps.html")
+        .render(title=f"Who listens to whom in your step {step.number}, {step.title}", maps=maps)
+        .lstrip()
+    )
 
 
 def growth_page(growth: Growth) -> str:
