@@ -9,10 +9,13 @@
 # - say which token's query, key and value a prediction can change,
 # - find a leak without looking at any output: in the gradient.
 #
+# *The course:* I attention · II decoder · **III training:** 15 gradients, [16 attention
+# gradient], 17 block gradient, 18 decoder gradient, 19 training · IV attention today
+#
 # ## Before you read on
 #
 # "It takes great courage": four positions, causal attention, and a loss on position 1
-# only, the one that has read "It takes". Which rows of x get a gradient that is not 0?
+# only, the one that has read *It takes*. Which rows of x get a gradient that is not 0?
 # Write down the set, then read on. Your code will be asked the same.
 
 # %% [markdown]
@@ -27,36 +30,37 @@
 #     d_q, d_k <── d_scores <── d_weights <──┐
 #                                   d_v <────┴── d_out
 #
-# | forward | backward | shape |
-# |---|---|---|
-# | out = weights · v | d_v = weightsᵀ · d_out | (..., T_k, d_v) |
-# | | d_weights = d_out · vᵀ | (..., T_q, T_k) |
-# | weights = softmax(masked) | `softmax_backward` of step 15 | (..., T_q, T_k) |
-# | masked: −∞ where hidden | nothing to do: see below | |
-# | scores = q · kᵀ / √d_k | d_q = d_scores · k / √d_k | (..., T_q, d_k) |
-# | | d_k = d_scoresᵀ · q / √d_k | (..., T_k, d_k) |
+# | forward | backward | shape | NumPy |
+# |---|---|---|---|
+# | out = weights · v | d_v = weightsᵀ · d_out | (..., T_k, d_v) | `np.swapaxes(a, -1, -2)` |
+# | | d_weights = d_out · vᵀ | (..., T_q, T_k) | `@` |
+# | weights = softmax(masked) | step 15 | (..., T_q, T_k) | `softmax_backward` |
+# | masked: −∞ where hidden | nothing to do: see below | | |
+# | scores = q · kᵀ / √d_k | d_q = d_scores · k / √d_k | (..., T_q, d_k) | `@` |
+# | | d_k = d_scoresᵀ · q / √d_k | (..., T_k, d_k) | `np.swapaxes(a, -1, -2)` |
 #
-# The transpose swaps the last two axes and no others: `np.swapaxes(a, -1, -2)`. In the
-# forward pass row i of the weights says *from whom* position i reads. The transpose asks
-# the other way round: column j says *who* has read position j, and all of them send
-# their gradient there. So d_v[j] is a sum over the queries, and the batch axes stay.
+# In the forward pass row i of the weights says *from whom* position i reads. The transpose
+# asks the other way round: column j says *who* has read position j, and all of them send
+# their gradient there. So d_v[j] is a sum over the queries. The transpose swaps the last
+# two axes and no others: the batch axes stay.
 #
 # **The mask.** A hidden key has weight 0. In softmax's gradient each row is multiplied by
 # its weights, so a hidden pair gets a slope of exactly 0: the mask needs no line of its
-# own. That is only true of weights that are 0. With −1e4 in place of −∞ a small weight
-# remains, and a small leak with it.
+# own. That is only true of weights that are exactly 0. With a score of −20 in place of −∞
+# a weight of about two in a thousand million remains, and a small leak with it.
 
 # %% [markdown]
 # ## The leak law, seen from behind
 #
-# The future does not matter: this is what every step has checked in the outputs. The
+# The future does not matter: every step has checked this in the outputs. The
 # gradient says the same from the other end. A loss on positions up to t has no gradient
 # at any later position:
 #
 #     d_out[s] = 0 for all s > t   ⟹   d_x[s] = 0 for all s > t
 #
 # For the question above: a loss on position 1 has a gradient in rows {0, 1}. Rows 2 and 3
-# are 0, not small. A single number there that is not 0 is a leak, and tells you where it
+# are 0, not small. *great* and *courage* cannot make the guess after *It takes* any better
+# or worse. A single number there that is not 0 is a leak, and tells you where it
 # comes from. Padding is the same law for a key: no loss on any *other* position has a
 # gradient at a padded one.
 #
@@ -72,12 +76,19 @@
 #
 # Each value is compared with the output, the weighted mean. A key whose value lies above
 # the mean should get a higher score, one below it a lower one. The missing number is 2.33
-# or 3.33: which, and how do you know without computing it?
+# or 3.33: which, and how do you know without computing it? Question 16f checks it.
 #
 # Rows 0 and 1 of d_weights are 0, since nothing was asked of those outputs. Now take the
 # loss on the first output instead, d_out = (1, 0, 0). Token 0 sees itself only, with a
 # weight of 1. Then d_v = (1, 0, 0), and d_q and d_k are 0 throughout: a softmax over one
 # key is 1 whatever the score is.
+#
+# **Common traps.** √d_k is forgotten on the way back, or divided by twice. `d_scores @ q`
+# stands where the transpose belongs: it runs whenever T_q and T_k are equal.
+#
+# > **In torch** `torch.autograd.grad(out, (q, k, v), d_out)` gives the three gradients, also
+# > through `F.scaled_dot_product_attention`. Its fast kernels do not keep the weights either:
+# > they compute them once more on the way back.
 
 # %%
 import numpy as np
@@ -92,8 +103,9 @@ from exercises.step15_gradients import linear_backward, softmax_backward
 # ## Attention
 #
 # The weights are needed again. Recompute them with your earlier functions: nothing has to
-# be kept from the forward pass. Try first a single query and a single key. What must d_q
-# be, for any d_out?
+# be kept from the forward pass.
+#
+# **Try first:** a single query and a single key. What must d_q be, for any d_out?
 
 
 # %%
@@ -130,6 +142,11 @@ def attention_backward(d_out, q, k, v, mask=None):
 # One x, three projections. In the forward pass x was used three times. What does that
 # mean for d_x? The weights serve every position of every sequence. What does that mean
 # for their gradients, and which function of step 15 knows it already?
+#
+# **Common traps.** Only one of the three shares arrives in d_x. Padding is passed to the
+# forward pass and forgotten in the backward one.
+#
+# **Try first:** a d_out that is 0 but for row 1 of four. Rows 2 and 3 of d_x must be 0.
 
 
 # %%
@@ -157,22 +174,17 @@ def masked_self_attention_backward(d_out, x, w_q, w_k, w_v, padding=None):
 
 
 # %% [markdown]
-# ## Questions
+# ## What you have now, and what comes next
 #
-# 1. All weights of a query go to one key: its softmax is saturated. What are d_q and d_k?
-#    What does that mean for learning, and what has √d_k to do with it?
-# 2. The whole loss is on the last position. Which rows of x get a gradient?
-# 3. Without any mask, the same question for a loss on position 0.
+# **Read on.** Vaswani et al. 2017, section 3.2.1, last paragraph and footnote 4: 5 minutes.
+# Look for "extremely small gradients". Dao et al. 2022, section 3.1 and appendix B.2: 30
+# minutes, the same formulas without ever storing the weights.
 #
-# **Traps.** The √d_k is forgotten on the way back, or divided by twice. The transpose swaps
-# the batch axes too. `d_scores @ q` where the transpose belongs: it runs whenever T_q and
-# T_k are equal. Padding is passed to the forward pass and forgotten in the backward one.
-#
-# **Read on.** Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1, footnote 4
-# (large scores have small gradients). Dao et al. 2022, "FlashAttention", section 3.1 and
-# appendix B.2: the same formulas, without ever storing the weights.
+# **Bonus.** `make bonus` of Part IV asks for `streaming_backward`, which is appendix B.2. It
+# can wait for step 23.
 #
 # **In one sentence:** the gradient of attention is attention transposed, and the mask that
 # hides the future from an output hides the output from the future.
 #
-# Step 17 walks back through the rest of a block.
+# You have the gradient of every part of Part I. Step 17 walks back through the rest of a
+# block.

@@ -9,11 +9,17 @@
 # - see in the formula why a gradient passes unhurt through a hundred blocks,
 # - return gradients in the shape that parameters have: dicts in dicts.
 #
+# *The course:* I attention · II decoder · **III training:** 15 gradients, 16 attention
+# gradient, [17 block gradient], 18 decoder gradient, 19 training · IV attention today
+#
 # ## Before you read on
 #
-# A layer norm with only two features, gain 1 and bias 0. It turns (1, 0) into (1, −1), and
-# (7, 3) too. Now the loss grows with the first result, d_out = (1, 0). What is d_x?
-# Guess, then look for the answer under "By hand".
+# A stack of 12 blocks reads "It takes great courage", and the guess after *great* was bad.
+# The slope of the loss starts at the top. Suppose that each of the 24 sub-layers passed on
+# 0.8 of what it gets, and that there were no residual additions. How much would be left at
+# the embedding of *great*: about a half, 5 %, or half a percent?
+#
+# Half a percent: 0.8²⁴ = 0.005. The additions are what saves the rest.
 
 # %% [markdown]
 # ## The stream, backwards
@@ -27,20 +33,22 @@
 #
 # Follow the upper line from right to left. Nothing happens to d_out but that something is
 # added to it. The last block's gradient reaches the first block through no weight at
-# all. Without the shortcut it is multiplied by every sub-layer's slope: after 24
-# sub-layers, with a slope of 0.8 each, 0.005 of it is left.
+# all. So does what *great* needs to hear.
 #
 # The order matters. The feed-forward sub-layer came last, so it is first now, and what
 # goes into the attention sub-layer's backward pass already contains its share.
 #
-# | forward | backward |
-# |---|---|
-# | y = n · gain + bias | d_gain = Σ d_out · n, d_bias = Σ d_out, d_n = d_out · gain |
-# | n = (x − mean) / σ | d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ |
-# | y = gelu(x) | d_x = d_out · gelu′(x) |
-# | heads side by side, then w_o | `linear_backward`, then `split_heads` of the gradient |
-# | split into heads | `merge_heads` of the gradient |
-# | out = x + sub-layer(x) | d_x = d_out + (the sub-layer's d_x) |
+# ## In short
+#
+# | forward | backward | shape | NumPy |
+# |---|---|---|---|
+# | y = n · gain + bias | d_gain = Σ d_out · n, d_bias = Σ d_out | (d_model,) | `sum(axis=(0, 1))` |
+# | | d_n = d_out · gain | (..., T, d_model) | `*` |
+# | n = (x − mean) / σ | d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ | of x | `keepdims=True` |
+# | y = gelu(x) | d_x = d_out · gelu′(x) | that of x | `np.tanh` |
+# | merge heads, then w_o | split the gradient | (..., n_heads, T, d_head) | `split_heads` |
+# | split heads | merge the gradient | (..., T, d_model) | `merge_heads` |
+# | out = x + sub-layer(x) | d_x = d_out + (the sub-layer's d_x) | (..., T, d_model) | `+` |
 #
 # Here σ = √(variance + eps), the means run over the features of one position, and the
 # sums of d_gain and d_bias over all positions of all sequences.
@@ -53,11 +61,12 @@
 #     mean(d_n) = 1/4        mean(d_n · n) = 1/4
 #     d_x = (1 − 1/4 − 1/4,  0 − 1/4 − 1/4,  0 − 1/4 + 1/4,  ?) = (0.5, −0.5, 0, ?)
 #
-# The last one is yours. Two checks: d_x adds up to 0, since moving all features alike is
-# taken off again; and the sum of d_x · n is 0, since stretching them is divided out.
+# The last one is yours; the example of `layer_norm_backward` checks it. Two checks of your
+# own: d_x adds up to 0, since moving all features alike is taken off again. And the sum of
+# d_x · n is 0, since stretching them is divided out.
 #
 # With two features these two conditions leave nothing: d_x = (0, 0). A norm of two
-# features is always (1, −1) or (−1, 1), and no small change is seen.
+# different features is always (1, −1) or (−1, 1), and no small change is seen.
 #
 # **gelu.** Write u = √(2/π) (x + 0.044715 x³), so gelu(x) = x/2 · (1 + tanh u). The product
 # rule gives two terms, and the slope of tanh u is 1 − tanh² u, times that of u:
@@ -65,7 +74,12 @@
 #     x         −3        −1        0      1       3
 #     slope     −0.012    −0.083    0.5    ?       1.012
 #
-# What is missing? The slopes at x and −x add up to 1, as gelu(x) − gelu(−x) = x.
+# What is missing? The slopes at x and −x add up to 1, as gelu(x) − gelu(−x) = x. The
+# example of `gelu_backward` checks it.
+#
+# > **In torch** a function with its own backward pass is a `torch.autograd.Function` with
+# > two static methods, `forward` and `backward`. What `forward` saves for later with
+# > `ctx.save_for_backward` is what you compute once more here.
 
 # %%
 import numpy as np
@@ -81,8 +95,10 @@ from exercises.step16_attention_gradient import attention_backward
 # ## Layer norm
 #
 # Mean and σ are made from x as well, and that is where two of the three terms come from.
-# Treat them as constants and you get d_n / σ alone: it looks plausible, and it is wrong in
-# every feature.
+# Treat them as constants and you get d_n / σ alone: it looks plausible, and it is wrong.
+# Another trap is to multiply d_gain by x, where n belongs.
+#
+# **Try first:** a d_out of ones with gain 1. Every entry of d_x must be 0.
 
 
 # %%
@@ -115,6 +131,8 @@ def layer_norm_backward(d_out, x, gain, eps=1e-5):
 # gelu works on each number by itself, so its backward function multiplies each number of
 # d_out by one slope. Use np.tanh, as in step 11. Feed-forward is three functions in a row:
 # which values of the forward pass do you need again, and which gradient goes to which key?
+#
+# **Try first:** `gelu_backward(np.ones(1), np.zeros(1))` should be 0.5.
 
 
 # %%
@@ -202,8 +220,13 @@ def multi_head_attention_backward(d_out, x, params, n_heads, mask=None):
 # ## The block
 #
 # First the forward pass, as far as you need it: the input of each norm and of each
-# sub-layer. Then the same lines from the last to the first. Each norm's gradient is added
-# to the stream's, never put in its place.
+# sub-layer. Then the same lines from the last to the first.
+#
+# **Common traps.** The norm's gradient is put in the place of the stream's, and not added
+# to it. The way back through attention starts from d_out, without what the feed-forward
+# sub-layer has added. A norm is walked back with its result in place of its input.
+#
+# **Try first:** sub-layers whose weights and biases are all 0. What must d_x be?
 
 
 # %%
@@ -237,24 +260,14 @@ def decoder_block_backward(d_out, x, params, n_heads, mask):
 
 
 # %% [markdown]
-# ## Questions
+# ## What you have now, and what comes next
 #
-# 1. Which four parameters of a block have a gradient that can be read off without any
-#    slope, as a sum of something over positions?
-# 2. d_out is 0 except at position 1. At which positions can d_x differ from 0, under a
-#    causal mask? Does the feed-forward sub-layer change the answer?
-# 3. All eight biases of attention and feed-forward: which one never learns anything?
-#
-# **Traps.** Mean and σ of the norm taken as constants. d_gain multiplied by x, not by n.
-# The gradient of the norm put in the place of the stream's. Going back through attention
-# with d_out, not with what the feed-forward sub-layer has added to it. Walking back
-# through the norm with its result in place of its input.
-#
-# **Read on.** Xiong et al. 2020, "On Layer Normalization in the Transformer
-# Architecture", section 3 (why pre-norm gradients keep their size). He et al. 2016,
-# "Identity Mappings in Deep Residual Networks", section 2 (the upper line of the figure).
+# **Read on.** Xiong et al. 2020, section 3: 30 minutes. Look for why the gradients of
+# pre-norm blocks keep their size. He et al. 2016, section 3.2: 10 minutes, the upper line of
+# the figure, in a network for images.
 #
 # **In one sentence:** backwards, every fork is a sum, and the shortcut carries the
 # gradient past every sub-layer untouched.
 #
-# Step 18 puts embedding, blocks and loss together: all gradients of a decoder at once.
+# You can walk back through a whole block. Step 18 puts embedding, blocks and loss together:
+# all gradients of a decoder at once.

@@ -9,11 +9,14 @@
 # - say what a tied embedding learns as a reader and what it learns as a writer,
 # - estimate what a training step costs before you run it.
 #
+# *The course:* I attention · II decoder · **III training:** 15 gradients, 16 attention
+# gradient, 17 block gradient, [18 decoder gradient], 19 training · IV attention today
+#
 # ## Before you read on
 #
-# A decoder with a vocabulary of 1000 tokens reads one text of four tokens, "It takes great
-# courage". How many of the 1000 rows of its embedding get a gradient that is not 0: 3,
-# 4 or 1000? Decide. The answer is further down.
+# A decoder with a vocabulary of 1000 tokens is trained on one text of four tokens, "It takes
+# great courage". How many of the 1000 rows of its embedding get a gradient that is not 0:
+# 3, 4 or 1000? Decide. The answer is further down.
 
 # %% [markdown]
 # ## One pass forward, one pass back
@@ -27,15 +30,15 @@
 #                                                                targets ──┘
 #     d_x_0 <─ block 0 ─ d_x_1 <─ block 1 ─ d_x_2 <─ ln_f ─ d_h <─ d_logits <─ 1
 #
-# | forward | backward | shape |
-# |---|---|---|
-# | loss = `cross_entropy` | `cross_entropy_backward` | (..., T−1, V) |
-# | logits = h · embeddingᵀ | d_h = d_logits · embedding | (..., T−1, d_model) |
-# | | share of the head: Σ d_logits[t]ᵀ h[t] | (V, d_model) |
-# | h = `layer_norm`(x, ln_f) | `layer_norm_backward` | (..., T−1, d_model) |
-# | blocks, first to last | `decoder_block_backward`, last to first | a list of dicts |
-# | x = embedding[inputs] | reader's share: `embedding_backward` | (V, d_model) |
-# | + position[:T−1] | a sum over the batch | (T_max, d_model) |
+# | forward | backward | shape | NumPy |
+# |---|---|---|---|
+# | loss = cross entropy | step 15 | (..., T−1, V) | `cross_entropy_backward` |
+# | logits = h · embeddingᵀ | d_h = d_logits · embedding | (..., T−1, d_model) | `@` |
+# | | writer's share: Σ d_logits[t]ᵀ h[t] | (V, d_model) | `linear_backward` |
+# | h = layer norm of x | step 17 | (..., T−1, d_model) | `layer_norm_backward` |
+# | blocks, first to last | step 17, last to first | a list of dicts | `reversed` |
+# | x = embedding[inputs] | reader's share | (V, d_model) | `embedding_backward` |
+# | + position[:T−1] | a sum over the batch | (T_max, d_model) | `np.zeros_like` |
 #
 # Backwards, each block needs the x that it read. So keep the list of them on the way
 # forward. What happens inside a block is computed again, by step 17: this is called
@@ -52,8 +55,8 @@
 # - **As a writer**, every row gets one: each token that did *not* come had a probability,
 #   and should have had less. So the answer above is 1000.
 #
-# For a token that occurs nowhere the writer's share is all there is. A last token that
-# occurs only once is a target, never an input, so nothing reads it.
+# *courage* is the last token: a target, never an input. Nothing reads its row, and all that
+# it learns here it learns as a writer. So does a word that occurs nowhere.
 #
 # A check for the writer's share alone: over the vocabulary it adds up to 0, because each
 # row of d_logits does.
@@ -73,7 +76,12 @@
 # = 7.6e11 operations. Your decoder of 100,000 parameters, on batches of 16 texts of 64
 # tokens, takes 6 · 1e5 · 1024 = ? operations. On a processor that does 1e10 of them each
 # second: how many steps in two minutes? (About 1950; three quarters of them with
-# recomputation.)
+# recomputation.) Question 18d asks for such a number. The rule leaves out scores and
+# weights, which grow with T² and are small while T is small.
+#
+# > **In torch** two names for one parameter make a tied embedding:
+# > `head.weight = embedding.weight`. Its `.grad` then holds both shares.
+# > `torch.utils.checkpoint.checkpoint(block, x)` computes a block again on the way back.
 
 # %%
 import numpy as np
@@ -94,6 +102,8 @@ from exercises.step17_block_gradient import decoder_block_backward, layer_norm_b
 # `ignore_id` says which *targets* do not count, for example padding at the end. As input
 # such a token is read like any other: it has a row in the embedding, and it is a key. Why
 # does that not disturb anything, if it stands at the end?
+#
+# **Try first:** an embedding of zeros. All words are then alike, and the loss is ln V.
 
 
 # %%
@@ -125,8 +135,11 @@ def decoder_loss(tokens, params, n_heads, ignore_id=None):
 # `grads` has the keys of `params`, with a list of as many blocks, in the order of the
 # stack. You walk from the last block to the first, so mind how you fill that list.
 #
-# Before you trust it, measure: `central_differences` of `decoder_loss` for one array at a
-# time, on a decoder with two blocks and d_model = 4.
+# **Common traps.** Only one of the two shares of the embedding. The reader's share given to
+# the targets' rows. d_position with T − 1 rows, or with a batch axis.
+#
+# **Try first**, before you trust it: `central_differences` of `decoder_loss` for one array
+# at a time, on a decoder with two blocks and d_model = 4.
 
 
 # %%
@@ -157,24 +170,16 @@ def decoder_loss_and_gradients(tokens, params, n_heads, ignore_id=None):
 
 
 # %% [markdown]
-# ## Questions
+# ## What you have now, and what comes next
 #
-# 1. One block of the stack has no mask. Its gradients are still right: they are those of
-#    the model that leaks. What does training do with them?
-# 2. A batch of one text twice. What happens to loss and gradients, compared with once?
-# 3. All targets are replaced by other tokens. Which gradients change: those of the head,
-#    those of the last block, or all?
+# **Read on.** Press and Wolf 2017, section 3: 15 minutes. Look for the two shares, written
+# out. Kaplan et al. 2020, section 2.1: 10 minutes, the 6 P for each token. Chen et al. 2016,
+# section 4: 20 minutes, recomputation.
 #
-# **Traps.** Only one of the two shares of the embedding. The reader's share given to the
-# targets' rows. The blocks' gradients in the order in which they were computed. d_position
-# with T − 1 rows, or with a batch axis. ln_f walked back with its result.
-#
-# **Read on.** Press and Wolf 2017, "Using the Output Embedding to Improve Language
-# Models", section 3 (both shares, written out). Kaplan et al. 2020, "Scaling Laws for Neural
-# Language Models", section 2.1 (6 P per token). Chen et al. 2016, "Training Deep Nets with
-# Sublinear Memory Cost", section 4 (recomputation).
+# **Bonus.** `make bonus` asks for `accumulate_gradients`: the gradients of a batch that does
+# not fit into memory at once.
 #
 # **In one sentence:** one masked forward pass makes all predictions, and one backward
 # pass gives the gradient of all of them to every parameter.
 #
-# In step 19 the gradients are put to use: the decoder learns.
+# You have every gradient of a decoder. In step 19 they are put to use: the decoder learns.

@@ -9,11 +9,14 @@
 # - train your own decoder on a text of your choice,
 # - tell a model that has learned from one that has cheated.
 #
+# *The course:* I attention · II decoder · **III training:** 15 gradients, 16 attention
+# gradient, 17 block gradient, 18 decoder gradient, [19 training] · IV attention today
+#
 # ## Before you read on
 #
-# One parameter is 1.0, its gradient 0.2; another is 1.0, too, and its gradient 200. Both
-# take a first step of Adam at a learning rate of 0.1. Which of them moves further, and how
-# far? Write it down. Most people are wrong.
+# Two numbers in the embedding of *courage* are both 1.0. The gradient of the first is 0.2,
+# that of the second 200. Both take a first step of Adam at a learning rate of 0.1. Which of
+# them moves further, and how far? Write it down before you go on.
 
 # %% [markdown]
 # ## From gradients to learning
@@ -24,24 +27,25 @@
 #
 #     p ← p − lr · m̂ / (√v̂ + eps)
 #
-# Where the gradient always has the same sign, the ratio is near 1 and the step is lr,
-# however large the gradient is. Where the sign changes all the time, m is near 0 and the
+# Where the gradient always has the same sign and size, the ratio is near 1 and the step is
+# lr, however large the gradient is. Where the sign changes all the time, m is near 0 and the
 # parameter stays. **AdamW** also shrinks every parameter by the factor 1 − lr · λ, beside
 # the gradient and not through it: this is decoupled **weight decay**.
 #
 # Both means start at 0, so at first they are too small: after t steps m contains
 # 1 − β₁ᵗ of what it should. Dividing by that is the **bias correction**, m̂ and v̂.
 #
-# | what | formula | first step, g = 0.2 |
-# |---|---|---|
-# | m | β₁ m + (1 − β₁) g | 0.02 |
-# | v | β₂ v + (1 − β₂) g² | 0.00004 |
-# | m̂ | m / (1 − β₁ᵗ) | 0.2 |
-# | v̂ | v / (1 − β₂ᵗ) | 0.04 |
-# | p | (1 − lr λ) p − lr m̂ / (√v̂ + eps) | 0.999 − 0.1 = 0.899 |
+# | what | formula | first step, g = 0.2 | NumPy |
+# |---|---|---|---|
+# | m | β₁ m + (1 − β₁) g | 0.02 | `map_tree` |
+# | v | β₂ v + (1 − β₂) g² | 0.00004 | `g * g` |
+# | m̂ | m / (1 − β₁ᵗ) | 0.2 | `beta_1**t` |
+# | v̂ | v / (1 − β₂ᵗ) | 0.04 | `beta_2**t` |
+# | p | (1 − lr λ) p − lr m̂ / (√v̂ + eps) | 0.999 − 0.1 = 0.899 | `np.sqrt` |
 #
-# The table uses the defaults β₁ = 0.9, β₂ = 0.999, λ = 0.01, and t = 1. With g = 200 the
-# result is 0.899 again: in the first step everything moves by lr.
+# Every row has the shape of its parameter. The table uses the defaults β₁ = 0.9,
+# β₂ = 0.999, λ = 0.01, and t = 1. With g = 200 the result is 0.899 again: in the first step
+# every parameter with a gradient moves by lr.
 #
 # **Clipping.** Now and then a batch has a huge gradient. All gradients are then scaled
 # down together, so that their common norm √(Σ g²) is max_norm. The direction stays. One
@@ -58,12 +62,13 @@
 #     v = 0.999 · 0.001 + 0.001 = 0.001999   v̂ = 0.001999 / 0.001999 = ?
 #
 # So the parameter moves by lr · 0.0526, a twentieth of its first step: two gradients that
-# disagree nearly cancel.
+# disagree nearly cancel. Question 19f checks your v̂.
 #
 # **A norm.** Two arrays, [3] and [[4]]: the norm is 5. With max_norm = 1 they become [0.6]
 # and [[0.8]]; with max_norm = 6 they stay.
 #
-# **A schedule.** peak 1, warmup 2, total 6, floor 0, at the steps 0, 1, 2, ...:
+# **A schedule.** peak 1, warmup 2, total 6, floor 0, at the steps 0, 1, 2, and so on. The
+# example of `learning_rate` checks the missing number:
 #
 #     0.5    1    1    0.854    0.5    ?    0    0 ...
 #
@@ -75,6 +80,11 @@
 # its loss falls far below the honest one, since each answer stands one place to the right.
 # When it has to write, nothing stands there, and out comes nonsense. Judge a model by what
 # it does where there is nothing to peek at.
+#
+# > **In torch** a step is `loss.backward()`, `nn.utils.clip_grad_norm_(parameters, 1.0)`,
+# > `optimizer.step()`, `scheduler.step()` and `optimizer.zero_grad()`, with
+# > `torch.optim.AdamW(parameters, lr=lr)`. Its clipping divides by norm + 1e-6; yours by the
+# > norm.
 
 # %%
 import math
@@ -100,6 +110,8 @@ def map_tree(function, *trees):
 #
 # A **tree** is dicts and lists in each other, with arrays at the ends: params, grads, and
 # what an optimiser keeps. `map_tree` above walks through them.
+#
+# **The common trap** is a norm for each array. Add up the squares of the whole tree first.
 
 
 # %%
@@ -153,9 +165,11 @@ def new_adamw(params):
 
 
 # %% [markdown]
-# The order of the formulas in the docstring is the order of the work. t counts the steps of
-# this state, and it is 1 in the first. eps stands beside the root, not under it. Weight decay
-# acts on the parameter that came in.
+# The order of the formulas in the docstring is the order of the work.
+#
+# **Common traps.** t counts the steps of this state, and it is 1 in the first. eps stands
+# beside the root, not under it. Weight decay acts on the parameter that came in. Added to
+# the gradient it would be Adam with L2, which is another method.
 
 
 # %%
@@ -189,6 +203,8 @@ def adamw_step(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_de
 # ## The learning rate
 #
 # Three cases. Which step is the first to get `peak`, and at which one does the cosine begin?
+#
+# **Try first:** `learning_rate(0, 1.0, 4, 8)` should be 0.25, since steps count from 0.
 
 
 # %%
@@ -244,7 +260,8 @@ def sample_batch(stream, length, starts):
 # %% [markdown]
 # ## One step
 #
-# Four lines. The loss that you return is the one of the parameters that came in.
+# Four lines. The loss that you return is the one of the parameters that came in. Why does
+# clipping come before AdamW, and not after it?
 
 
 # %%
@@ -273,23 +290,15 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
 
 
 # %% [markdown]
-# ## Questions
+# ## What you have now, and what comes next
 #
-# 1. All gradients are multiplied by 10. What changes in AdamW's steps, if clipping is off?
-# 2. A parameter gets a gradient of 0 for a thousand steps. Does it move?
-# 3. Why does clipping come before AdamW and not after?
-# 4. Training loss 0.2, and the text that the model writes is noise. What do you suspect?
-#
-# **Traps.** t starts at 0, and the first step divides by 0. Weight decay is added to the
-# gradient: that is Adam with L2, and another method. The norm is taken array by array.
-# eps stands under the root. The state is a default argument, shared by all runs.
-#
-# **Read on.** Kingma and Ba 2015, "Adam", sections 2 and 3 (the steps and the bias
-# correction). Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", section
-# 2 (two algorithms that differ in one line). Pascanu, Mikolov and Bengio 2013, "On the
-# difficulty of training recurrent neural networks", section 3.2.
+# **Read on.** Kingma and Ba 2015, sections 2 and 3: 20 minutes. Look for the bias
+# correction. Loshchilov and Hutter 2019, section 2: 15 minutes, two algorithms that differ
+# in one line. Pascanu, Mikolov and Bengio 2013, section 3.2: 10 minutes, why clipping.
 #
 # **In one sentence:** clip the gradients together, let each parameter move by its own
 # measure, start slowly, and stop slowly.
 #
 # You have built all of it: a decoder, its loss, every gradient, and the loop that learns.
+# `make train` trains it on stories. Part IV turns to what has changed in attention since
+# GPT-2, and begins with positions in step 20.

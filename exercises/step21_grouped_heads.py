@@ -1,22 +1,22 @@
 # %% [markdown]
 # # Step 21 — Grouped heads
 #
-# *About 60 minutes · difficulty 3 of 5 · builds on steps 2 to 5, 9 and 20*
+# **Time** 60 minutes. **Difficulty** 3 of 5. **Needs** steps 2 to 5, 9 and 20.
 #
-# After this step you can
+# **After this you can**
 #
 # - let several query heads share one head of keys and values,
 # - say what that saves, and in which part of the model,
 # - put rotary angles and a bias into attention, each at its place.
 #
 # *The course:* I attention · II decoder · III training · **IV attention today:** 20
-# positions, **[21 grouped heads]**, 22 more masks, 23 streaming, 24 window cache, 25
-# Llama
+# positions, [21 grouped heads], 22 more masks, 23 streaming, 24 window cache, 25 Llama
 #
 # ## Before you read on
 #
-# A model of 32 layers has 32 heads of 128 features in each. It writes a text of 8,192
-# tokens, and its KV cache holds two bytes for each number. How large is the cache of
+# A model of 32 layers has 32 heads of 128 features in each. It has read a text of 8,192
+# tokens that ends with "It takes great", and appends *courage*. Its KV cache holds two
+# bytes for each number. How large is the cache of
 # this one text: 32 MiB, 400 MiB, or 4 GiB?
 #
 # It is 4 GiB: 2 (keys and values) · 32 layers · 32 heads · 128 features · 8,192 tokens
@@ -30,8 +30,9 @@
 #     8, one for four queries     grouped-query attention   1 GiB
 #     1, for all queries          multi-query attention     128 MiB
 #
-# With one head for all, quality drops a little and training becomes less stable. Eight
-# groups are as good as 32 in most measurements, and nearly as fast as one.
+# With one head for all, quality drops a little and training may become less stable. Eight
+# groups come close to the quality of 32 heads, and are nearly as fast as one (Ainslie et al.
+# 2023).
 #
 # ## Which head reads which keys
 #
@@ -44,6 +45,8 @@
 #
 # Both tables use every head equally often, and a model trained with the second would be
 # as good. But the weights that you load were trained with the first.
+#
+# ## In short
 #
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
@@ -82,17 +85,17 @@
 # 0.998·1. Find the missing number: same keys, same values, another query. The example
 # of `grouped_query_attention` checks it.
 #
-# **In torch** this is `scaled_dot_product_attention(q, k, v, attn_mask,
-# enable_gqa=True)`.
-#
 # **Common traps.** Repeating whole lists of heads (`np.tile`) in place of each head.
 # Swapping head and time in a reshape. Dividing by √d_model, or by the root of what
 # d_model / n_heads would be. Rotating before the heads are split, when pairs reach
 # across heads.
 #
-# **Sources.** Shazeer 2019, sections 2.4 and 3 (why loading the keys is the bottleneck;
-# one head for all); Ainslie et al. 2023, section 2.2 (groups; figure 2 shows all three
-# kinds).
+# > **In torch** this is `F.scaled_dot_product_attention(q, k, v, attn_mask=mask,
+# > enable_gqa=True)`, from 2.5 on. A mask of floats is a bias there, and a mask of booleans
+# > is a mask.
+#
+# **Sources.** Shazeer 2019, sections 2.4 and 3 (one head for all); Ainslie et al. 2023,
+# section 2.2 (groups).
 
 # %%
 import numpy as np
@@ -136,6 +139,9 @@ def repeat_heads(x, n_repeats):
 # The steps 2 to 5 do the work: scores, mask, softmax, output. The bias comes between
 # the scores and the mask. As in step 9, a mask with batch axes needs a head axis before
 # it meets the scores: `np.expand_dims(mask, -3)`.
+#
+# **Try first:** with `n_kv_heads` equal to `n_heads`, no angles and no bias, you should get
+# what `multi_head_attention` gives with biases of 0.
 
 
 # %%
@@ -178,7 +184,13 @@ def grouped_query_attention(x, params, n_heads, n_kv_heads, mask=None, angles=No
 
 
 # %% [markdown]
-# ## In one sentence, and what comes next
+# ## What you have now, and what comes next
 #
-# Query heads are cheap and stay; the heads that the cache must hold are shared by
-# groups of neighbours. Step 22 is about other masks than the lower triangle.
+# **Read on.** Shazeer 2019, sections 2.4 and 3: 15 minutes. Look for why loading the keys is
+# the bottleneck. Ainslie et al. 2023, section 2.2: 5 minutes. Figure 2 shows all three kinds.
+#
+# **In one sentence:** query heads are cheap and stay; the heads that the cache must hold are
+# shared by groups of neighbours.
+#
+# You have the attention of today's decoders, angles and shared heads included. Step 22 is
+# about other masks than the lower triangle.

@@ -1,17 +1,16 @@
 # %% [markdown]
 # # Step 22 — More masks
 #
-# *About 45 minutes · difficulty 2 of 5 · builds on steps 3, 20 and 21*
+# **Time** 45 minutes. **Difficulty** 2 of 5. **Needs** steps 3, 20 and 21.
 #
-# After this step you can
+# **After this you can**
 #
 # - write the masks of a sliding window, of a prefix and of packed documents,
 # - say what each of them hides besides the future, or shows in spite of it,
 # - pack several documents into one row so that none of them notices.
 #
 # *The course:* I attention · II decoder · III training · **IV attention today:** 20
-# positions, 21 grouped heads, **[22 more masks]**, 23 streaming, 24 window cache, 25
-# Llama
+# positions, 21 grouped heads, [22 more masks], 23 streaming, 24 window cache, 25 Llama
 #
 # ## Before you read on
 #
@@ -48,9 +47,11 @@
 #   number for each position, and a document is a *run* of equal numbers.
 #
 # The last position of the example has the number 7, as the first two have. It is a
-# third document, since its run is not theirs. That is no fuss: numbers come again when
+# third document, since its run is not theirs. This does happen: numbers come again when
 # the source files of a row are numbered modulo something, or when a document is split
 # by another one.
+#
+# ## In short
 #
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
@@ -82,6 +83,10 @@
 # alone. Since rotary scores depend on distances only, would positions that simply count
 # on do as well? For rotary angles, yes. For a learned table of positions, no: there it
 # must begin at 0.
+#
+# > **In torch** a mask can be a rule instead of an array. `flex_attention` takes a function
+# > of batch, head, query and key position, such as
+# > `lambda b, h, i, j: (j <= i) & (i - j < 4)`, and skips blocks in which nothing is allowed.
 #
 # **Sources.** Child et al. 2019 (sparse patterns); Beltagy et al. 2020, section 3.1
 # (sliding window, and how far a stack of layers sees); Jiang et al. 2023, section 2 (a
@@ -125,8 +130,10 @@ def sliding_window_mask(t_q, window, t_k=None):
 # %% [markdown]
 # ## The prefix
 #
-# Which keys are seen by all? Those are columns of the mask, and what is seen by one
-# query is a row.
+# Which keys are seen by all? Those are columns of the mask, and the keys that one query
+# sees are a row.
+#
+# **Try first:** `prefix_mask(3, 0)` is the causal mask, and `prefix_mask(3, 3)` is all ones.
 
 
 # %%
@@ -152,6 +159,8 @@ def prefix_mask(t, n_prefix):
 #
 # Two positions belong to one document if no beginning lies between them. Comparing the
 # numbers themselves is not enough: think of the second 7.
+#
+# **Try first:** documents 1 2 3, each of one token. The mask must be the identity.
 
 
 # %%
@@ -194,8 +203,16 @@ def document_positions(documents):
 
 
 # %% [markdown]
-# ## In one sentence, and what comes next
+# ## What you have now, and what comes next
 #
-# A mask states who may see whom, and "not the future" is only one thing that it may
-# have to say. The masks here are still written down in full. Step 23 computes attention
-# without ever holding all scores at once.
+# **Read on.** Raffel et al. 2020, section 3.2.1: 10 minutes. Figure 3 shows the masks. Beltagy
+# et al. 2020, section 3.1: 10 minutes. Look for how far a stack of layers sees. Krell et al.
+# 2021, section 1: 10 minutes, what contamination between documents is.
+#
+# **Bonus.** `make bonus` asks for `sink_mask`: a window that never forgets the first tokens.
+#
+# **In one sentence:** a mask states who may see whom, and "not the future" is only one thing
+# that it may have to say.
+#
+# The masks here are still written down in full. Step 23 computes attention without ever
+# holding all scores at once.

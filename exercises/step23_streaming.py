@@ -1,21 +1,21 @@
 # %% [markdown]
 # # Step 23 — Streaming attention
 #
-# *About 75 minutes · difficulty 4 of 5 · builds on steps 2 to 5*
+# **Time** 75 minutes. **Difficulty** 4 of 5. **Needs** steps 2 to 5.
 #
-# After this step you can
+# **After this you can**
 #
 # - compute attention block by block, without the matrix of all scores,
 # - merge two partial results as if they had been computed together,
 # - explain what makes FlashAttention exact rather than approximate.
 #
 # *The course:* I attention · II decoder · III training · **IV attention today:** 20
-# positions, 21 grouped heads, 22 more masks, **[23 streaming]**, 24 window cache, 25
-# Llama
+# positions, 21 grouped heads, 22 more masks, [23 streaming], 24 window cache, 25 Llama
 #
 # ## Before you read on
 #
-# A text has 65,536 tokens. One head computes its matrix of scores in float64. How much
+# A book of 65,536 tokens begins with "It takes great courage". One head computes its matrix
+# of scores in float64. How much
 # memory does that one matrix take: 512 MiB, 4 GiB or 32 GiB?
 #
 # It takes 32 GiB: 65,536² numbers of 8 bytes. Nobody needs that matrix. Each row is
@@ -46,6 +46,8 @@
 # associative, so blocks can come in any grouping, and even from several machines. A set
 # of no keys has lse = −∞ and out = 0. It is the neutral element: merging with it
 # changes nothing.
+#
+# ## In short
 #
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
@@ -80,9 +82,13 @@
 # - **The mask of a block** is not a small lower triangle. Which query may see which key
 #   depends on where both stand in the whole.
 #
+# > **In torch** `F.scaled_dot_product_attention` chooses such a kernel by itself where the
+# > hardware has one, with `is_causal=True` in place of a mask of all pairs.
+# > `torch.logsumexp` gives an lse, and `torch.logaddexp` merges two.
+#
 # **Sources.** Milakov and Gimelshein 2018, section 3 (the running maximum and sum);
 # Rabe and Staats 2021, section 2 (attention in constant memory for a query); Dao et al.
-# 2022, section 3.1 (FlashAttention; look for the two rescaling factors in algorithm 1).
+# 2022, section 3.1 (FlashAttention).
 
 # %%
 import numpy as np
@@ -133,6 +139,9 @@ def partial_attention(q, k, v, mask=None):
 # ## Two sets of keys
 #
 # Before you write: what should come out if a is empty, if b is, and if both are?
+#
+# **Try first:** lse 0 and 0, outputs 10 and 20. Both sets count alike, so the output is 15
+# and lse is log 2 = 0.693.
 
 
 # %%
@@ -174,6 +183,9 @@ def merge_attention(out_a, lse_a, out_b, lse_b):
 #
 # A boolean mask of T_q · T_k entries would be an eighth of the matrix that you avoid,
 # which is still too much: make the mask of a block for that block.
+#
+# **Try first:** a block of 1 and a block as long as the text. Both must give what `attention`
+# gives, up to rounding.
 
 
 # %%
@@ -199,8 +211,17 @@ def streaming_attention(q, k, v, block, causal=False):
 
 
 # %% [markdown]
-# ## In one sentence, and what comes next
+# ## What you have now, and what comes next
 #
-# A partial result and the log of its denominator are all that has to be remembered of
-# any number of keys. Step 24 forgets keys altogether: a cache that stays as small as
-# its window.
+# **Read on.** Dao et al. 2022, section 3.1: 30 minutes. Look for the two rescaling factors in
+# algorithm 1. Milakov and Gimelshein 2018, section 3: 10 minutes, the same idea four years
+# earlier, in one page.
+#
+# **Bonus.** `make bonus` asks for `streaming_backward`: the gradient of `attention`, block by
+# block.
+#
+# **In one sentence:** a partial result and the log of its denominator are all that has to be
+# remembered of any number of keys.
+#
+# You can compute attention over any number of keys in little memory. Step 24 forgets keys
+# altogether: a cache that stays as small as its window.

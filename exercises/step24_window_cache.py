@@ -1,25 +1,24 @@
 # %% [markdown]
 # # Step 24 — Window cache
 #
-# *About 45 minutes · difficulty 3 of 5 · builds on steps 7 and 22*
+# **Time** 45 minutes. **Difficulty** 3 of 5. **Needs** steps 7 and 22.
 #
-# After this step you can
+# **After this you can**
 #
 # - read a text of any length with a cache that does not grow,
 # - say how many keys a window really needs,
 # - handle a chunk that is longer than the window itself.
 #
 # *The course:* I attention · II decoder · III training · **IV attention today:** 20
-# positions, 21 grouped heads, 22 more masks, 23 streaming, **[24 window cache]**, 25
-# Llama
+# positions, 21 grouped heads, 22 more masks, 23 streaming, [24 window cache], 25 Llama
 #
 # ## Before you read on
 #
-# The window is 3: a token sees itself and the two before it. Five tokens have been read
-# one by one, and now a chunk of four arrives. How many old keys are still needed: 0, 2,
-# 3 or 5?
+# The window is 3: a token sees itself and the two before it. "It takes great courage to" has
+# been read word by word, five tokens, and now the chunk "let go of what" arrives. How
+# many old keys are still needed: 0, 2, 3 or 5?
 #
-# Two. The first new token, at position 5, sees the positions 3, 4 and 5. Every later
+# Two. The first new token, *let* at position 5, sees the positions 3, 4 and 5. Every later
 # one sees less of the past. So `window` − 1 old keys are enough, at any time and for
 # any chunk. Whatever is older can be thrown away, and no result will ever tell.
 #
@@ -42,6 +41,8 @@
 # above must no longer see 3 and 4, and those are in the cache. With the mask alone all
 # values are right and the cache grows with the text: no value tells you so. So this
 # step measures what you keep.
+#
+# ## In short
 #
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
@@ -79,6 +80,10 @@
 # which position p is written to row p mod window. No row is ever copied, but the order
 # of the rows is no longer the order of time, so the mask must be made from their
 # positions. Concatenating and cutting is simpler, and right.
+#
+# > **In torch** there is no such cache; libraries of models have one. A model of the Mistral
+# > family in transformers has its window in `config.sliding_window`, and its cache drops
+# > what lies outside.
 #
 # **Sources.** Beltagy et al. 2020, section 3.1 (sliding window); Jiang et al. 2023,
 # section 2 (the rolling buffer, figure 2; what is thrown away when a prompt comes in
@@ -161,7 +166,12 @@ def attend_with_window_cache(x_new, cache, w_q, w_k, w_v):
 
 
 # %% [markdown]
-# ## In one sentence, and what comes next
+# ## What you have now, and what comes next
 #
-# Under a window of w tokens the past is w − 1 keys, however long it is. Step 25 puts
-# rotary positions and grouped heads into a whole decoder, with a cache for each layer.
+# **Read on.** Jiang et al. 2023, section 2: 10 minutes. Figure 2 shows the ring buffer, and
+# figure 3 what is thrown away when a prompt comes in chunks.
+#
+# **In one sentence:** under a window of w tokens the past is w − 1 keys, however long it is.
+#
+# You can read without an end in constant memory. Step 25 puts rotary positions and grouped
+# heads into a whole decoder, with a cache for each layer.

@@ -9,15 +9,20 @@
 # - run four functions of Part I backwards: linear map, softmax, loss and embedding,
 # - check any gradient yourself, without trusting a formula.
 #
+# *The course:* I attention · II decoder · **III training:** [15 gradients], 16
+# attention gradient, 17 block gradient, 18 decoder gradient, 19 training · IV attention
+# today
+#
 # ## Before you read on
 #
-# A model has read "It takes" and gives the next token these probabilities:
+# A model has read *It takes* and gives the next word of "It takes great courage" these
+# probabilities:
 #
 #     great 1/4    much 1/4    courage 1/2
 #
-# The text goes on with *great*. You may change the three logits a little. Which of them
-# should rise, and which should fall most? Decide before you go on: the answer is the
-# first gradient of this step.
+# The text goes on with *great*. You may change the three logits a little, so that the loss
+# falls. Which of them should rise, and which should fall most? Decide before you go on: the
+# answer is the first gradient of this step.
 
 # %% [markdown]
 # ## Walking back
@@ -32,19 +37,24 @@
 # which is called the **backward pass**. Each function is asked one question only: *you
 # returned `out`, and the loss grows by `d_out` with it. How does the loss grow with what
 # you were given?* A backward function therefore takes `d_out` first, then the arguments
-# of the forward function.
+# of the forward function:
+#
+#     forward     tokens ──> x ──> logits ──> loss
+#     backward    d_table <── d_x <── d_logits <── 1
 #
 # One backward pass costs about twice as much as a forward pass, however many parameters
 # there are. Asking for each parameter by itself would cost a forward pass for each.
 #
-# | forward | backward | NumPy |
-# |---|---|---|
-# | out = x W + b | d_x = d_out Wᵀ | `d_out @ weight.T` |
-# | the same W for every position | d_W = Σ x[t]ᵀ d_out[t] | one matrix product |
-# | the same b for every position | d_b = Σ d_out[t] | a sum |
-# | w = softmax(s) | d_s[i] = w[i] (d_w[i] − Σ_j w[j] d_w[j]) | `sum(axis=-1, keepdims=True)` |
-# | mean of −log p(target) | (p − one-hot of the target) / N | `put_along_axis` |
-# | table[tokens] | each row of d_x goes to its token's row | `np.add.at` |
+# ## In short
+#
+# | forward | backward | shape | NumPy |
+# |---|---|---|---|
+# | out = x W + b | d_x = d_out Wᵀ | that of x | `d_out @ weight.T` |
+# | the same W for every position | d_W = Σ x[t]ᵀ d_out[t] | (n_in, n_out) | one matrix product |
+# | the same b for every position | d_b = Σ d_out[t] | (n_out,) | a sum |
+# | w = softmax(s) | d_s[i] = w[i] (d_w[i] − Σ_j w[j] d_w[j]) | that of w | `keepdims=True` |
+# | mean of −log p(target) | (p − one-hot of the target) / N | (..., T, V) | `put_along_axis` |
+# | table[tokens] | each row of d_x goes to its token's row | (V, d_model) | `np.add.at` |
 #
 # Two rules cover all of it. **Where a value is used twice, its gradients add up.** A
 # weight serves every position of every sequence, so its gradient is a sum over all of
@@ -60,7 +70,7 @@
 #     p − one-hot     (−3/4, 1/4, 1/2)
 #     divided by 2    (−0.375, 0.125, 0.25)
 #
-# Raising the logit of *great* lowers the loss; the other two should fall, *courage* most.
+# Raising the logit of *great* lowers the loss. The other two should fall, *courage* most.
 # The three numbers add up to 0: raising all logits alike changes nothing.
 #
 # **The softmax.** Weights w = (1/4, 1/4, 1/2), and the loss grows with them by
@@ -68,7 +78,7 @@
 #
 #     d_s = w · (d_w − 1.25) = (−0.0625, −0.3125, ?)
 #
-# The last one is yours. A check: these numbers, too, add up to 0.
+# The last one is yours; question 15b checks it. These numbers, too, add up to 0.
 #
 # **The linear map.** Two positions, one output feature:
 #
@@ -80,7 +90,7 @@
 #     d_b = 1 + 10 = 11
 #
 # **The embedding.** Tokens 2 0 2 and d_x = [[1, 1], [2, 2], [4, 4]]. Row 2 of the table
-# was read twice and gets [5, 5]; row 0 gets [2, 2]; row 1 was not read and gets zeros.
+# was read twice and gets [5, 5]. Row 0 gets [2, 2]. Row 1 was not read and gets zeros.
 #
 # ## Check it yourself
 #
@@ -91,10 +101,14 @@
 #
 # This is a **central difference**. Its error is about h² plus rounding/h, so h = 1e-6
 # gives nine or ten digits in float64. The cell below does it for all numbers of an array.
-# It is slow, it needs no formula, and it is never wrong by a factor. To make a loss of
-# any `out`, multiply it by some `d_out` and add everything up:
+# It is slow, but it needs no formula. To make a loss of any `out`, multiply it by some
+# `d_out` and add everything up:
 #
 #     central_differences(lambda x: (softmax(x) * d_weights).sum(), scores)
+#
+# > **In torch** nobody writes this step. `loss.backward()` walks back by itself and adds
+# > each gradient to `x.grad`, which is why a training loop calls `zero_grad()` before each
+# > step. `torch.autograd.gradcheck` compares with central differences, as you will.
 
 # %%
 import numpy as np
@@ -121,6 +135,11 @@ def central_differences(loss, x, h=1e-6):
 # `x` may have any number of batch axes, and weight and bias served all of them. Which
 # axes must disappear in d_weight, and which in d_bias? Make one long list of positions
 # first: `x.reshape(-1, x.shape[-1])`.
+#
+# **The common trap** is a mean where a sum belongs. The mean is already in the loss.
+#
+# **Try first:** an x of shape (2, 3, 4), a weight (4, 5) and a d_out of ones. d_weight must
+# be (4, 5), and each of the five entries of d_bias must be 6.
 
 
 # %%
@@ -156,10 +175,13 @@ def linear_backward(d_out, x, weight):
 # ## The softmax
 #
 # Each weight depends on every score of its row, because all of them are in the sum below
-# the fraction. Written out, the slopes are a matrix, ∂w[i]/∂s[j] = w[i] (δ[i, j] − w[j]).
-# You never need the matrix: multiplied by d_w it becomes one weighted mean per row.
+# the fraction. Written out, the slopes are a matrix, ∂w[i]/∂s[j] = w[i] (δ[i, j] − w[j]),
+# with δ[i, j] = 1 where i = j and 0 elsewhere. You never need the matrix: multiplied by d_w
+# it becomes one weighted mean per row.
 #
-# What happens in a row of zeros, a query that may attend to nothing? Try the formula.
+# **Try first:** a d_weights of ones. Every result must be 0, since the weights of a row add
+# up to 1 whatever the scores are. And what happens in a row of zeros, a query that may
+# attend to nothing?
 
 
 # %%
@@ -193,8 +215,11 @@ def softmax_backward(d_weights, weights):
 # and mean have long formulas by themselves. Together they leave a difference: the
 # probabilities that the model gave, minus the ones that it should have given.
 #
-# Which N is it? Look at what `cross_entropy` divides by. An ignored target may be an id
-# like −100: do not index with it.
+# Which N is it? Look at what `cross_entropy` divides by: the counted targets of the whole
+# batch, not the length of a sequence. An ignored target may be an id like −100: do not
+# index with it.
+#
+# **Try first:** all logits 0, V = 4 and one target. Its slope is −3/4, the others' is 1/4.
 
 
 # %%
@@ -264,24 +289,18 @@ def embedding_backward(d_x, tokens, vocabulary):
 
 
 # %% [markdown]
-# ## Questions
+# ## What you have now, and what comes next
 #
-# 1. All logits of a position rise by the same number. What happens to the loss, and where
-#    do you see it in the gradient?
-# 2. A batch of 3 sequences becomes a batch of 6, each sequence twice. What happens to the
-#    loss, to d_logits at one position, and to the gradient of a weight?
-# 3. A model gives the target a probability of 1. What is the gradient at that position?
+# **Read on.** Rumelhart, Hinton and Williams 1986: 20 minutes for four pages. Look for the
+# place where the derivatives walk from the top layer back to the bottom one. Goodfellow, Bengio and
+# Courville 2016, section 6.5: 40 minutes, the chain rule on a graph of operations. Griewank
+# and Walther 2008, chapters 3 and 4, say why going backwards costs so little.
 #
-# **Traps.** A mean where a sum belongs: d_weight is a sum over positions, because the mean
-# is already in `cross_entropy_backward`. Dividing by the length of a sequence instead of
-# the number of counted targets. A softmax gradient without its second term.
-#
-# **Read on.** Rumelhart, Hinton and Williams 1986, "Learning representations by
-# back-propagating errors" (four pages, the idea). Goodfellow, Bengio and Courville 2016,
-# *Deep Learning*, section 6.5 (the chain rule on a graph of operations). Griewank and
-# Walther 2008, *Evaluating Derivatives*, chapters 3 and 4 (why backwards costs so little).
+# **Bonus.** `make bonus` asks for `smoothed_backward`: the gradient of a loss that wants a
+# little less than certainty.
 #
 # **In one sentence:** a backward function turns the slope of its result into the slopes of
 # its arguments, and sums wherever a value was used more than once.
 #
-# Step 16 puts the first three together and walks back through attention.
+# You can run four functions backwards. Step 16 puts the first three together and walks back
+# through attention.

@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Step 20 — Positions
 #
-# *About 60 minutes · difficulty 2 of 5 · builds on steps 2, 6 and 9*
+# **Time** 60 minutes. **Difficulty** 2 of 5. **Needs** steps 2, 6 and 9.
 #
-# After this step you can
+# **After this you can**
 #
 # - tell attention where a token stands without a table of positions,
 # - explain why rotated queries and keys know only the distance between them,
 # - write the linear bias of ALiBi for any rectangle of queries and keys.
 #
-# *The course:* I attention · II decoder · III training · **IV attention today: [20
-# positions]**, 21 grouped heads, 22 more masks, 23 streaming, 24 window cache, 25 Llama
+# *The course:* I attention · II decoder · III training · **IV attention today:** [20
+# positions], 21 grouped heads, 22 more masks, 23 streaming, 24 window cache, 25 Llama
 #
 # ## Before you read on
 #
@@ -43,6 +43,8 @@
 # full radian for each position, the last by about 1/10,000 of one. Values are not
 # turned: they say what a token carries, and that is the same wherever it stands.
 #
+# ## In short
+#
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
 # | speed of pair i | f_i = base^(−2i/d_head) | (d_head/2,) | `np.arange(0, d_head, 2)` |
@@ -70,12 +72,14 @@
 #
 # **A question of precision.** An angle may be a million radians, and only its remainder
 # modulo a full turn matters. Near a million, float32 can tell apart only numbers that
-# are 0.0625 apart. What does that mean for `positions.astype(np.float32)`? The first
+# are 0.0625 apart. What does that mean for an angle that is computed in float32? The first
 # tokens would never show it.
 #
-# **Sources.** Su et al. 2021, sections 3.2 to 3.4 (rotary embedding; look for the two
-# lines where the product of two rotations becomes one); Press et al. 2022, section 3
-# (ALiBi).
+# > **In torch** there is no function for rotary positions: every model's code has its own,
+# > often called `apply_rotary_pos_emb`. A bias such as ALiBi's goes into
+# > `F.scaled_dot_product_attention` as an `attn_mask` of floats, which is added to the scores.
+#
+# **Sources.** Su et al. 2021, sections 3.2 to 3.4; Press et al. 2022, section 3.
 
 # %%
 import numpy as np
@@ -125,6 +129,8 @@ def rotary_angles(positions, d_head, base=10000.0):
 #
 # **A question before you write:** a = a·cos − b·sin, then b = a·sin + b·cos. What is
 # wrong with these two lines when the second one runs?
+#
+# **Try first:** angles of 0. Nothing may change.
 
 
 # %%
@@ -171,8 +177,10 @@ def rotate(x, angles):
 # at a `T_max`. Models trained on short sequences keep working on longer ones, since far
 # keys simply fade.
 #
-# The paper gives the slopes for powers of two. For other numbers of heads it only
-# suggests a way, so this function refuses them.
+# The slopes are a geometric sequence. For numbers of heads that are not powers of two the
+# authors' code has another rule, so this function refuses them.
+#
+# **Try first:** with 8 heads the slopes are 1/2, 1/4, and so on down to 1/256.
 
 
 # %%
@@ -246,8 +254,14 @@ def alibi_bias(n_heads, t_q, t_k=None):
 # look.circle(rotary_angles, rotate)
 
 # %% [markdown]
-# ## In one sentence, and what comes next
+# ## What you have now, and what comes next
 #
-# Rotation puts the distance into the angle between query and key, ALiBi subtracts it
-# from the score, and neither needs a row for each position. Step 21 uses both inside
-# attention, with fewer heads for keys than for queries.
+# **Read on.** Su et al. 2021, section 3.4: 20 minutes. Look for the two lines where the
+# product of two rotations becomes one. Press et al. 2022, section 3: 10 minutes. Look for
+# what happens to texts longer than those of training.
+#
+# **In one sentence:** rotation puts the distance into the angle between query and key,
+# ALiBi subtracts it from the score, and neither needs a row for each position.
+#
+# You can tell attention where a token stands. Step 21 uses both ways inside attention, with
+# fewer heads for keys than for queries.

@@ -1,23 +1,22 @@
 # %% [markdown]
 # # Step 25 — Llama
 #
-# *About 90 minutes · difficulty 4 of 5 · builds on steps 11 to 13, 20 and 21*
+# **Time** 90 minutes. **Difficulty** 4 of 5. **Needs** steps 11 to 13, 20 and 21.
 #
-# After this step you can
+# **After this you can**
 #
 # - write the forward pass of a model of the Llama family,
 # - name what it changed since GPT-2, and why,
 # - generate with a cache that holds keys already turned.
 #
 # *The course:* I attention · II decoder · III training · **IV attention today:** 20
-# positions, 21 grouped heads, 22 more masks, 23 streaming, 24 window cache, **[25
-# Llama]**
+# positions, 21 grouped heads, 22 more masks, 23 streaming, 24 window cache, [25 Llama]
 #
 # ## Before you read on
 #
-# A key is turned by the angle of its position and then stored. Ten tokens later another
-# query meets it. Must the stored key be turned again: by the angle of the ten
-# positions, back to zero first, or not at all?
+# The key of *It* in "It takes great courage" is turned by the angle of its position and
+# then stored. Ten tokens later another query meets it. Must the stored key be turned
+# again: by the angle of the ten positions, back to zero first, or not at all?
 #
 # Not at all. The score depends on the difference of the two angles, and the query
 # brings its own. A key is turned once, when it is made, by the angle of the position
@@ -31,13 +30,16 @@
 #     positions           a learned table, added once       rotary angles, in every block
 #     norm                layer norm: mean and variance     rms norm: size only
 #     feed-forward        gelu(x w_in) w_out                (silu(x w_gate) · x w_up) w_down
-#     heads               as many for keys as for queries   fewer for keys, shared by groups
+#     heads               as many for keys as for queries   often fewer for keys, in groups
 #     biases              everywhere                        none
 #     output head         the embedding, transposed         a matrix of its own, `w_out`
 #     length              T_max rows of the table           no limit in the formulas
 #
 # What did not change is what this course is about: the causal mask, in every block. The
-# stream with its two additions has not changed either.
+# stream with its two additions has not changed either. Not every model of the family has
+# every part: the first one shared no heads, and some small ones keep the tied output head.
+#
+# ## In short
 #
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
@@ -73,15 +75,13 @@
 # Both factors of the second line are negative. What is the result? The example of
 # `swiglu` checks it.
 #
-# **Common traps.** eps after the root. Silu on the wrong one of the two maps, or on
-# their product. The second norm, or the second addition, taken from the block's input.
-# Angles that begin at 0 with every chunk. Keys stored before they are turned, and
-# turned again later by the position of the query. exp(x) / (1 + exp(x)), which is NaN
-# for large x.
+# > **In torch** the parts are `nn.RMSNorm(d_model, eps=1e-5)`, `F.silu` and
+# > `F.scaled_dot_product_attention(..., enable_gqa=True)`. The whole is `LlamaForCausalLM` in
+# > transformers, whose weights `make llama` loads.
 #
-# **Sources.** Touvron et al. 2023, section 2.2 (the three changes in a paragraph each);
-# Zhang and Sennrich 2019, section 4; Shazeer 2020, section 2 (and its conclusion, for
-# the quotation); Su et al. 2021; Ainslie et al. 2023.
+# **Sources.** Touvron et al. 2023, section 2.2; Zhang and Sennrich 2019, section 4; Shazeer
+# 2020, section 2 (and its conclusion, for the quotation); Su et al. 2021; Ainslie et al.
+# 2023.
 
 # %%
 import numpy as np
@@ -95,6 +95,11 @@ from exercises.step21_grouped_heads import grouped_query_attention, repeat_heads
 
 # %% [markdown]
 # ## The norm
+#
+# eps belongs under the root. The mean is over the features of one position.
+#
+# **Try first:** a row of −2 −2 with gain 1. It should become −1 −1. Layer norm would make it
+# 0 0.
 
 
 # %%
@@ -124,7 +129,10 @@ def rms_norm(x, gain, eps=1e-5):
 # ## The feed-forward network
 #
 # **Try first:** silu(−1000). The formula x / (1 + exp(−x)) divides by infinity there,
-# which gives the right 0, with a warning of NumPy's that you may silence.
+# which gives the right 0, with a warning of NumPy's that you may silence. The other way to
+# write it, x · exp(x) / (1 + exp(x)), is NaN for large x.
+#
+# **The common trap** is silu on the wrong one of the two maps, or on their product.
 
 
 # %%
@@ -158,6 +166,9 @@ def swiglu(x, params):
 #
 # Two sums, as in step 11. The block makes neither the mask nor the angles: both are the
 # same in all blocks.
+#
+# **The common trap** is to take the second norm, or the second addition, from the block's
+# input. Both belong to the stream after the attention.
 
 
 # %%
@@ -196,6 +207,8 @@ def llama_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
 #
 # How large is a head? `w_q` of any block has n_heads · d_head columns, and there is at
 # least one block.
+#
+# **Try first:** change the last of four tokens. Only the last row of logits may move.
 
 
 # %%
@@ -240,7 +253,7 @@ def llama_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
 # ## The cache
 #
 # Each layer keeps keys and values of its own, as in step 13. Keep them before they are
-# repeated: sharing them was the point of grouped heads.
+# repeated: sharing them was the point of grouped heads. Keep keys after they are turned.
 
 
 # %%
@@ -263,6 +276,10 @@ def new_llama_cache(n_layers):
 # `grouped_query_attention` takes queries, keys and values from the same tokens, so it
 # cannot be used here as it is. Write its lines once more, with the old keys in front of
 # the new ones.
+#
+# **Common traps.** Angles that begin at 0 with every chunk: right for the prompt and wrong
+# afterwards. Keys stored before they are turned, and turned later by the position of the
+# query. Test in chunks of 3 + 1 + 2 and compare every row.
 
 
 # %%
@@ -324,8 +341,14 @@ def llama_step(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps
 
 
 # %% [markdown]
-# ## In one sentence
+# ## What you have now, and what comes next
 #
-# A model of the Llama family is the decoder of Part II with turned queries and keys,
-# shared heads, a simpler norm and a gate, under the same causal mask. With `make llama`
-# your functions run published weights.
+# **Read on.** Touvron et al. 2023, section 2.2: 5 minutes, the three changes in a paragraph
+# each. Zhang and Sennrich 2019, section 4: 10 minutes. Look for why the mean can go. Shazeer
+# 2020, the conclusion: one minute.
+#
+# **In one sentence:** a model of the Llama family is the decoder of Part II with turned
+# queries and keys, shared heads, a simpler norm and a gate, under the same causal mask.
+#
+# You have walked from a dot product to the decoder that today's language models are. With
+# `make llama` your functions run published weights, and none of them can peek.

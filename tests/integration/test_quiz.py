@@ -137,6 +137,13 @@ def reached_rows(f, position, mask):
     return np.flatnonzero(sum(np.abs(one).sum(axis=-1) for one in grads) > 1e-12)
 
 
+def rows_behind_a_block(f):
+    d_out = np.zeros((4, 8))
+    d_out[1] = normal(1, 8)
+    d_x, _ = f.decoder_block_backward(d_out, normal(4, 8), block_params(8), 2, f.causal_mask(4))
+    return np.flatnonzero(np.abs(d_x).sum(axis=-1) > 1e-12)
+
+
 def can_take(f, length):
     try:
         f.decoder_loss(np.zeros(length, dtype=int), decoder(8), 2)
@@ -268,9 +275,11 @@ KEYS = {
     "16b": lambda f: reached_rows(f, 0, None),
     "16d": lambda f: f.attention(normal(2, 3, 4), normal(2, 7, 4), normal(2, 7, 5)).shape,
     "16e": lambda f: 1 / divisor(f, 16),
+    "16f": lambda f: f.softmax_backward(array(10, 20, 30), f.softmax(array(1, 3, 4)))[2],
     "17a": lambda f: f.layer_norm_backward(array([3, 3, 3, 3]), normal(1, 4), np.ones(4))[0][0, 0],
     "17b": lambda f: f.gelu_backward(array([1]), array([0])).item(),
     "17d": lambda f: f.layer_norm_backward(normal(8, 5, 6), normal(8, 5, 6), np.ones(6))[1].shape,
+    "17f": rows_behind_a_block,
     "18a": lambda f: max(t for t in range(2, 12) if can_take(f, t)),
     "18c": rows_with_gradient,
     "18d": lambda f: 6 * 100_000 * 1000 / 1e6,
@@ -278,6 +287,7 @@ KEYS = {
     "19b": first_step_of_adam,
     "19c": lambda f: f.learning_rate(1, 1.0, 4, 8),
     "19d": lambda f: f.sample_batch(np.array([5, 6, 7, 8, 9]), 2, np.array([0, 2])),
+    "19f": lambda f: (0.999 * 0.001 + 0.001) / (1 - 0.999**2),
     "20b": lambda f: next(j for j in range(13) if abs(rotated(f, 12, j) - rotated(f, 7, 4)) < 1e-9),
     "20c": lambda f: f.rotate(array([1, 0]), np.full((1, 1), np.pi / 2)),
     "20d": lambda f: f.alibi_slopes(8)[0],
