@@ -34,7 +34,7 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean look solution explore bonus help case
+.PHONY: clean look solution explore bonus help case recap
 .DEFAULT_GOAL := check
 
 ##@ Student
@@ -59,6 +59,9 @@ quiz: $(VENV)/.light   ## STEP=3: ask about that lesson; STEP=3b ANSWER=12 answe
 
 look: $(VENV)/.light   ## STEP=5: draw what your functions do, in the terminal
 	@$(RUN) look $(STEP)
+
+recap: $(VENV)/.light   ## look back on a part that you finished; STEP=part1
+	@$(RUN) recap $(STEP)
 
 bonus: $(VENV)/.light   ## check the exercises beyond the steps, in exercises/bonus.py
 	@$(RUN) bonus

@@ -114,9 +114,7 @@ def case(step: object = None) -> Shown:
     Only visible checks are shown. The functions are those in your cells.
     """
     shown = _ask_judge("case", step)
-    import numpy as np
-
-    space: dict[str, Any] = {"np": np}
+    space: dict[str, Any] = {}
     exec(shown.data["code"], space)  # our own judge's: literals only
     found = {name: value for name, value in space.items() if name not in ("np", "__builtins__")}
     _kernel("case").shell.user_ns.update(found)

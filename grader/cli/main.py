@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Part, Registry, Step
 
 if TYPE_CHECKING:
     from grader.engine.grading import Grader
@@ -76,6 +77,7 @@ LATER = {
     "look": "grader.cli.looking",
     "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
+    "recap": "grader.cli.recap",
     "release": "grader.cli.authoring.release",
     "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
@@ -91,6 +93,7 @@ READERS = {
         "quiz",
         "list",
         "look",
+        "recap",
         "bonus",
         "reset",
         "solution",
@@ -160,9 +163,37 @@ def check(
         _write_json(json_file, report)
     if html_file is not None:
         _write_html(html_file, report)
-    _rest(printer, report, submission, suite, whole=len(report.steps) == len(steps))
+    from grader.report.records import Status
+    from grader.report.text import terminal
+
+    ended = _note(registry, report, submission)
     whole = len(report.steps) == len(steps)
+    todo = terminal.first_to_do(report)
+    if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
+        printer.total(report)
+        _show_end(registry, ended, submission, printer)
+    else:
+        _rest(printer, report, submission, suite, whole=whole)
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
+
+
+def _note(registry: Registry, report: Report, folder: Path) -> Part | None:
+    """Note a check of the exercises in the learner's journal; return a part that ended with it."""
+    if report.suite != "visible" or folder.resolve() != EXERCISES.resolve() or not report.steps:
+        return None
+    from grader.engine.journal import Journal
+
+    journal = Journal(folder)
+    journal.note(report.steps, time.time())
+    return journal.find_ended(registry, [step.step for step in report.steps])
+
+
+def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
+    """Print the end of a part."""
+    from grader.cli.recap import show_end
+
+    with hosts(registry, "auto", 1) as (host,):
+        show_end(host, registry, part, folder, printer)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:

@@ -190,7 +190,7 @@ def write_variables(case: FailingCase) -> tuple[str, list[str], str]:
     if case.expected is not UNKNOWN:
         lines.append(f"expected = {write_literal(case.expected)}")
         names.append("expected")
-    return "\n".join(lines) + "\n", names, "; ".join(calls)
+    return "\n".join(["import numpy as np", *lines]) + "\n", names, "; ".join(calls)
 
 
 def _describe(case: FailingCase, told: str) -> str:

@@ -11,6 +11,7 @@ import difflib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from grader.engine import grading, hints
 from grader.engine.case_program import write_variables
 from grader.engine.failing_case import find_failing_case
 from grader.engine.grading import Grader
+from grader.engine.journal import Journal
 from grader.intake import notebooks
 from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
@@ -33,6 +35,7 @@ from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict
 from grader.steps import registry as registry_module
 from grader.steps import stubs
+from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, Step
 
 UNCLOSED = (
@@ -113,6 +116,7 @@ class Judge:
         self.grader = grader
         self.folder = folder
         self.progress = Progress(folder)
+        self.journal = Journal(folder)
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer: what to show, or the problem in one sentence."""
@@ -144,6 +148,7 @@ class Judge:
         verdict = self.grader.grade(submission, [step]).steps[0]
         if not function:
             self.progress.note_checked(verdict)
+            self.journal.note([verdict], time.time())
         return verdict, notes
 
     def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
@@ -170,7 +175,11 @@ class Judge:
             return [] if has_one_reason(verdict) else ["hint() gives a hint."]
         if function or verdict.status is not Status.PASSED:
             return []
-        return [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
+        said = [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
+        if ended := self.journal.find_ended(asked.registry, [asked.one.id]):
+            recap = spell_command("recap")
+            said.append(f"{ended.name}, {ended.title}, is finished: `{recap}` looks back on it.")
+        return said
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the next hint for the step."""

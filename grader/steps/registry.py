@@ -109,10 +109,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    """Steps that belong together: those whose `part` is its number."""
+    """Steps that belong together: those whose `part` is its number.
+
+    can: what one can do after it. shows: the function whose map is drawn then; read: what to read;
+    then: the command that shows what it was for, and then_shows what that does.
+    """
 
     number: int
     title: str
+    can: tuple[str, ...] = ()
+    shows: str = ""
+    read: str = ""
+    then: str = ""
+    then_shows: str = ""
 
     @property
     def name(self) -> str:
@@ -239,5 +248,5 @@ def load(folder: Path = DATA) -> Registry:
     """Return the registry in that folder, read once."""
     kit = read_toml(folder / "kit.toml")
     steps = tuple(_step(path) for path in sorted(folder.glob("step*.toml")))
-    parts = tuple(Part(**entry) for entry in kit["part"])
+    parts = tuple(Part(**{**one, "can": tuple(one.get("can", ()))}) for one in kit["part"])
     return Registry(steps, Limits(**kit["limits"]), parts)

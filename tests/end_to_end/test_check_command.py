@@ -138,6 +138,41 @@ def test_solution_is_shown_after_the_last_hint_and_not_before(nopeek, mine):
     assert "def causal_mask(" in late.stdout
 
 
+@pytest.fixture
+def finished(tmp_path):
+    """A home in which Part I is right."""
+    home = tmp_path / "home"
+    write_stubs(home / "exercises")
+    for step in (step for step in STEPS if step.part == 1):
+        shutil.copy(ROOT / "solutions" / step.filename, home / "exercises")
+    return home
+
+
+def test_end_of_a_part_is_shown_once_and_again_on_demand(nopeek, finished):
+    wrong = finished / "exercises" / "step02_scores.py"
+    right = wrong.read_text(encoding="utf-8")
+    bad = "\n\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+    wrong.write_text(right + bad, encoding="utf-8")
+    assert "is finished" not in nopeek("check", "2", cwd=finished).stdout
+    assert "not finished" in nopeek("recap", "part1", cwd=finished).stderr
+    wrong.write_text(right, encoding="utf-8")
+    end = nopeek("check", cwd=finished).stdout
+    assert "Part I, attention, is finished: 21 functions" in end
+    assert "You can now" in end
+    assert "Your leak map: masked_self_attention" in end
+    assert "step 2: The scores are not divided by √d_k." in end
+    assert "Next: exercises/step09_heads.py" in end
+    assert "is finished" not in nopeek("check", cwd=finished).stdout
+    assert "Your leak map" in nopeek("recap", cwd=finished).stdout
+
+
+def test_recap_without_a_finished_part(nopeek, mine, tmp_path):
+    for name in ((), ("part1",), ("part9",)):
+        done = nopeek("recap", *name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "Traceback" not in done.stderr
+
+
 def test_case_is_a_program_beside_the_exercises(nopeek, mine, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(mine, home / "exercises")

@@ -1,0 +1,111 @@
+"""A learner's own record: which steps passed, which mistakes were met, how long a step took.
+
+It is a small file beside the exercises, for the learner alone: no verdict depends on it. A file
+that cannot be read or written is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.report.files import write_whole
+from grader.report.records import Status, StepVerdict
+from grader.steps.registry import Part, Registry
+
+PAUSE = 20 * 60.0  # seconds: who checks again later than that did something else in between
+MOST_MISTAKES = 30  # of a step
+
+
+class Journal:
+    """The file, read anew each time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ".progress.json"
+
+    def _read(self) -> dict[str, Any]:
+        with contextlib.suppress(OSError, ValueError):
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+            if isinstance(data, dict) and isinstance(data.get("steps"), dict):
+                return data
+        return {"steps": {}, "ended": []}
+
+    def _write(self, data: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            write_whole(self.path, [json.dumps(data, indent=1) + "\n"])
+
+    def note(self, verdicts: Sequence[StepVerdict], now: float) -> None:
+        """Note what a check found: time goes to the step that was worked on until now."""
+        if all(verdict.status is Status.NOT_ATTEMPTED for verdict in verdicts):
+            return  # nobody has begun
+        data = self._read()
+        self._note_time(data, verdicts, now)
+        for verdict in verdicts:
+            entry = _entry(data, verdict.step)
+            entry["passed"] = verdict.status is Status.PASSED
+            met = entry.setdefault("met", [])
+            known = (check.diagnosis for check in verdict.checks if check.diagnosis)
+            news = {one.says: None for one in known if one.known and one.says not in met}
+            entry["met"] = [*met, *news][:MOST_MISTAKES]
+        self._write(data)
+
+    def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
+        """Credit the time since the last check, unless there was a pause."""
+        last, step = data.get("last"), data.get("working")
+        if isinstance(last, (int, float)) and isinstance(step, str) and 0 < now - last < PAUSE:
+            entry = _entry(data, step)
+            entry["seconds"] = _number(entry.get("seconds")) + now - last
+        undone = (verdict.step for verdict in verdicts if verdict.status is not Status.PASSED)
+        data["last"], data["working"] = now, next(undone, verdicts[-1].step)
+
+    def mistakes(self, step: str) -> list[str]:
+        """Return the mistakes that were named in the step, oldest first."""
+        met = _entry(self._read(), step).get("met")
+        return [one for one in met if isinstance(one, str)] if isinstance(met, list) else []
+
+    def minutes(self, step: str) -> int:
+        """Return how many minutes the step took, as far as the checks show; 0 if unknown."""
+        return round(_number(_entry(self._read(), step).get("seconds")) / 60)
+
+    def has_passed(self, registry: Registry, part: Part) -> bool:
+        """Return whether every step of the part passed when it was last checked."""
+        steps = self._read()["steps"]
+        return all(_is_passed(steps.get(step.id)) for step in registry.of(part))
+
+    def find_ended(self, registry: Registry, judged: Iterable[str]) -> Part | None:
+        """Return the last part with one of these steps that has ended just now, and note it."""
+        data, names = self._read(), {*judged}
+        passed = {name for name, entry in data["steps"].items() if _is_passed(entry)}
+        ended = data.get("ended")
+        told = {n for n in ended if isinstance(n, int)} if isinstance(ended, list) else set()
+        news = []
+        for part in registry.parts:
+            steps = {step.id for step in registry.of(part)}
+            if steps and steps <= passed and steps & names and part.number not in told:
+                news.append(part)
+        if news:
+            data["ended"] = sorted({*told, *(part.number for part in news)})
+            self._write(data)
+        return news[-1] if news else None
+
+
+def _entry(data: dict[str, Any], step: str) -> dict[str, Any]:
+    """Return the entry of a step, a new one if there is none."""
+    if not isinstance(data["steps"].get(step), dict):
+        data["steps"][step] = {}
+    entry: dict[str, Any] = data["steps"][step]
+    if not isinstance(entry.get("met", []), list):
+        entry["met"] = []
+    return entry
+
+
+def _is_passed(entry: object) -> bool:
+    return isinstance(entry, dict) and entry.get("passed") is True
+
+
+def _number(value: object) -> float:
+    is_number = isinstance(value, (int, float)) and 0 <= value < 1e7
+    return float(value) if is_number else 0.0  # type: ignore[arg-type]

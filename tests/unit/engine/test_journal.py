@@ -1,0 +1,96 @@
+"""A learner's own record: what passed, what was met, how long it took."""
+
+import json
+
+import pytest
+
+from grader.engine.journal import MOST_MISTAKES, PAUSE, Journal
+from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
+from grader.steps import registry
+
+REGISTRY = registry.load()
+PART = REGISTRY.parts[0]
+FIRST, SECOND = (step.id for step in REGISTRY.steps[:2])
+
+
+def verdict(step, status=Status.PASSED, *met):
+    checks = tuple(
+        CheckVerdict(str(i), "f", "", status, 0, 1, diagnosis=Diagnosis(f"m{i}", "help", says))
+        for i, says in enumerate(met)
+    )
+    return StepVerdict(step, "", status, 0, 1, checks)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return Journal(tmp_path)
+
+
+def test_mistake_is_kept_once_after_it_was_fixed(journal):
+    for _ in range(2):
+        journal.note([verdict(FIRST, Status.FAILED, "No scale.")], 0.0)
+    journal.note([verdict(FIRST)], 1.0)
+    assert journal.mistakes(FIRST) == ["No scale."]
+
+
+def test_pattern_is_no_mistake_that_was_met(journal):
+    failed = verdict(FIRST, Status.FAILED, "It fails for one row.")
+    pattern = Diagnosis("property:rows", "help", "It fails for one row.")
+    check = CheckVerdict("c", "f", "", Status.FAILED, 0, 1, diagnosis=pattern)
+    journal.note([StepVerdict(FIRST, "", failed.status, 0, 1, (check,))], 0.0)
+    assert journal.mistakes(FIRST) == []
+
+
+def test_time_goes_to_the_step_that_was_worked_on_and_pauses_to_none(journal):
+    journal.note([verdict(FIRST, Status.FAILED), verdict(SECOND, Status.NOT_ATTEMPTED)], 1000.0)
+    journal.note([verdict(FIRST), verdict(SECOND, Status.NOT_ATTEMPTED)], 1300.0)
+    journal.note([verdict(FIRST), verdict(SECOND)], 1300.0 + PAUSE + 1)
+    assert (journal.minutes(FIRST), journal.minutes(SECOND)) == (5, 0)
+
+
+def test_nothing_is_written_before_anybody_has_begun(journal):
+    journal.note([verdict(FIRST, Status.NOT_ATTEMPTED)], 0.0)
+    assert not journal.path.exists()
+
+
+def test_part_ends_once(journal):
+    steps = [step.id for step in REGISTRY.of(PART)]
+    journal.note([verdict(step) for step in steps[:-1]], 0.0)
+    assert journal.find_ended(REGISTRY, steps[:-1]) is None
+    journal.note([verdict(steps[-1])], 1.0)
+    assert journal.find_ended(REGISTRY, steps[-1:]) == PART
+    assert journal.find_ended(REGISTRY, steps[-1:]) is None
+    assert journal.has_passed(REGISTRY, PART)
+
+
+def test_mistakes_of_a_step_are_not_without_end(journal):
+    many = [f"mistake {i}" for i in range(100)]
+    journal.note([verdict(FIRST, Status.FAILED, *many)], 0.0)
+    assert len(journal.mistakes(FIRST)) == MOST_MISTAKES
+
+
+BROKEN = [
+    "",
+    "[]",
+    '{"steps": 3}',
+    json.dumps({"steps": {FIRST: 7}, "ended": "x", "last": "y", "working": 3}),
+    json.dumps({"steps": {FIRST: {"met": 3, "seconds": "x"}}, "ended": [[]], "last": 1e300}),
+]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_broken_file_is_ignored(journal, text):
+    journal.path.write_text(text, encoding="utf-8")
+    assert journal.mistakes(FIRST) == []
+    assert journal.minutes(FIRST) == 0
+    journal.note([verdict(FIRST, Status.FAILED, "No scale.")], 5.0)
+    assert journal.mistakes(FIRST) == ["No scale."]
+    steps = [step.id for step in REGISTRY.of(PART)]
+    journal.note([verdict(step) for step in steps], 6.0)
+    assert journal.find_ended(REGISTRY, steps) == PART
+
+
+def test_folder_that_cannot_be_written_is_no_error(tmp_path):
+    journal = Journal(tmp_path / "missing")
+    journal.note([verdict(FIRST)], 0.0)
+    assert journal.minutes(FIRST) == 0

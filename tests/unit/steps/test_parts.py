@@ -1,0 +1,23 @@
+"""The parts: each says what one can do after it, and names what there is."""
+
+import pytest
+
+from grader.cli.main import READERS
+from grader.demos.own_maps import list_mapped
+from grader.steps import registry
+
+REGISTRY = registry.load()
+
+
+@pytest.mark.parametrize("part", REGISTRY.parts, ids=lambda part: part.name)
+def test_part_says_what_comes_after_it(part):
+    assert 3 <= len(part.can) <= 5
+    assert part.read.endswith(".")
+    assert part.then.split()[0] in {name for names in READERS.values() for name in names}
+    assert part.then_shows
+
+
+@pytest.mark.parametrize("part", REGISTRY.parts, ids=lambda part: part.name)
+def test_function_whose_map_is_shown_has_one(part):
+    mapped = {one.name: step for step in list_mapped(REGISTRY) for one in step.functions}
+    assert mapped[part.shows].part == part.number
