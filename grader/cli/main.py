@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -22,7 +23,6 @@ from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Part, Registry, Step
 
 if TYPE_CHECKING:
-    from grader.engine.grading import Grader
     from grader.report.records import Report, StepVerdict
     from grader.report.text.terminal import Printer
 
@@ -354,56 +354,27 @@ def _file(submission: Path, step: StepVerdict) -> str:
 @_submission
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 def watch(submission: Path, suite: str) -> None:
-    """Check on every save: first the saved step, then the rest if it passes."""
+    """Check on every save: first the saved step, then the rest if it passes.
+
+    On a terminal, keys ask for more: h for a hint, l for the list of steps, n for the next file.
+    """
     registry = registry_module.load()
     if not submission.is_dir():
         raise Problem(f"there is no folder {submission}: name one with step files to watch")
     if suite == "hidden":
         need_hidden()
     with hosts(registry, "auto", 1) as (host,):
+        from grader.cli.watching import Watch
         from grader.engine import grading
         from grader.report.text import terminal
 
         printer = terminal.Printer()
         seed = grading.fresh_seed()
         grader = grading.make_grader(registry, host, suite, seed, registry.steps)
-        try:
-            _watching(grader, registry, submission, printer)
-        except KeyboardInterrupt:
-            printer.line("\nNo longer watching.")
-
-
-def _watching(grader: Grader, registry: Registry, folder: Path, printer: Printer) -> None:
-    """Check on every save, without end."""
-    from grader.cli.watch import saves
-    from grader.report.records import Status
-
-    seen = saves([folder / step.filename for step in registry.steps])
-    printer.line(f"watching {show_path(folder)}: save a file, and see (Ctrl-C ends it)", "bold")
-    for changed in seen:
-        submission = read_submission(folder, registry)
-        saved = [step for step in registry.steps if folder / step.filename in changed]
-        printer.clear()
-        found = grader.grade(submission, saved, _row(printer))
-        others = [step for step in registry.steps if step not in saved]
-        if all(step.status is Status.PASSED for step in found.steps):
-            found = grader.grade(submission, others, _row(printer))
-            printer.line()
-        _show_first_undone(printer, found, folder)
-
-
-def _show_first_undone(printer: Printer, report: Report, folder: Path) -> None:
-    """Print what is wrong with the first unfinished step, or which step comes next."""
-    from grader.report.records import Status
-    from grader.report.text import terminal
-
-    todo = terminal.first_to_do(report)
-    if todo is None:
-        printer.line("Everything passes.")
-    elif todo.status is Status.NOT_ATTEMPTED:
-        printer.line(f"Next: {_file(folder, todo)}")
-    else:
-        printer.step(terminal.number_of(todo), todo)
+        watching = Watch(grader, submission, printer)
+        with contextlib.suppress(KeyboardInterrupt), watching.keyboard:
+            watching.go_on()
+        printer.line("\nNo longer watching.")
 
 
 @cli.command("list")

@@ -7,7 +7,7 @@ less than a tenth of a millisecond.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 INTERVAL = 0.01
@@ -20,18 +20,35 @@ def _mark(path: Path) -> Mark:
         found = path.stat()
     except OSError:
         return None
+    if not found.st_size:  # an editor, or a copy, is between emptying the file and writing it
+        return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def saves(paths: Sequence[Path], interval: float = INTERVAL) -> Iterator[list[Path]]:
     """Yield the files of each save, and wait for a file that is missing."""
-    return _later({path: _mark(path) for path in paths}, interval)
+    return (found for found in events(paths, _sleep, interval) if isinstance(found, list))
 
 
-def _later(marks: dict[Path, Mark], interval: float) -> Iterator[list[Path]]:
-    """Yield the saves since those marks were taken, even before the first one is asked for."""
+def _sleep(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""
+
+
+def events(
+    paths: Sequence[Path], wait: Callable[[float], str], interval: float = INTERVAL
+) -> Iterator[list[Path] | str]:
+    """Yield the files of each save, and the keys that `wait` returns."""
+    return _later({path: _mark(path) for path in paths}, wait, interval)
+
+
+def _later(
+    marks: dict[Path, Mark], wait: Callable[[float], str], interval: float
+) -> Iterator[list[Path] | str]:
+    """Yield what has happened since those marks were taken, even before it is asked for."""
     while True:
-        time.sleep(interval)
+        if key := wait(interval):
+            yield key
         new = {path: _mark(path) for path in marks}
         changed = [path for path in marks if new[path] and new[path] != marks[path]]
         if changed:

@@ -44,6 +44,18 @@ def test_saves_are_seen(tmp_path, save):
     timer.join()
 
 
+def test_emptied_file_is_no_save_until_it_is_written(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("old", encoding="utf-8")
+    seen = saves([path], interval=0.001)
+    path.write_text("", encoding="utf-8")
+    timer = threading.Timer(0.05, write_in_place, (path, "newer"))
+    timer.start()
+    assert next(seen) == [path]
+    assert path.read_text(encoding="utf-8") == "newer"
+    timer.join()
+
+
 def test_a_file_that_appears_is_a_save(tmp_path):
     seen = saves([tmp_path / "late.py"], interval=0.001)
     timer = threading.Timer(0.05, write_in_place, (tmp_path / "late.py", "x"))
@@ -93,4 +105,5 @@ def test_every_save_is_judged(watching):
     write_beside_and_rename(folder / "step02_scores.py", RIGHT)
     text = read_until(process, "Next:")
     assert "Scaled scores        passed" in text
-    assert "Projections          not attempted" in text
+    assert "all 25 steps judged: 24 to do" in text
+    assert "Projections" not in text

@@ -1,0 +1,192 @@
+"""`watch`: judge what was saved, show what changed, and answer a few keys."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from grader.cli.keyboard import Keyboard
+from grader.cli.paths import read_submission, show_path
+from grader.cli.watch import events
+from grader.engine import hints
+from grader.engine.grading import Grader
+from grader.engine.journal import Journal
+from grader.report.records import Report, Status, StepVerdict
+from grader.report.text import terminal
+from grader.report.text.terminal import Overview, Printer
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES
+from grader.steps.registry import Step
+
+KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
+RULE = 72
+
+
+class Watch:
+    """Watches a folder of step files, and remembers how far each step is."""
+
+    def __init__(self, grader: Grader, folder: Path, printer: Printer) -> None:
+        self.grader = grader
+        self.folder = folder
+        self.printer = printer
+        self.steps = grader.registry.steps
+        self.known: dict[str, StepVerdict] = {}
+        self.keyboard = Keyboard()
+        self.before = time.monotonic()
+
+    def go_on(self) -> None:
+        """Show the state, then answer saves and keys without end, or until `q`."""
+        seen = events([self.folder / step.filename for step in self.steps], self.keyboard.wait)
+        self._judge(self.steps, Overview(self.printer, self._parts()))
+        self.printer.total(self._report())
+        self._say_next()
+        self._invite()
+        for happened in seen:
+            if happened == "q":
+                return
+            if isinstance(happened, list):
+                self.saved(happened)
+            else:
+                self.press(happened)
+
+    def saved(self, changed: Sequence[Path]) -> None:
+        """Judge the saved steps, and the others if these pass."""
+        steps = [step for step in self.steps if self.folder / step.filename in changed]
+        self._rule(", ".join(step.filename for step in steps))
+        points = sum(verdict.points for verdict in self.known.values())
+        found = self._judge(steps, self._show_row)
+        if all(step.status is Status.PASSED for step in found.steps):
+            others = [step for step in self.steps if step not in steps]
+            earlier = dict(self.known)
+            for verdict in self._judge(others).steps:
+                if _standing(verdict) != _standing(earlier[verdict.step]):
+                    self.printer.step_row(terminal.number_of(verdict), verdict)
+            self._row(f"all {len(self.steps)} steps")
+        self._say_points(points)
+        self._show_work(found)
+        self._note(found)
+        self._invite()
+
+    def press(self, key: str) -> None:
+        """Do what the key stands for; others do nothing."""
+        if key not in KEYS:
+            return
+        self._rule(KEYS[key])
+        {"h": self.hint, "l": self.list, "n": self._say_next}[key]()
+        self._invite()
+
+    def list(self) -> None:
+        """Print how far every step is, as it was judged last."""
+        overview = Overview(self.printer, self._parts())
+        for step in self.steps:
+            overview(self.known[step.id])
+        self.printer.total(self._report())
+
+    def hint(self) -> None:
+        """Print the next hint for the first step that is not done."""
+        todo = terminal.first_to_do(self._report())
+        if todo is None:
+            self.printer.line("There is nothing to fix: everything passes.")
+            return
+        step = self.grader.registry.find(todo.step)
+        known = hints.ladder(step, todo)
+        number, text = hints.next_hint(step, known, self.folder / ".hints.json")
+        heading = f"Step {step.number}, {step.title}: hint {number} of {len(known)}"
+        self.printer.line(heading, "bold")
+        self.printer.line(text.partition("\n")[0], indent=1)
+        for line in text.split("\n")[1:]:
+            self.printer.row(f"  {line}")
+
+    def _parts(self) -> dict[str, list[str]]:
+        return self.grader.registry.group_by_part(self.steps)
+
+    def _show_row(self, verdict: StepVerdict) -> None:
+        self.printer.step_row(terminal.number_of(verdict), verdict)
+
+    def _judge(
+        self, steps: Sequence[Step], show: Callable[[StepVerdict], None] = lambda verdict: None
+    ) -> Report:
+        """Judge steps and remember the verdicts. show: called with each as it comes."""
+        submission = read_submission(self.folder, self.grader.registry)
+
+        def follow(verdict: StepVerdict) -> None:
+            self.known[verdict.step] = verdict
+            show(verdict)
+            self.printer.busy("judging")
+
+        self.printer.busy("judging")
+        found = self.grader.grade(submission, steps, follow)
+        self.printer.rest()
+        return found
+
+    def _report(self) -> Report:
+        submission = read_submission(self.folder, self.grader.registry)
+        return self.grader.report(submission, [self.known[step.id] for step in self.steps])
+
+    def _rule(self, what: str) -> None:
+        """Draw a line between this run and the one before: the time, and what it is about."""
+        now = time.monotonic()
+        passed, self.before = now - self.before, now
+        clock = time.strftime("%H:%M:%S")
+        text = f"--- {clock}  {what}, {_spell_time(passed)} later "
+        self.printer.line()
+        self.printer.row(text.ljust(min(RULE, self.printer.width - 1), "-"), "dim")
+        self.printer.rows = 0
+
+    def _row(self, judged: str) -> None:
+        undone = sum(verdict.status is not Status.PASSED for verdict in self.known.values())
+        left = f"{undone} to do" if undone else "all pass"
+        self.printer.row(f"   {judged} judged: {left}")
+
+    def _say_points(self, before: float) -> None:
+        """Print the points, and how many came or went."""
+        points = sum(verdict.points for verdict in self.known.values())
+        of = sum(verdict.max_points for verdict in self.known.values())
+        change = round(points - before, 6)
+        gained = f"{change:+g} points: " if change else ""
+        style = "green" if change > 0 else "red" if change < 0 else ""
+        self.printer.row(f"   {gained}{points:g} of {of:g}", style)
+
+    def _show_work(self, found: Report) -> None:
+        """Print what is wrong with the first unfinished step, or which comes next."""
+        todo = terminal.first_to_do(found) or terminal.first_to_do(self._report())
+        if todo is None or todo.status is Status.NOT_ATTEMPTED:
+            self._say_next()
+        else:
+            self.printer.step(terminal.number_of(todo), todo)
+
+    def _say_next(self) -> None:
+        """Print which file comes next."""
+        todo = terminal.first_to_do(self._report())
+        if todo is None:
+            self.printer.line("Everything passes.")
+            return
+        file = f"{show_path(self.folder)}{todo.step}.py"
+        begun = todo.status is not Status.NOT_ATTEMPTED
+        self.printer.line(f"Next: {'fix' if begun else 'fill in'} {file}")
+
+    def _note(self, found: Report) -> None:
+        """Keep the learner's journal, and show the end of a part."""
+        if self.folder.resolve() != EXERCISES.resolve():
+            return
+        journal = Journal(self.folder)
+        journal.note([self.known[step.id] for step in self.steps], time.time())
+        if ended := journal.find_ended(self.grader.registry, [one.step for one in found.steps]):
+            said = spell_command("recap")
+            self.printer.line(f"\n{ended.name}, {ended.title}, is finished: `{said}` looks back.")
+
+    def _invite(self) -> None:
+        """Say what can be done now."""
+        keys = "   ".join(f"{key} {word}" for key, word in KEYS.items())
+        ways = keys if self.keyboard.works else "Ctrl-C ends it"
+        self.printer.line(f"\nwatching {show_path(self.folder)}: save a file. {ways}", "dim")
+
+
+def _standing(verdict: StepVerdict) -> tuple[object, ...]:
+    return verdict.status, verdict.points, verdict.on_own_steps
+
+
+def _spell_time(seconds: float) -> str:
+    """Return a time in words: `8 s`, `3 min`."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
