@@ -73,10 +73,10 @@ class Watch:
         if key not in KEYS:
             return
         self._rule(KEYS[key])
-        {"h": self.hint, "l": self.list, "n": self._say_next}[key]()
+        {"h": self.hint, "l": self.show_list, "n": self._say_next}[key]()
         self._invite()
 
-    def list(self) -> None:
+    def show_list(self) -> None:
         """Print how far every step is, as it was judged last."""
         overview = Overview(self.printer, self._parts())
         for step in self.steps:

@@ -151,7 +151,7 @@ class Bench:
         """Return the worker, a fresh one if the last has ended."""
         if self.worker is None or not self.worker.alive:
             self.log = Log(whole=False)  # what was called in the process that has ended is lost
-            self.worker = Worker(self.host, self.deadline)
+            self.worker = Worker(self.host, self.deadline, watched=self.suite == "visible")
             self.worker.load(self.attempt.program)
         return self.worker
 
@@ -181,7 +181,7 @@ class Bench:
         self.noted = 0
         self.raised.clear()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
-        self.worker = Worker(self.host, self.deadline)
+        self.worker = Worker(self.host, self.deadline, watched=self.suite == "visible")
         try:
             self.names = self.worker.load(attempt.program)
             yield
@@ -365,7 +365,9 @@ class Bench:
             case Raised():
                 return self._exception(check, failure)
             case TimedOut():
-                message = messages.explain_timeout(failure, self.asked, self.host.limits)
+                message = messages.explain_timeout(
+                    failure, self.asked, self.host.limits, self.attempt.source, self.attempt.step
+                )
                 return self.verdict(check, Status.TIMEOUT, message, evidence=self._call())
             case Died():
                 message = messages.explain_death(self.asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
 import difflib
 import re
@@ -58,17 +59,43 @@ def missing(name: str, step: Step, source: str) -> str:
     return f"{step.filename} has no function {name!r}.{guess}"
 
 
-def explain_timeout(failure: TimedOut, function: str, limits: Limits) -> str:
+def explain_timeout(
+    failure: TimedOut, function: str, limits: Limits, source: str = "", step: Step | None = None
+) -> str:
     """Return the message for a call, or a whole step, that took too long."""
+    where = _find_loop(failure, source, step) if step else ""
     if failure.whole_step:
         return (
             f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
-            f"steps more than {limits.submission_seconds:g} s."
+            f"steps more than {limits.submission_seconds:g} s.{where}"
         )
     return (
-        f"{function} had not returned after {failure.seconds:g} s. "
+        f"{function} had not returned after {failure.seconds:g} s.{where} "
         "Is there a loop that never ends, or far too much work?"
     )
+
+
+def _find_loop(failure: TimedOut, source: str, step: Step) -> str:
+    """Return a sentence on the loop, or else the line, in which a call without an end was."""
+    if not failure.lines:
+        return ""
+    number = _innermost_loop(source, failure.lines[-1])
+    where, line = place(source, number or failure.lines[-1], step.filename)
+    if not where:
+        return ""
+    inside = "inside the loop" if number else "at"
+    return f" It was {inside} `{line.strip()[:80]}` ({where})."
+
+
+def _innermost_loop(source: str, number: int) -> int:
+    """Return the line where the innermost loop around a line begins, or 0."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    loops = (node for node in ast.walk(tree) if isinstance(node, (ast.While, ast.For)))
+    around = [n.lineno for n in loops if n.lineno <= number <= (n.end_lineno or n.lineno)]
+    return max(around, default=0)
 
 
 def explain_death(function: str) -> str:
@@ -167,6 +194,12 @@ def _place_in_call(
     return f" ({where}{called}: `{line[:100]}`)", hint
 
 
+def _suggest(failure: Raised) -> str:
+    """Return Python's own guess at which name was meant."""
+    name = failure.suggests
+    return f". Did you mean {name!r}?" if name.isidentifier() and name not in failure.text else ""
+
+
 def explain_raised(
     failure: Raised, function: str, source: str, step: Step, visible: bool, explanation: str = ""
 ) -> tuple[Status, str]:
@@ -182,7 +215,11 @@ def explain_raised(
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{where}"
     cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
-    text = f": {failure.text[:300]}" if visible and failure.text and not cryptic else ""
+    text = (
+        f": {failure.text[:300]}{_suggest(failure)}"
+        if visible and failure.text and not cryptic
+        else ""
+    )
     said = f" {explanation}" if explanation else ""
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
 
@@ -266,7 +303,7 @@ def explain_not_loaded(
     match failure:
         case Raised():
             place = _place(failure, source, step, visible)
-            text = f": {failure.text[:300]}" if visible and failure.text else ""
+            text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
             if is_placed(failure, source, visible):
                 text = text or _explain_refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
@@ -281,6 +318,7 @@ def explain_not_loaded(
             return (
                 f"Importing {file} took more than {limits.call_seconds:g} s: "
                 "does it run something long outside of its functions?"
+                f"{_find_loop(failure, source, step)}"
             )
         case Died():
             return f"The process ended while {file} was being imported."

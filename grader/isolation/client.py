@@ -19,6 +19,7 @@ MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
+WATCHED = 0.96  # of a call's time: after that a watched worker says where it is
 
 
 class CallFailed(Exception):
@@ -30,6 +31,7 @@ class Raised(CallFailed):
     """The student's code raised; lines are those of the student's own file, outermost first.
 
     innermost: the last line of all sources that were sent, with the name that it was sent under.
+    suggests: the name that Python thinks was meant.
     """
 
     type: str
@@ -38,6 +40,7 @@ class Raised(CallFailed):
     lines: tuple[int, ...]
     printed: str = ""
     innermost: tuple[str, int] | None = None
+    suggests: str = field(default="", compare=False)
 
     @property
     def known(self) -> str | None:
@@ -48,10 +51,14 @@ class Raised(CallFailed):
 
 @dataclass
 class TimedOut(CallFailed):
-    """No answer before the deadline; the worker was killed."""
+    """No answer before the deadline; the worker was killed.
+
+    lines: where the student's own file was by then, outermost first, as the worker says.
+    """
 
     seconds: float
     whole_step: bool = False
+    lines: tuple[int, ...] = ()
 
 
 class Died(CallFailed):
@@ -119,7 +126,14 @@ def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
         tuple(line for line in lines if type(line) is int),
         printed,
         _place(report.get("innermost")),
+        _strings([report.get("suggests")], 1)[0] if report.get("suggests") else "",
     )
+
+
+def _lines(value: Any) -> tuple[int, ...]:
+    """Return the last line numbers in a list that may hold anything."""
+    listed = value[-MAX_LINES:] if isinstance(value, list) else []
+    return tuple(line for line in listed if type(line) is int and 0 < line < MAX_HANDLE)
 
 
 def _place(value: Any) -> tuple[str, int] | None:
@@ -178,10 +192,14 @@ def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
 
 
 class Worker:
-    """One process with the student's module loaded; dead after the first call without an answer."""
+    """One process with the student's module loaded; dead after the first call without an answer.
 
-    def __init__(self, host: Host, deadline: float) -> None:
+    watched: shortly before a call has taken too long, the worker says in which line it is.
+    """
+
+    def __init__(self, host: Host, deadline: float, *, watched: bool = False) -> None:
         self.host = host
+        self.watched = watched
         self.deadline = min(deadline, host.deadline)
         self.channel, self.number = host.start()
         self.alive = True
@@ -303,16 +321,21 @@ class Worker:
             raise Died
         seconds = self.host.limits.call_seconds
         until = min(time.monotonic() + seconds, self.deadline)
+        if self.watched:
+            request["watch"] = WATCHED * max(0.01, until - time.monotonic())
         try:
             reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
+            if self.watched and "stuck" in reply:
+                raise TimeoutError(*_lines(reply["stuck"]))
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
             if "raised" in reply:
                 raise _read_raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
-        except TimeoutError:
+        except TimeoutError as late:
             self.host.upset = True
             self.close()
-            raise TimedOut(seconds, whole_step=until == self.deadline) from None
+            lines = _lines(list(late.args))
+            raise TimedOut(seconds, whole_step=until == self.deadline, lines=lines) from None
         except (OSError, ProtocolError, Died):
             self._lose()
             raise Died from None

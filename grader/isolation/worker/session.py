@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
+import re
+import signal
 import socket
 import struct
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -70,6 +74,7 @@ class Session:
         """Answer requests until there are no more."""
         while (request := self.receive()) is not None:
             nonce, data = request
+            self.nonce = nonce
             reply = self.answer(data)
             self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
             del reply  # or it would count as memory that the next call is using
@@ -99,10 +104,40 @@ class Session:
         capture = Capture()
         with contextlib.redirect_stdout(capture), contextlib.redirect_stderr(capture):
             try:
-                reply = {"ok": self.actions[request["do"]](request)}
+                reply = {"ok": self.act(request)}
             except BaseException as error:  # SystemExit and the like are the student's too
                 reply = {"raised": wire.write(self.describe(error))}
         return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
+
+    def act(self, request: dict[str, Any]) -> bytes:
+        """Do what is asked, watched if that is asked too."""
+        action = self.actions[request["do"]]
+        if not request.get("watch"):
+            return action(request)
+        self.watch(request["watch"])
+        try:
+            return action(request)
+        finally:
+            self.watch(0)
+
+    def watch(self, seconds: float) -> None:
+        """Say where the code is when that time is over; 0 ends the watch."""
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, self.say_where)
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def say_where(self, number: int, frame: FrameType | None) -> None:
+        """Answer with the lines of the student's file that are running, and end."""
+        lines = []
+        while frame is not None:
+            if self.file and frame.f_code.co_filename == self.file:
+                lines.append(frame.f_lineno)
+            frame = frame.f_back
+        parts = {"stuck": wire.write(lines[:4][::-1]), "printed": wire.write_text(b"S", "")}
+        reply = wire.write_mapping(parts)
+        self.channel.setblocking(True)
+        self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
+        os._exit(0)
 
     def describe(self, error: BaseException) -> dict[str, Any]:
         """Return an error's type, words and lines, as data."""
@@ -129,6 +164,7 @@ class Session:
             "message": message,
             "lines": [int(line) for line in mine[-4:]],
             "innermost": inside[-1] if inside else None,
+            "suggests": suggest(error),
         }
 
     def load(self, request: dict[str, Any]) -> bytes:
@@ -211,6 +247,31 @@ class Session:
         return wire.write_tuple(
             [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
         )
+
+
+def suggest(error: BaseException) -> str:
+    """Return the name that Python thinks was meant, as it would be printed, or ""."""
+    if not isinstance(error, (NameError, AttributeError, ImportError)):
+        return ""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            sys.__excepthook__(type(error), error, None)
+        _, mark, name = said.getvalue().rstrip().rpartition("Did you mean: ")
+        return name.rstrip("?").strip("'")[:80] if mark else _suggest_import(error)
+    except BaseException:
+        return ""
+
+
+def _suggest_import(error: BaseException) -> str:
+    """Return the close name in the module that lacks one; Python does so from 3.12 on."""
+    import difflib
+
+    module = sys.modules.get(getattr(error, "name", None) or "")
+    match = re.match(r"cannot import name '(\w+)'", str(error))
+    if not isinstance(error, ImportError) or module is None or match is None:
+        return ""
+    return next(iter(difflib.get_close_matches(match[1], vars(module), 1)), "")
 
 
 def _refill(old: Any, new: Any) -> Any:
