@@ -23,6 +23,7 @@ from grader.diagnosis.search import FETCH, Call, Log
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
 from grader.engine.call_evidence import show_call
+from grader.engine.own_code import find_code
 from grader.isolation import Host, SandboxError
 from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.isolation.wire import Foreign, Handle
@@ -85,6 +86,7 @@ class Bench:
         self.log = Log()
         self.faults: list[tuple[str, BaseException]] = []
         self.raised: set[tuple[str, str, int]] = set()
+        self.coded: set[str] = set()
         self.noted = 0
 
     def load(self, steps: Sequence[Step]) -> None:
@@ -180,6 +182,7 @@ class Bench:
         self.first_failure = None
         self.noted = 0
         self.raised.clear()
+        self.coded.clear()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
         self.worker = Worker(self.host, self.deadline, watched=self.suite == "visible")
         try:
@@ -248,8 +251,20 @@ class Bench:
         if failure is None:
             return self.verdict(check, Status.PASSED, "")
         verdict = self._report_failure(check, failure)
+        verdict = self._with_code(verdict, failure)
         self._note_failure(verdict, start, isinstance(failure, (TimedOut, Died)))
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
+
+    def _with_code(self, verdict: CheckVerdict, failure: BaseException) -> CheckVerdict:
+        """Return a function's first failure with its own lines, in the visible suite only."""
+        failed = verdict.status not in (Status.SKIPPED, Status.NOT_ATTEMPTED)
+        if self.suite != "visible" or not failed or verdict.function in self.coded:
+            return verdict
+        self.coded.add(verdict.function)
+        lines = failure.lines if isinstance(failure, (Raised, TimedOut)) else ()
+        guilty = lines[-1] if lines else 0
+        source, step = self.attempt.source, self.attempt.step
+        return replace(verdict, code=find_code(source, verdict.function, guilty, step.filename))
 
     def _note_failure(self, verdict: CheckVerdict, start: int, pending: bool) -> None:
         """Keep the calls of the first check that failed, for a program that repeats them."""

@@ -71,6 +71,18 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Code:
+    """The student's own lines of a function: its place, and each line with its number.
+
+    marked: the number of the line to blame, where it is known, else 0.
+    """
+
+    where: str
+    lines: tuple[tuple[int, str], ...]
+    marked: int = 0
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The known mistake that produces exactly these numbers, or else a pattern in them.
 
@@ -103,6 +115,8 @@ class CheckVerdict:
     diagnosis: Diagnosis | None = None
     fingerprint: str = ""
     """Of the wrong answers, to the last bit: the same for all who gave the same to this seed."""
+    code: Code | None = None
+    """The function as it was written, at its first failure in the visible suite."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +158,11 @@ def _evidence(data: dict[str, Any]) -> Evidence:
     return Evidence(data["call"], inputs, expected, got, influence)
 
 
+def _code(data: dict[str, Any]) -> Code:
+    lines = tuple((number, text) for number, text in data["lines"])
+    return Code(data["where"], lines, data["marked"])
+
+
 def _check(data: dict[str, Any]) -> CheckVerdict:
     evidence, diagnosis = data["evidence"], data["diagnosis"]
     return CheckVerdict(
@@ -152,6 +171,7 @@ def _check(data: dict[str, Any]) -> CheckVerdict:
             "status": Status(data["status"]),
             "evidence": _evidence(evidence) if evidence else None,
             "diagnosis": Diagnosis(**diagnosis) if diagnosis else None,
+            "code": _code(data["code"]) if data.get("code") else None,
         }
     )
 

@@ -164,8 +164,8 @@ def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
     if check.diagnosis is not None:
         sheet.gap()
         label = "looks like" if check.diagnosis.known else "pattern"
-        sheet.line(f"{label}: {clean(check.diagnosis.says)}", indent=1)
-        sheet.line(f"help: {clean(check.diagnosis.hint)}", indent=1)
+        sheet.line(f"{label}: {clean(check.diagnosis.says)}", "cause", indent=1)
+        sheet.line(f"help: {clean(check.diagnosis.hint)}", "help", indent=1)
 
 
 def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) -> None:
@@ -233,7 +233,7 @@ def _blocks(sheet: Sheet, blocks: Sequence[Block]) -> None:
 def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
     for i in range(max(map(len, row))):
         cells = [one[i] if i < len(one) else " " * len(one[0]) for one in row]
-        sheet.row(" " * 5 + "   ".join(cells))
+        sheet.row(" " * 5 + "   ".join(cells), "cells")
 
 
 def _show_printed(sheet: Sheet, text: str, most: int) -> None:

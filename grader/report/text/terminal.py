@@ -27,7 +27,16 @@ STYLES: dict[str, dict[str, Any]] = {
     "dim": {"dim": True},
     "green": {"fg": "green"},
     "red": {"fg": "red"},
+    "cause": {"fg": "yellow", "bold": True},
+    "help": {"fg": "cyan"},
+    "cells": {},
 }
+WRONG_CELL = re.compile(r"\*\S+")
+
+
+def _style_cells(text: str) -> str:
+    """Return a row of numbers with the wrong ones, which a star marks, in red."""
+    return WRONG_CELL.sub(lambda match: click.style(match[0], fg="red"), text)
 
 
 class Printer:
@@ -47,7 +56,8 @@ class Printer:
         """Print all rows of a sheet."""
         self.rest()
         for text, style in sheet.rows:
-            click.echo(click.style(text, **STYLES[style]), file=self.file, color=self.color)
+            shown = _style_cells(text) if style == "cells" else click.style(text, **STYLES[style])
+            click.echo(shown, file=self.file, color=self.color)
         self.rows += len(sheet)
 
     def busy(self, doing: str) -> None:
