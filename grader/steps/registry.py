@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -103,8 +103,23 @@ class Step:
 
     def narrow(self, name: str) -> Step:
         """Return the step with the checks of that function only."""
-        functions = (f if f.name == name else replace(f, checks=()) for f in self.functions)
+        return self.narrow_to({check.id for check in self.function(name).checks})
+
+    def narrow_to(self, checks: Set[str]) -> Step:
+        """Return the step with the checks that have these ids only."""
+        functions = (
+            replace(function, checks=tuple(c for c in function.checks if c.id in checks))
+            for function in self.functions
+        )
         return replace(self, functions=tuple(functions))
+
+    def with_needed(self, check: str) -> set[str]:
+        """Return the ids of a check and of all that must pass for it to count."""
+        needs = {one.id: one.needs for one in self.checks}
+        found = {check}
+        while (needed := needs[check]) is not None:
+            found.add(check := needed)
+        return found
 
 
 @dataclass(frozen=True)

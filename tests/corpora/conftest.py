@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.engine import messages
 from grader.engine.kit_digest import kit_digest
 from tests.conftest import ROOT
 
@@ -66,6 +67,15 @@ def pytest_runtest_makereport(item, call):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     return report
+
+
+@pytest.fixture
+def no_check_breaks_down(monkeypatch):
+    """No check raises what says nothing of the student's code, whatever it gets."""
+    unusable, broken = messages.unusable, []
+    monkeypatch.setattr(messages, "unusable", lambda name: broken.append(name) or unusable(name))
+    yield
+    assert broken == []
 
 
 def pytest_collection_modifyitems(items):

@@ -12,6 +12,8 @@ from grader.authoring.accuracy_table import Figures, explain_outcome
 from grader.cli import main
 from tests.conftest import SEED, STEPS
 
+pytestmark = pytest.mark.usefixtures("no_check_breaks_down")
+
 # Nothing else that is known stays silent: what draws numbers of its own cannot be replayed.
 SILENT = {"out_dropout_at_eval", "gen_global_rng", "gen_global_rng_generate", "gen_u_made_up"}
 SILENT |= {"gen_global_rng_writing", "gen_u_made_up_writing", "block_dropout", "ffn_dropout"}
