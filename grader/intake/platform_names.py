@@ -15,10 +15,10 @@ together under one student only where they say so themselves:
 - Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, in a
   folder, with or without a last `_`, or loose files; so is `…_assignsubmission_onlinetext…`. In
   blind marking the name is `Participant`. A team's folder, `Team 1_assignsubmission_file`, has no
-  number: `Team 1`.
+  number, or the team's own, which is not a student's: `Team 1_12`.
 - Canvas: all of `doejohn_12345_678901_…`, with or without `LATE`, is one student, `doejohn_12345`,
-  where more than half of the folder's entries are named like that; so is `doejohn_12345_text.html`,
-  what was typed in.
+  where more than half of the folder's entries are named like that. So is `doejohn_12345_text.html`,
+  what was typed in, and `…_link.html`, an address. An anonymous student is `anon_aB3xY`.
 - Moodle's and Canvas's loose files are read as if they lay in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. One that has Moodle's `_assignsubmission_file` in its
   own name as well is not read.
@@ -46,7 +46,11 @@ _STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
 _MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
-    r"(.+?)(?:_(late))?_(\d+)_(?:(\d{5,})_(.+)|text\.html)", re.IGNORECASE | re.DOTALL
+    r"(.+?)(?:_(late))?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
+)
+_ANONYMOUS = re.compile(
+    r"(late_)?(anon_[a-z0-9]{4,8})_(?:(\d{5,})_(.+)|(?:text|link)\.html)",
+    re.IGNORECASE | re.DOTALL,
 )
 _RENAMED = re.compile(r"(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
 
@@ -85,9 +89,24 @@ def stem(name: str) -> str:
     return name
 
 
+def _canvas(name: str) -> tuple[Found, str] | None:
+    """Return the student and file name of an entry from Canvas, or None for any other entry."""
+    if match := _ANONYMOUS.fullmatch(name):
+        late, student, _, rest = match.groups()
+        number = ""
+    elif match := _CANVAS.fullmatch(name):
+        own, late, number, _, rest = match.groups()
+        student = f"{own}_{number}"
+    else:
+        return None
+    who = Who("Canvas", number, files=(name,), late=late is not None)
+    how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
+    return Found(student, Attempt((name,)), how, who), rest
+
+
 def is_canvas(names: Collection[str]) -> bool:
     """Return whether most of these are named as in a bulk download from Canvas."""
-    return 2 * sum(_CANVAS.fullmatch(name) is not None for name in names) > len(names)
+    return 2 * sum(_canvas(name) is not None for name in names) > len(names)
 
 
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
@@ -111,15 +130,10 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
 
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
     """Return the student of an entry in a platform's bulk download, or None."""
-    if (found_by_moodle := _moodle(name, is_folder)) is not None:
-        found, rest = found_by_moodle
-    elif canvas and (match := _CANVAS.fullmatch(name)):
-        own, late, number, _, rest = match.groups()
-        how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
-        who = Who("Canvas", number, files=(name,), late=late is not None)
-        found = Found(f"{own}_{number}", Attempt((name,)), how, who)
-    else:
+    known = _moodle(name, is_folder) or (_canvas(name) if canvas else None)
+    if known is None:
         return None
+    found, rest = known
     if is_folder:
         return found
     loose = _RENAMED.sub(r"\1\2", rest or name)

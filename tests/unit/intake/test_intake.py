@@ -118,6 +118,20 @@ LAYOUTS = {
             "roejane_12346": ["roejane_LATE_12346_678902_work.zip"],
         },
     ),
+    "Canvas, an address handed in": (
+        ["doejohn_12345_678901_work.zip", "roejane_12346_link.html"],
+        {
+            "doejohn_12345": ["doejohn_12345_678901_work.zip"],
+            "roejane_12346": ["roejane_12346_link.html"],
+        },
+    ),
+    "Canvas, anonymous": (
+        ["anon_aB3xY_678901_work.zip", "LATE_anon_c4D5e_678902_work.zip"],
+        {
+            "anon_aB3xY": ["anon_aB3xY_678901_work.zip"],
+            "anon_c4D5e": ["LATE_anon_c4D5e_678902_work.zip"],
+        },
+    ),
     "dates are not Canvas": (
         ["team_2026_03_a.zip", "team_2026_04_b.zip"],
         {
