@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, course_from_dict, days_late, moment
-from grader.classroom.exports.merging import compose
-from grader.classroom.tables import Override, Person, person_from_dict, read_overrides
+from grader.classroom.exports.people import (
+    Person,
+    compose,
+    find_person,
+    find_team,
+    person_from_dict,
+)
+from grader.classroom.tables import Override, read_overrides
 from grader.report.records import Grade, Graded, StepVerdict, Who
 from grader.steps.registry import Registry
 
@@ -50,7 +56,7 @@ class Rules:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
         for name in self.course.extensions:
-            if not any(_is_called(graded, name) for graded in everybody):
+            if not any(self._is_called(graded, name) for graded in everybody):
                 told.append(f"extensions: nobody is called {name}.")
         return told
 
@@ -62,7 +68,11 @@ class Rules:
         )
 
     def _complete(self, graded: Graded) -> Graded:
-        """Fill in what the class list knows of a student."""
+        """Fill in what the class list knows of a student, or of a team's members."""
+        if members := self._members(graded):
+            times = (one.who.submitted for one in members)
+            submitted = next(filter(None, times), graded.who.submitted)
+            return replace(graded, who=replace(graded.who, submitted=submitted))
         for person in self.roster:
             if person.is_called(graded.student, graded.who):
                 more, who = person.who, graded.who
@@ -74,6 +84,21 @@ class Rules:
                 )
                 return replace(graded, who=who)
         return graded
+
+    def _members(self, graded: Graded) -> list[Person]:
+        """Return the members of a team whom the class list knows; none for a single student."""
+        names = find_team(graded.student, graded.who, self.course.groups) or ()
+        found = (find_person(name, self.roster) for name in names)
+        return [person for person in found if person is not None]
+
+    def _is_called(self, graded: Graded, name: str) -> bool:
+        """Return whether a student, or a member of a team, has that name, number or address."""
+        who, called = graded.who, compose(name)
+        names = [graded.student, who.number, who.name, who.email]
+        names += find_team(graded.student, who, self.course.groups) or ()
+        for person in self._members(graded):
+            names += [*person.names, person.who.number]
+        return called in {compose(one) for one in names if one}
 
     def _grade(self, graded: Graded) -> Grade | None:
         mine = [one for one in self.overrides if one.is_for(graded)]
@@ -102,7 +127,9 @@ class Rules:
             worth = self.course.points or 0.0
         if open_:
             score = raw = None
-            notes.append(f"No score yet: {', '.join(open_)} could not be graded.")
+            titles = ", ".join(step.title for step in open_)
+            reasons = dict.fromkeys(step.message for step in open_ if step.message)
+            notes.append(" ".join([f"No score yet: {titles} could not be graded.", *reasons]))
         for one in whole:
             before = "no score" if score is None else f"{score:g}"
             score = raw = one.points
@@ -113,12 +140,12 @@ class Rules:
 
     def _steps(
         self, graded: Graded, mine: Sequence[Override]
-    ) -> tuple[dict[str, float], dict[str, float], list[str], list[str]]:
+    ) -> tuple[dict[str, float], dict[str, float], list[str], list[StepVerdict]]:
         """Return each step's points and maximum, what was changed, and what cannot be graded."""
         points: dict[str, float] = {}
         most: dict[str, float] = {}
         notes: list[str] = []
-        open_: list[str] = []
+        open_: list[StepVerdict] = []
         for step in graded.report.steps if graded.report else ():
             earned = sum(check.points for check in step.checks) if step.checks else step.points
             changed = False
@@ -138,7 +165,7 @@ class Rules:
                     notes.append(f"{step.title}: excused{_why(one)}")
                     changed = True
             if not step.gradable and not changed:
-                open_.append(step.title)
+                open_.append(step)
             if any(one.target == step.step and one.excuse for one in mine):
                 continue
             points[step.step], most[step.step] = earned, step.max_points
@@ -198,15 +225,14 @@ class Rules:
     def _due(self, graded: Graded) -> tuple[datetime | None, bool]:
         """Return when it was due for this student, and whether that is an extension."""
         for name, text in self.course.extensions.items():
-            if _is_called(graded, name):
+            if self._is_called(graded, name):
                 return moment(text), True
         return moment(self.course.due), False
 
 
-def _is_called(graded: Graded, name: str) -> bool:
-    who = graded.who
-    names = (graded.student, who.number, who.name, who.email)
-    return compose(name) in {compose(one) for one in names if one}
+def is_by_hand(note: str) -> bool:
+    """Return whether a note on a grade is about a change by hand."""
+    return " instead of " in note or note.startswith("Excused") or ": excused" in note
 
 
 def _why(one: Override) -> str:
@@ -224,10 +250,20 @@ def rules_of(kept: Mapping[str, Any], registry: Registry) -> Rules:
     )
 
 
-def absent(roster: Sequence[Person], students: Sequence[tuple[str, Who]]) -> list[Person]:
-    """Return everyone on the class list who is not among these students."""
+def absent(
+    roster: Sequence[Person],
+    students: Sequence[tuple[str, Who]],
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> list[Person]:
+    """Return everyone on the class list who is not among these students, nor in a team of them."""
+    teams = [find_team(student, who, groups or {}) for student, who in students]
+    named = {name for team in teams for name in team or ()}
+    found = [find_person(name, roster) for name in named]
+    members = {person.id for person in found if person is not None}
+    single = [one for one, team in zip(students, teams) if team is None]
     return [
         person
         for person in roster
-        if not any(person.is_called(student, who) for student, who in students)
+        if person.id not in members
+        and not any(person.is_called(student, who) for student, who in single)
     ]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from grader.classroom.course import CourseError, instructors_text
-from grader.classroom.exports.canvas import turn_name
+from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
-from grader.classroom.exports.merging import compose
 from grader.classroom.exports.options import ExportError
+from grader.classroom.exports.people import Person, compose
 from grader.classroom.exports.spreadsheet import cell
 from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
@@ -38,34 +36,10 @@ _MONTHS = (
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
 )
+TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
+# What the second column of a worksheet is called if there are no names, for blind marking.
+_STATUS = ("status", "statut", "estado", "stato")
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody on the class list. names: all that the list calls them."""
-
-    id: str
-    names: frozenset[str]
-    who: Who
-
-    def is_called(self, graded_id: str, who: Who) -> bool:
-        """Return whether a student of a download is this person."""
-        if who.platform and who.platform == self.who.platform:
-            return who.number == self.who.number
-        return any(
-            name and compose(name) in self.names for name in (graded_id, who.name, who.email)
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, for the gradebook."""
-        return {"id": self.id, "names": sorted(self.names), "who": dataclasses.asdict(self.who)}
-
-
-def person_from_dict(data: Mapping[str, Any]) -> Person:
-    """Return what `Person.to_dict` made this of."""
-    who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
-    return Person(data["id"], frozenset(data["names"]), who)
 
 
 @dataclass(frozen=True)
@@ -123,7 +97,7 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     """
     rows = _table(path)
     header, below = rows[0], [row for row in rows[1:] if row and any(row)]
-    if "Student" in header and "ID" in header:
+    if is_gradebook(header):
         found = _canvas(header, below)
     elif below and all(_PARTICIPANT.fullmatch(row[0]) for row in below) and len(header) > 1:
         found = _moodle(header, below, timezone)
@@ -148,10 +122,12 @@ def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person
     known = [header.index(name) for name in ("SIS User ID", "SIS Login ID") if name in header]
     people = []
     for row in rows:
-        name, number = (_cell(row, header.index(one)) for one in ("Student", "ID"))
-        if number.isdigit():  # the rows with the points, and the test student, have none
-            who = Who("Canvas", number, turn_name(name) or name)
-            people.append(_person(f"{name} ({number})", who, name, *(_cell(row, i) for i in known)))
+        written, name = names_in(header, row)
+        number = _cell(row, header.index("ID"))
+        if number.isdigit() and written != TEST_STUDENT:  # the row with the points has no number
+            who = Who("Canvas", number, name or written)
+            id, more = f"{written} ({number})", (_cell(row, i) for i in known)
+            people.append(_person(id, who, written, *more))
     return people
 
 
@@ -190,17 +166,26 @@ def _is_moodle_time(text: str) -> bool:
     return text == "-" or _MOODLE_TIME.fullmatch(text) is not None
 
 
+def _is_named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the second column has names, which few students share."""
+    if header[1].casefold() in _STATUS:
+        return False
+    return len(rows) < 4 or 2 * len({_cell(row, 1) for row in rows}) > len(rows)
+
+
 def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
     mail, times = _at(header, _MAILS), _find_submission_times(header, rows)
+    named = _is_named(header, rows)
     people = []
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])
         assert match is not None  # it was looked at
-        name = _cell(row, 1)
+        name = _cell(row, 1) if named else ""
         email = _cell(row, mail) or next((cell for cell in row if "@" in cell), "")
         submitted = moodle_time(_cell(row, times), timezone)
         who = Who("Moodle", match[1], name, email, submitted=submitted)
-        people.append(_person(f"{name}_{match[1]}", who, row[0]))
+        called = name or row[0][: match.start(1)].strip()
+        people.append(_person(f"{called}_{match[1]}", who, row[0]))
     return people
 
 

@@ -47,7 +47,7 @@ class Zip:
     """One zip for the class: the files in it by name, made from each student's page."""
 
     file: str
-    write: Callable[[Iterable[Graded]], Iterator[tuple[str, bytes]]]
+    write: Callable[[Iterable[Graded], Options], Iterator[tuple[str, bytes]]]
 
 
 FORMATS: dict[str, Each | One | Into | Zip] = {

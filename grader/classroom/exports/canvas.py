@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from grader.classroom.exports.cells import Cell, read, replace_cells
 from grader.classroom.exports.merging import (
@@ -16,16 +16,34 @@ from grader.classroom.exports.merging import (
     decimal_mark,
     is_others,
     keys_of,
-    members,
     place,
     scale_note,
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
+from grader.classroom.exports.people import members
 from grader.report.records import Graded
 
 NAMES = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Student")
-MUST = ("Student", "ID")
+
+
+def is_gradebook(header: Sequence[str]) -> bool:
+    """Return whether these are columns of Canvas' gradebook; it may keep a name's parts apart."""
+    return "ID" in header and ("Student" in header or {"LastName", "FirstName"} <= {*header})
+
+
+def names_in(header: Sequence[str], row: Sequence[str]) -> tuple[str, str]:
+    """Return `Abel, Anna` and `Anna Abel`, whichever columns the name is in.
+
+    >>> names_in(["LastName", "FirstName", "ID"], ["Abel", "Anna", "7"])
+    ('Abel, Anna', 'Anna Abel')
+    """
+    cells = dict(zip(header, row))
+    written = cells.get("Student", "")
+    if "Student" not in header:
+        written = ", ".join(filter(None, (cells.get("LastName"), cells.get("FirstName"))))
+    last, comma, first = written.partition(",")
+    return written, f"{first.strip()} {last.strip()}" if comma else ""
 
 
 def _score_column(header: Row, name: str) -> int:
@@ -48,7 +66,7 @@ def _points_row(table: list[Row]) -> int:
 
 def _check_columns(text: str) -> list[Row]:
     table = read(text)
-    if any(name not in [cell.text for cell in table[0]] for name in MUST):
+    if not is_gradebook([cell.text for cell in table[0]]):
         raise ExportError("it is not a gradebook that Canvas exported: no columns Student and ID")
     all_as_wide(table)
     return table
@@ -61,15 +79,9 @@ def _rows(table: list[Row], points: int) -> Rows:
     students = {number: row for number, row in enumerate(table) if number > points and row}
     names = {n: [row[i].text for i in known] for n, row in students.items()}
     for number, row in students.items():
-        names[number].append(turn_name(row[header.index("Student")].text))
+        names[number] += names_in(header, [cell.text for cell in row])
     ids = {n: [row[header.index("ID")].text] for n, row in students.items()}
     return Rows("Canvas", keys_of(names), keys_of(ids))
-
-
-def turn_name(name: str) -> str:
-    """Return `Anna Abel` for `Abel, Anna`; "" for a name without a comma."""
-    last, comma, first = name.partition(",")
-    return f"{first.strip()} {last.strip()}" if comma else ""
 
 
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
@@ -84,7 +96,7 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     points = _points_row(table)
     if "read only" in table[points][at].text:
         raise ExportError(f"Canvas computes the column {options.column!r} itself")
-    placed = place(members(class_, options.groups), _rows(table, points))
+    placed = place(members(class_, options.groups, options.roster), _rows(table, points))
     most = amount(table[points][at].text)
     mark = decimal_mark(cell.text for cell in table[points])
     key = [cell.text for cell in table[0]].index("ID")

@@ -27,23 +27,22 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     return [cell(graded.student), *map(number, scores), *map(cell, texts)]
 
 
+def header(steps: tuple[str, ...]) -> str:
+    """Return the first line."""
+    about = ("note", "state", "name", "number", "email")
+    return row(["student_id", "score", "max_score", *steps, *about])
+
+
+def line(graded: Graded, steps: tuple[str, ...]) -> str:
+    """Return a student's line."""
+    return row(_cells(graded, steps))
+
+
 def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     """Yield the file, a line at a time."""
-    yield row(
-        [
-            "student_id",
-            "score",
-            "max_score",
-            *options.steps,
-            "note",
-            "state",
-            "name",
-            "number",
-            "email",
-        ]
-    )
+    yield header(options.steps)
     for graded in class_:
-        yield row(_cells(graded, options.steps))
+        yield line(graded, options.steps)
 
 
 def excel(class_: Iterable[Graded], options: Options) -> Iterator[str]:

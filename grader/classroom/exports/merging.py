@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.report.records import Graded, Who
+from grader.classroom.exports.people import compose, may_be
+from grader.report.records import Graded
 
 Row = list[Cell]
 DECIMALS = 2  # as many as these platforms show
@@ -32,26 +33,26 @@ class Placed:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows of an instructor's file go by a name, or by the platform's own number."""
+    """Which rows of an instructor's file go by a name, or by the platform's own number.
+
+    called: the names in a row, one of which must fit the name in a download.
+    """
 
     platform: str
     names: Mapping[str, set[int]]
     numbers: Mapping[str, set[int]]
+    called: Mapping[int, Iterable[str]] = field(default_factory=dict)
 
     def of(self, graded: Graded) -> set[int]:
         """Return the rows that a student may be: by number where the download told it."""
         who = graded.who
         if who.platform == self.platform and who.number:
-            return self.numbers.get(who.number, set())
+            rows = self.numbers.get(who.number, set())
+            return {row for row in rows if may_be(who.name, self.called.get(row, ()))}
         for name in (graded.student, who.email, who.name):
             if found := self.names.get(compose(name)):
                 return found
         return set()
-
-
-def compose(name: str) -> str:
-    """Return a name in the one form that names are compared in."""
-    return unicodedata.normalize("NFC", name)
 
 
 def column(header: Row, name: str) -> int:
@@ -84,17 +85,6 @@ def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
     return dict(found)
 
 
-def members(class_: Iterable[Graded], groups: Mapping[str, Sequence[str]]) -> Iterator[Graded]:
-    """Yield the class with every team's members in its place."""
-    named = {compose(name): people for name, people in groups.items()}
-    for graded in class_:
-        people = named.get(compose(graded.student)) or named.get(compose(graded.who.name))
-        if people is None:
-            yield graded
-        for person in people or ():
-            yield replace(graded, student=person, who=Who())
-
-
 def place(class_: Iterable[Graded], rows: Rows) -> Placed:
     """Return each student's own row, if no other student matches it."""
     found: dict[str, Graded] = {}
@@ -121,15 +111,20 @@ def is_others(cell: str, text: str, last: str | None) -> bool:
     now = cell.strip()
     if now.casefold() in _NOTHING or now in (last, text):
         return False
-    numbers = [amount(one) for one in (now, text, last or "")]
+    numbers = [read_number(one) for one in (now, text, last or "")]
     return numbers[0] is None or numbers[0] not in numbers[1:]
 
 
-def amount(text: str) -> float | None:
-    """Return a cell's number, with decimal point or comma, or None if there is none above 0."""
+def read_number(text: str) -> float | None:
+    """Return a cell's number, with decimal point or comma, or None if it is not one."""
     if not re.fullmatch(r"\s*\d+([.,]\d+)?\s*", text, re.ASCII):
         return None
-    return float(text.replace(",", ".")) or None
+    return float(text.replace(",", "."))
+
+
+def amount(text: str) -> float | None:
+    """Return a cell's number, or None if there is none above 0."""
+    return read_number(text) or None
 
 
 def decimal_mark(cells: Iterable[str]) -> str:
@@ -137,10 +132,17 @@ def decimal_mark(cells: Iterable[str]) -> str:
     return "," if any(re.fullmatch(r"\s*\d+,\d+\s*", text) for text in cells) else "."
 
 
-def score_text(graded: Graded, most: float | None, mark: str) -> str:
+def scaled(graded: Graded, most: float | None) -> float:
     """Return the score, scaled to what the platform's assignment is worth, if that is known."""
     score, worth = graded.score or 0.0, graded.max_score
-    text = f"{score * (most / worth if most and worth else 1.0):.{DECIMALS}f}"
+    return score * (most / worth if most and worth else 1.0)
+
+
+def score_text(graded: Graded, most: float | None, mark: str) -> str:
+    """Return the scaled score as text; half of the last decimal is rounded up."""
+    # Six decimals, so that 15.625 is a half and 0.1 + 0.2 has no tail.
+    exact = Decimal(str(round(scaled(graded, most), 6)))
+    text = str(exact.quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP))
     return text.rstrip("0").rstrip(".").replace(".", mark)
 
 

@@ -20,12 +20,14 @@ from grader.classroom.exports.merging import (
     decimal_mark,
     is_others,
     keys_of,
-    members,
     place,
+    read_number,
     scale_note,
+    scaled,
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
+from grader.classroom.exports.people import members
 from grader.report.records import Graded, Status
 from grader.report.sanitize import visible
 
@@ -52,7 +54,7 @@ def _grade_column(table: list[Row], name: str) -> int:
         at
         for at in range(1, len(header) - 1)
         if _is_maximum(_texts(table, at + 1))
-        and all(not text.strip() or amount(text) is not None for text in _texts(table, at))
+        and all(not text.strip() or read_number(text) is not None for text in _texts(table, at))
     ]
     if len(found) != 1:
         raise ExportError("name the column of the grade with --column, as its header has it")
@@ -127,16 +129,21 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     rows = {n: row for n, row in enumerate(table) if n and row}
     numbers = {n: [_number(row)] for n, row in rows.items()}
     names = {n: _names(row, grade) for n, row in rows.items()}
-    known = Rows("Moodle", keys_of(names), keys_of(numbers))
-    placed = place(members(class_, options.groups), known)
+    called = {n: [cell.text for cell in row[:grade]] for n, row in rows.items()}
+    known = Rows("Moodle", keys_of(names), keys_of(numbers), called)
+    placed = place(members(class_, options.groups, options.roster), known)
     most = _maximum(table, grade)
     mark = decimal_mark(cell.text for row in table[1:] for cell in row[grade : grade + 2])
     changes: dict[Cell, str] = {}
     kept: list[str] = []
     cells: dict[str, str] = {}
+    above = 0
     for number, graded in placed.rows.items():
         row = table[number]
         new = row[grade].text if graded.excused else score_text(graded, most, mark)
+        if most is not None and not graded.excused and scaled(graded, most) > most:
+            new = f"{most:g}".replace(".", mark)
+            above += 1
         last = options.exported.get(_number(row))
         if not options.overwrite and is_others(row[grade].text, new, last):
             kept.append(graded.student)
@@ -146,8 +153,19 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
+    notes += _note_above(above, most)
     merged = replace_cells(text, changes)
     return Merged(merged, len(cells), *lost, notes, kept=tuple(kept), cells=cells)
+
+
+def _note_above(count: int, most: float | None) -> tuple[str, ...]:
+    """Return what happened to scores that Moodle would pass over without a word."""
+    if not count or most is None:
+        return ()
+    scores = "1 score above the maximum is" if count == 1 else f"{count} scores above it are"
+    return (
+        f"{scores} written as {most:g}, because Moodle skips {'it' if count == 1 else 'them'}.",
+    )
 
 
 def _number(row: Row) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader.classroom.exports.people import Person
+
 
 class ExportError(Exception):
     """The export cannot be written; one sentence says what to do."""
@@ -17,7 +19,7 @@ class Options:
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
     grades and excuses that are in the instructor's file already. exported: what was written there
-    the last time, by row. groups: the members of a team, by its name.
+    the last time, by row. groups: the members of a team, by its name. roster: the class list.
     """
 
     steps: tuple[str, ...] = ()
@@ -29,6 +31,7 @@ class Options:
     overwrite: bool = False
     exported: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    roster: Sequence[Person] = ()
 
 
 @dataclass(frozen=True)

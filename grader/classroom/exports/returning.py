@@ -10,33 +10,61 @@ from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.moodle import feedback as short_feedback
 from grader.classroom.exports.options import Options
+from grader.classroom.exports.people import clean_name, find_person, find_team
 from grader.classroom.exports.spreadsheet import cell, number, row
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
-from grader.report.records import Graded
+from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line, visible
 
 PAGE = "feedback.html"
+TYPED = ("_text.html", "_link.html")  # what Canvas calls a text or an address handed in
 _MARK = "_assignsubmission_"
 
 
-def moodle_feedback(class_: Iterable[Graded]) -> Iterator[tuple[str, bytes]]:
-    """Yield a page for every student of a Moodle download, under the name of their folder there."""
+def _find_readers(graded: Graded, options: Options) -> list[Who]:
+    """Return who reads a student's page: the members of a team, or the student."""
+    people = find_team(graded.student, graded.who, options.groups)
+    if people is None:
+        return [graded.who]
+    known = [(name, find_person(name, options.roster)) for name in people]
+    return [person.who if person else _write_to(name) for name, person in known]
+
+
+def _write_to(name: str) -> Who:
+    return Who(email=name) if "@" in name else Who(name=name)
+
+
+def _folder(who: Who, options: Options) -> str:
+    """Return the start of the folder by which Moodle finds this student; "" if it cannot."""
+    if who.files:
+        start = who.files[0].rpartition(_MARK)[0]
+        moodles = [one for one in options.roster if one.who.platform == "Moodle"]
+        if moodles and not any(one.is_called(start, who) for one in moodles):
+            return ""  # a team, whose number may be that of somebody else
+        return start
+    return f"{clean_name(who.name or 'Participant')}_{who.number}" if who.number else ""
+
+
+def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
+    """Yield a page for every student of a Moodle download, under the name of their folder there.
+
+    Moodle reads the student's number in that name. So a team's page goes to its members.
+    """
     for graded in class_:
-        for name in graded.who.files[:1] if graded.who.platform == "Moodle" else ():
-            student = name.rpartition(_MARK)[0]
-            page = feedback(graded).encode("utf-8", "replace")
-            yield f"{student}{_MARK}file/{PAGE}", page
+        readers = _find_readers(graded, options) if graded.who.platform == "Moodle" else ()
+        for start in filter(None, (_folder(who, options) for who in readers)):
+            yield f"{start}{_MARK}file/{PAGE}", feedback(graded).encode("utf-8", "replace")
 
 
-def canvas_feedback(class_: Iterable[Graded]) -> Iterator[tuple[str, bytes]]:
+def canvas_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield a file for every student of a Canvas download, under the name that it had there.
 
     Canvas finds the student by that name, and shows the file beside the work. So its content is
     what the name's ending promises: Python comments, a notebook, or plain text.
     """
     for graded in class_:
-        names = [name for name in graded.who.files if not name.endswith("_text.html")]
+        names = [name for name in graded.who.files if not name.endswith(TYPED)]
         if graded.who.platform == "Canvas" and names:
             yield names[0], _as_named(names[0], graded)
 
@@ -83,7 +111,8 @@ def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     for graded in class_:
         most = graded.max_score if graded.score is not None else None
         page = f"feedback/{safe_name(graded.student)}.html"
-        texts = (graded.who.email, graded.who.name, graded.student)
         said = html.unescape(short_feedback(graded)) if graded.score is not None else graded.reason
-        numbers = map(number, (graded.score, most))
-        yield row([*map(cell, texts), *numbers, page, cell(said, 5000)])
+        numbers = [*map(number, (graded.score, most))]
+        for who in _find_readers(graded, options):
+            texts = (who.email, who.name, graded.student)
+            yield row([*map(cell, texts), *numbers, page, cell(said, 5000)])

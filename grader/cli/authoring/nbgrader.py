@@ -18,7 +18,7 @@ from grader.steps.paths import ROOT
 
 if TYPE_CHECKING:
     from grader.classroom.course import Course
-    from grader.classroom.tables import Person
+    from grader.classroom.exports.people import Person
     from grader.steps.registry import Step
 
 CONFIG = "nbgrader_config.py"

@@ -105,11 +105,11 @@ def _tell(merged: Merged) -> None:
     _students("has another grade there, left alone without --overwrite", merged.kept)
 
 
-def _zip(kind: Zip, class_: Iterable[Graded], out: Path) -> None:
+def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> None:
     path = out / kind.file if out.is_dir() else out
     count = 0
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in kind.write(class_):
+        for name, data in kind.write(class_, options):
             put(file, name, data)
             count += 1
     click.echo(f"wrote {path}: {count} files")
@@ -138,7 +138,7 @@ def _rules(book: Gradebook) -> Rules:
         rules = rules_of(book.assignment(), registry_module.load())
     except CourseError as error:
         raise Problem(str(error)) from None
-    return rules.unambiguous(book.graded())
+    return rules.unambiguous(book.people())
 
 
 def _unwritable(error: OSError) -> NoReturn:
@@ -180,15 +180,16 @@ def export(
             rules = _rules(book)
             class_ = rules.apply(book.graded())
             kind = FORMATS[format_]
+            options = replace(options, groups=rules.course.groups, roster=rules.roster)
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 before, key = _write_exports(graded), f"{format_} {column}"
                 mine = {**before.get(key, {})}
-                options = replace(options, exported=mine, groups=rules.course.groups)
+                options = replace(options, exported=mine)
                 mine |= _into(kind, class_, options, own, out).cells
                 write_whole(graded / EXPORTED, [json.dumps({**before, key: mine})])
             elif isinstance(kind, Zip):
-                _zip(kind, class_, out)
+                _zip(kind, class_, options, out)
             elif isinstance(kind, One):
                 _one(kind, class_, replace(options, steps=book.steps()), out)
             else:

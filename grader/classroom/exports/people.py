@@ -1,0 +1,97 @@
+"""Who is who: the people on a class list, the members of teams, and how names are compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.report.records import Graded, Who
+
+# What Moodle leaves out of the name of a file, and what stands between words.
+_LEFT_OUT = re.compile(r"""[\x00-\x1f&<>"`|':\\/]""")
+_BETWEEN = re.compile(r"[\W_]+")
+
+
+def compose(name: str) -> str:
+    """Return a name in the one form that names are compared in."""
+    return unicodedata.normalize("NFC", name)
+
+
+def clean_name(name: str) -> str:
+    """Return a name as Moodle writes it in the name of a folder."""
+    return _LEFT_OUT.sub("", name.replace("_", " "))
+
+
+def find_words(name: str) -> frozenset[str]:
+    """Return the words of a name, as a download writes them, without numbers.
+
+    >>> sorted(find_words("Cy O'Cole_4711"))
+    ['cy', 'ocole']
+    """
+    words = _BETWEEN.split(_LEFT_OUT.sub("", compose(name)).casefold())
+    return frozenset(word for word in words if word and not word.isdigit())
+
+
+def may_be(name: str, names: Iterable[str]) -> bool:
+    """Return whether a name shares a word with one of these, or one of both has no words.
+
+    A number of Moodle's needs this: a team's folder has the number of the team.
+    """
+    mine, theirs = find_words(name), frozenset().union(*map(find_words, names))
+    return not mine or not theirs or not mine.isdisjoint(theirs)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody on the class list. names: all that the list calls them."""
+
+    id: str
+    names: frozenset[str]
+    who: Who
+
+    def is_called(self, graded_id: str, who: Who) -> bool:
+        """Return whether a student of a download is this person."""
+        if who.platform and who.platform == self.who.platform:
+            return who.number == self.who.number and may_be(who.name, self.names)
+        return any(
+            name and compose(name) in self.names for name in (graded_id, who.name, who.email)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data, for the gradebook."""
+        return {"id": self.id, "names": sorted(self.names), "who": dataclasses.asdict(self.who)}
+
+
+def person_from_dict(data: Mapping[str, Any]) -> Person:
+    """Return what `Person.to_dict` made this of."""
+    who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
+    return Person(data["id"], frozenset(data["names"]), who)
+
+
+def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
+    """Return the members of the team that has this id or name; None if it is not a team."""
+    named = {compose(name): people for name, people in groups.items()}
+    return named.get(compose(student)) or named.get(compose(who.name))
+
+
+def find_person(name: str, roster: Iterable[Person]) -> Person | None:
+    """Return who has that name, number or address on the class list."""
+    called = compose(name)
+    return next((one for one in roster if called in one.names or called == one.who.number), None)
+
+
+def members(
+    class_: Iterable[Graded], groups: Mapping[str, Sequence[str]], roster: Sequence[Person] = ()
+) -> Iterator[Graded]:
+    """Yield the class with every team's members in its place, with what the class list knows."""
+    for graded in class_:
+        people = find_team(graded.student, graded.who, groups)
+        if people is None:
+            yield graded
+        for name in people or ():
+            person = find_person(name, roster)
+            yield replace(graded, student=name, who=person.who if person else Who())

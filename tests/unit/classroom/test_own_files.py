@@ -1,0 +1,162 @@
+"""Instructors' own files, as Canvas and Moodle write and read them."""
+
+import dataclasses
+
+import pytest
+
+from grader.classroom.exports.canvas import canvas
+from grader.classroom.exports.merging import score_text
+from grader.classroom.exports.moodle import moodle
+from grader.classroom.exports.options import Options
+from grader.classroom.exports.returning import mail, moodle_feedback
+from grader.classroom.tables import read_roster
+from grader.report.records import Grade, Who
+from tests.support.classes import right, wrong
+
+COLUMN = "Homework (77)"
+CANVAS = f'Student,ID,Section,{COLUMN}\n    Points Possible,,,10.00\n"Abel, Anna",1201,A,{{}}\n'
+MOODLE = (
+    "Identifier,Full name,Grade,Maximum grade,Last modified (grade),Feedback comments\n"
+    "Participant 1201,Anna O'Abel,{},10.00,-,\n"
+)
+
+
+def scored(points, who, student="anna"):
+    return dataclasses.replace(right(student), who=who, grade=Grade(points, 10.0))
+
+
+def into_canvas(points, cell, last=None, text=CANVAS):
+    exported = {} if last is None else {"1201": last}
+    options = Options(column=COLUMN, exported=exported)
+    return canvas(text.format(cell), [scored(points, Who("Canvas", "1201"))], options)
+
+
+def into_moodle(points, cell="", name="Anna OAbel", last=None, **options):
+    exported = {} if last is None else {"1201": last}
+    class_ = [scored(points, Who("Moodle", "1201", name))]
+    return moodle(MOODLE.format(cell), class_, Options(exported=exported, **options))
+
+
+@pytest.mark.parametrize(
+    ("points", "wanted"),
+    [(15.625, "15.63"), (0.005, "0.01"), (1.005, "1.01"), (2.0, "2"), (0.0, "0"), (9.994, "9.99")],
+)
+def test_half_a_hundredth_is_rounded_up(points, wanted):
+    assert score_text(scored(points, Who()), None, ".") == wanted
+
+
+def test_zero_that_was_exported_before_is_brought_up_to_date():
+    """Canvas writes the 0 that it has read as 0.00."""
+    assert "1201,A,7\n" in into_canvas(7.0, "0.00", last="0").text
+    assert ",7,10.00" in into_moodle(7.0, "0.00", last="0").text
+
+
+def test_zero_that_somebody_else_gave_is_left_alone():
+    assert into_canvas(7.0, "0.00").kept == ("anna",)
+
+
+def test_canvas_with_first_and_last_names_apart():
+    text = CANVAS.replace("Student,", "LastName,FirstName,").replace("Possible,", "Possible,,")
+    text = text.replace('"Abel, Anna"', "Abel,Anna")
+    assert "Abel,Anna,1201,A,7\n" in into_canvas(7.0, "", text=text).text
+    class_ = [dataclasses.replace(right("Anna Abel"), grade=Grade(7.0, 10.0))]
+    merged = canvas(text.format(""), class_, Options(column=COLUMN))
+    assert "Abel,Anna,1201,A,7\n" in merged.text
+
+
+def test_canvas_class_list_with_first_and_last_names_apart(tmp_path):
+    path = tmp_path / "gradebook.csv"
+    path.write_text("LastName,FirstName,ID,Section\nAbel,Anna,1201,A\n", encoding="utf-8")
+    (person,) = read_roster(path)
+    assert (person.who.number, person.who.name) == ("1201", "Anna Abel")
+
+
+def test_canvas_test_student_is_not_on_the_class_list(tmp_path):
+    path = tmp_path / "gradebook.csv"
+    text = 'Student,ID\n"Abel, Anna",1201\n"Student, Test",1999\n'
+    path.write_text(text, encoding="utf-8")
+    assert [person.who.number for person in read_roster(path)] == ["1201"]
+
+
+def test_moodle_takes_no_grade_above_the_maximum():
+    merged = into_moodle(11.5)
+    assert ",10,10.00" in merged.text
+    assert "1 score above the maximum is written as 10, because Moodle skips it." in merged.notes
+
+
+def test_moodle_number_of_another_name_is_not_the_same_person():
+    """A team's folder has the number of the team, which may be that of a participant."""
+    merged = into_moodle(7.0, name="Team 3")
+    assert merged.unmatched == ("anna",)
+    assert merged.written == 0
+
+
+def test_moodle_blind_marking_has_no_names():
+    text = MOODLE.replace("Full name,", "Status,").replace("Anna O'Abel", "Submitted")
+    class_ = [scored(7.0, Who("Moodle", "1201", "Participant"))]
+    assert moodle(text.format(""), class_, Options()).written == 1
+
+
+@pytest.mark.parametrize("people", [1, 5])
+def test_moodle_class_list_of_blind_marking_has_no_names(tmp_path, people):
+    path = tmp_path / "worksheet.csv"
+    rows = "".join(f"Participant {n},Submitted for grading,\n" for n in range(people))
+    path.write_text(f"Identifier,Status,Grade\n{rows}", encoding="utf-8")
+    found = read_roster(path)
+    assert [one.id for one in found] == [f"Participant_{n}" for n in range(people)]
+    assert {one.who.name for one in found} == {""}
+    assert found[0].is_called("Participant_0", Who("Moodle", "0", "Participant"))
+
+
+def test_moodle_number_of_another_name_is_not_on_the_class_list(tmp_path):
+    path = tmp_path / "worksheet.csv"
+    path.write_text(MOODLE.format(""), encoding="utf-8")
+    (person,) = read_roster(path)
+    assert person.is_called("Anna OAbel_1201", Who("Moodle", "1201", "Anna OAbel"))
+    assert not person.is_called("Team 3_1201", Who("Moodle", "1201", "Team 3"))
+
+
+# teams
+
+TEAM = (
+    "Identifier,Full name,Email address,Grade,Maximum grade\n"
+    "Participant 1201,Anna Abel,a@x.org,,10\nParticipant 1202,Bo Beck,b@x.org,,10\n"
+)
+
+
+@pytest.fixture
+def team(tmp_path):
+    """A team's graded work, and the options of its course."""
+    path = tmp_path / "worksheet.csv"
+    path.write_text(TEAM, encoding="utf-8")
+    files = ("Team 1_1202_assignsubmission_file",)
+    who = Who("Moodle", "1202", "Team 1", files=files)
+    groups = {"Team 1": ["Anna Abel", "b@x.org"]}
+    return wrong("Team 1_1202", who=who), Options(groups=groups, roster=read_roster(path))
+
+
+def test_every_member_of_a_team_gets_its_grade(team):
+    graded, options = team
+    assert moodle(TEAM, [graded], options).text.count(",5,10\n") == 2
+
+
+def test_every_member_of_a_team_gets_its_page_in_moodle(team):
+    graded, options = team
+    names = [name for name, _ in moodle_feedback([graded], options)]
+    assert names == [
+        "Anna Abel_1201_assignsubmission_file/feedback.html",
+        "Bo Beck_1202_assignsubmission_file/feedback.html",
+    ]
+
+
+def test_every_member_of_a_team_gets_a_mail_with_the_teams_page(team):
+    graded, options = team
+    _, anna, bo = mail([graded], options)
+    assert anna.startswith("a@x.org,Anna Abel,Team 1_1202,5,10,feedback/team_1_1202")
+    assert bo.startswith("b@x.org,Bo Beck,Team 1_1202,5,10,feedback/team_1_1202")
+
+
+def test_wrong_team_gets_no_page_of_somebody_elses(team):
+    graded, options = team
+    options = dataclasses.replace(options, groups={})
+    assert list(moodle_feedback([graded], options)) == []
