@@ -61,6 +61,7 @@ class Run:
         self.exam = exam
         self.number = book.begin(exam, assignment)
         self.waiting: dict[str, list[Mark]] = {}
+        self.judged: set[str] = set()  # the keys that this run has found the results of
 
     def grade(
         self,
@@ -112,7 +113,10 @@ class Run:
             self.book.keep(submission)
             if self.book.has(key):
                 self.book.mark(self.number, mark)
-                progress.kept += 1
+                if key in self.judged:  # the same work as another student's
+                    progress.judged += 1
+                else:
+                    progress.kept += 1
             elif key in self.waiting:
                 self.waiting[key].append(mark)
             else:
@@ -126,6 +130,7 @@ class Run:
             outcome = _outcome(future)
             if outcome.json is not None:
                 self.book.record(key, outcome)
+                self.judged.add(key)
             for mark in self.waiting.pop(key):
                 if outcome.json is None:
                     mark = replace(mark, key=None, reason=outcome.reason, warnings=())
