@@ -256,17 +256,31 @@ class Gradebook:
             raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
         return int(row[0])
 
-    def graded(self, run: int | None = None) -> Iterator[Graded]:
-        """Yield what became of every student in a run, in the order of their names."""
+    def graded(self, run: int | None = None, student: str | None = None) -> Iterator[Graded]:
+        """Yield what became of every student in a run, in the order of their names.
+
+        student: that one only.
+        """
         number = self.last() if run is None else run
+        query = (
+            "select student, reason, warnings, attempts, report, seconds, who from mark "
+            "left join result on mark.key = result.key where run = ? "
+        )
         with _clearly(self.path):
-            rows = self._db.execute(
-                "select student, reason, warnings, attempts, report, seconds, who from mark "
-                "left join result on mark.key = result.key where run = ? order by student",
-                [number],
-            )
+            if student is not None:
+                rows = self._db.execute(f"{query} and student = ?", [number, _bytes(student)])
+            else:
+                rows = self._db.execute(f"{query} order by student", [number])
             for row in rows:
                 yield _read_graded(row)
+
+    def people(self, run: int | None = None) -> list[Graded]:
+        """Return every student in a run without the report, which takes long to read."""
+        number = self.last() if run is None else run
+        query = "select student, who from mark where run = ? order by student"
+        with _clearly(self.path):
+            rows = self._db.execute(query, [number]).fetchall()
+        return [Graded(_text(student), None, who=_who(who)) for student, who in rows]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules that a run was graded under, as data; {} if there were none."""
@@ -335,9 +349,12 @@ class Gradebook:
         """Yield the students whose points or verdicts differ from their last run."""
         with _clearly(self.path):
             rows = self._db.execute(
-                "select now.student, max(before.run) from mark as now join mark as before "
-                "on before.student = now.student and before.run < now.run "
-                "where now.run = ? group by now.student order by now.student",
+                "select now.student, before.run from mark as now join mark as before "
+                "on before.student = now.student and before.run = (select max(run) from mark "
+                "where student = now.student and run < now.run) "
+                # The same result need not be read twice.
+                "where now.run = ? and (now.key is null or now.key is not before.key) "
+                "order by now.student",
                 [run],
             ).fetchall()
         for student, earlier in rows:

@@ -6,17 +6,17 @@ import datetime
 import itertools
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from grader.classroom.course import Course
 from grader.classroom.exports.changes import changes
-from grader.classroom.exports.grades import grades
-from grader.classroom.exports.options import Options
+from grader.classroom.exports.grades import header, line
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
-from grader.classroom.marking import Rules
+from grader.classroom.marking import Rules, is_by_hand
 from grader.classroom.overview import About, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
@@ -40,25 +40,23 @@ def publish(
     registry: Registry,
     say: Callable[[str], None],
     rules: Rules | None = None,
-) -> list[Change]:
-    """Write everything about a run, and return whose points changed.
+) -> tuple[Summary, list[Change]]:
+    """Write everything about a run, and return its summary and whose points changed.
 
     say: called with what takes long, and what is skipped.
     """
-    rules = (rules or Rules(Course())).unambiguous(book.graded(run))
-    summary = _write_grades(book, run, out, rules)
+    rules = (rules or Rules(Course())).unambiguous(book.people(run))
+    pages = _Pages(book, run, out, rules)
+    found = same_answers(pages.write())
     changed = [*_change_grades(book, run, rules)]
-    changed += by_hand(book, rules.apply(book.graded(run)), {one.student for one in changed})
+    changed += by_hand(book, pages.shown, {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
-    found = [*same_answers(book.graded(run)), *_near(book, run, registry, len(summary.rows), say)]
+    found += _near(book, run, registry, len(pages.shown), say)
     sides = write_sides(book, run, out, found)
     kept = [[one.students, one.step, one.why, one.share, sides.get(one)] for one in found]
     write_whole(out / ALIKE, [json.dumps(kept)])
-    write_whole(
-        out / "index.html",
-        class_page(summary, found, about(book, run, rules, len(summary.rows)), sides),
-    )
-    return changed
+    _index(pages, found, sides)
+    return pages.summary, changed
 
 
 def renew(book: Gradebook, out: Path, rules: Rules) -> None:
@@ -67,14 +65,62 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
     Whose work is alike stays as it was, and changes.csv is left to the next run.
     """
     run = book.last()
-    rules = rules.unambiguous(book.graded(run))
-    summary = _write_grades(book, run, out, rules)
+    pages = _Pages(book, run, out, rules.unambiguous(book.people(run)))
+    deque(pages.write(), 0)
     sides = _read_alike(out / ALIKE)
-    places = {one: place for one, place in sides.items() if place}
-    write_whole(
-        out / "index.html",
-        class_page(summary, sides, about(book, run, rules, len(summary.rows)), places),
-    )
+    _index(pages, sides, {one: place for one, place in sides.items() if place})
+
+
+class _Pages:
+    """Everybody's pages and grades.csv, written while each report is read once.
+
+    shown: everybody without the report, so that a class of any size fits in memory.
+    """
+
+    def __init__(self, book: Gradebook, run: int, out: Path, rules: Rules) -> None:
+        self.book, self.run, self.out, self.rules = book, run, out, rules
+        self.summary = Summary()
+        self.shown: list[Graded] = []
+        self.has_work = len(book.people(run)) <= MAX_COMPARED
+
+    def write(self) -> Iterator[Graded]:
+        """Write the pages, and yield each student when theirs are written."""
+        steps = self.book.steps(self.run)
+        lines = [header(steps)]
+        shutil.rmtree(self.out / WORK, ignore_errors=True)
+        for folder in ("reports", "feedback", *([WORK] if self.has_work else [])):
+            (self.out / folder).mkdir(exist_ok=True)
+        lessons = find_all_lessons(load()) if self.has_work else {}
+        for graded in self.rules.apply(self.book.graded(self.run)):
+            self.summary.add(graded)
+            lines.append(line(graded, steps))
+            _one_student(graded, self.out)
+            if self.has_work:
+                self._work(graded, lessons)
+            self.shown.append(_without_report(graded))
+            yield graded
+        write_whole(self.out / "grades.csv", lines)
+        _sweep(self.out, {one.file for one in self.summary.rows})
+
+    def _work(self, graded: Graded, lessons: Mapping[str, frozenset[str]]) -> None:
+        """Write the student's page for the grader: the source beside the verdicts."""
+        files = self.book.sources(graded.student, self.run)
+        path = self.out / WORK / f"{safe_name(graded.student)}.html"
+        write_whole(path, [work_page(graded, files, lessons)])
+
+
+def _without_report(graded: Graded) -> Graded:
+    """Return the student with the same score, and nothing else of the report."""
+    grade = graded.grade
+    if grade is None and graded.score is not None:
+        grade = Grade(graded.score, graded.max_score or 0.0)
+    return replace(graded, report=None, grade=grade)
+
+
+def _index(pages: _Pages, found: Iterable[Alike], sides: Mapping[Alike, str]) -> None:
+    """Write the class page."""
+    facts = about(pages.book, pages.run, pages.rules, len(pages.shown))
+    write_whole(pages.out / "index.html", class_page(pages.summary, found, facts, sides))
 
 
 def _read_alike(path: Path) -> dict[Alike, str]:
@@ -84,21 +130,6 @@ def _read_alike(path: Path) -> dict[Alike, str]:
         return {Alike(tuple(who), *more): place or "" for who, *more, place in data}
     except (OSError, ValueError, TypeError):
         return {}  # of an earlier version; the next run writes it
-
-
-def _write_grades(book: Gradebook, run: int, out: Path, rules: Rules) -> Summary:
-    """Write the table and everybody's pages."""
-    options = Options(book.steps(run))
-    write_whole(out / "grades.csv", grades(rules.apply(book.graded(run)), options))
-    summary = Summary()
-    for folder in ("reports", "feedback"):
-        (out / folder).mkdir(exist_ok=True)
-    for graded in rules.apply(book.graded(run)):
-        summary.add(graded)
-        _one_student(graded, out)
-    _sweep(out, {one.file for one in summary.rows})
-    _works(book, run, out, rules, len(summary.rows))
-    return summary
 
 
 def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
@@ -129,15 +160,25 @@ def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) ->
     found = []
     for graded in class_:
         notes = graded.grade.notes if graded.grade else ()
-        now[graded.student] = (graded.score, graded.max_score, " ".join(notes))
+        now[graded.student] = (graded.score, graded.max_score, "\n".join(notes))
         old = before.get(graded.student)
         if old is None or graded.student in told or old[:2] == now[graded.student][:2]:
             continue
         grade = Grade(old[0], old[1] or 0.0)
-        why = "changed by hand, or the assignment's rules did"
+        why = _explain(old[2], notes)
         found.append(Change(graded.student, replace(graded, grade=grade), graded, why))
     book.publish(now)
     return found
+
+
+def _explain(before: str, notes: Sequence[str]) -> str:
+    """Return why the points differ, from the notes on the grade, those before one a line."""
+    new = [note for note in notes if is_by_hand(note) and note not in before]
+    if new:
+        return f"changed by hand: {new[0].rstrip('.')}"
+    if any(is_by_hand(note) and note not in notes for note in before.split("\n")):
+        return "a change by hand was taken back"
+    return "the assignment file or the class list changed"
 
 
 def _one_student(graded: Graded, out: Path) -> None:
@@ -148,20 +189,6 @@ def _one_student(graded: Graded, out: Path) -> None:
         grade = {"grade": asdict(graded.grade)} if graded.grade else {}
         text = json.dumps({**graded.report.to_dict(), **grade}, allow_nan=False)
         write_whole(out / "reports" / f"{name}.json", [text, "\n"])
-
-
-def _works(book: Gradebook, run: int, out: Path, rules: Rules, students: int) -> None:
-    """Write a page on every student for the grader: the source beside the verdicts."""
-    folder = out / WORK
-    shutil.rmtree(folder, ignore_errors=True)
-    if students > MAX_COMPARED:
-        return
-    folder.mkdir()
-    lessons = find_all_lessons(load())
-    for graded in rules.apply(book.graded(run)):
-        files = book.sources(graded.student, run)
-        path = folder / f"{safe_name(graded.student)}.html"
-        write_whole(path, [work_page(graded, files, lessons)])
 
 
 def _sweep(out: Path, names: set[str]) -> None:

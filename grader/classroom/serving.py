@@ -89,16 +89,16 @@ class Desk:
 
     def find(self, book: Gradebook, rules: Rules, file: str) -> Graded:
         """Return the student whose pages have that name; Refused if there is nobody."""
-        for graded in book.graded():
-            if safe_name(graded.student) == file:
-                (found,) = rules.apply([graded])
+        for one in book.people():
+            if safe_name(one.student) == file:
+                (found,) = rules.apply(book.graded(student=one.student))
                 return found
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such student")
 
     def work(self, file: str, problem: str = "") -> str:
         """Return the page with a student's work, and the forms."""
         with Gradebook(self.out) as book:
-            rules = self.rules(book).unambiguous(book.graded())
+            rules = self.rules(book).unambiguous(book.people())
             graded = self.find(book, rules, file)
             mine = [(key_of(one), one) for one in rules.overrides if one.is_for(graded)]
             form = Form(self.token, self.who, mine, problem)
@@ -133,7 +133,7 @@ class Desk:
         """Return whether the file's new rows are for this student and nobody else."""
         rules = self.rules(book)
         known = {key_of(one) for one in before.overrides}
-        several = rules.ambiguous(book.graded())
+        several = rules.ambiguous(book.people())
         new = [one for one in rules.overrides if key_of(one) not in known]
         return all(one.row not in several and one.is_for(graded) for one in new)
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from grader.classroom.marking import is_by_hand
 from grader.report.names import safe_name
 from grader.report.records import CheckVerdict, Graded, Report, Status
 
@@ -137,11 +138,12 @@ def _without_score(graded: Graded) -> str:
 def _state(graded: Graded) -> str:
     """Return what to know of a student at a glance."""
     grade = graded.grade
+    by_hand = grade is not None and not grade.excused and any(map(is_by_hand, grade.notes))
     words = [
         "excused" if graded.excused else "",
         "nothing handed in" if graded.who.absent else "",
         grade.late if grade else "late" if graded.who.late else "",
-        "changed by hand" if grade and any(" instead of " in note for note in grade.notes) else "",
+        "changed by hand" if by_hand else "",
     ]
     return ", ".join(filter(None, words))
 

@@ -100,10 +100,11 @@ def grade(
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
         _template(out / "overrides.csv")
-        changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
-        for sentence in rules.strangers(book.graded(run.number)):
+        found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
+        for sentence in rules.strangers(book.people(run.number)):
             click.echo(f"note: {one_line(sentence, 200)}")
-        _summary(changes, progress, out, len(absent))
+        unread = sum(bool(row.marks) for row in found.not_graded)
+        _summary(changes, progress, out, len(absent), unread)
     sys.exit(1 if progress.refused else 0)
 
 
@@ -155,7 +156,7 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
 
     return [
         Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))
-        for person in absent(rules.roster, students)
+        for person in absent(rules.roster, students, rules.course.groups)
     ]
 
 
@@ -346,8 +347,10 @@ def gradebook_in(folder: Path) -> Gradebook:
         raise Problem(str(error)) from None
 
 
-def _summary(changes: Sequence[Change], progress: Progress, out: Path, absent: int) -> None:
-    """Print the summary of a run."""
+def _summary(
+    changes: Sequence[Change], progress: Progress, out: Path, absent: int, unread: int
+) -> None:
+    """Print the summary of a run. unread: how many have no score because of one step's file."""
     parts = [f"{progress.judged} graded"]
     if progress.kept:
         parts.append(f"{progress.kept} known from before")
@@ -356,6 +359,8 @@ def _summary(changes: Sequence[Change], progress: Progress, out: Path, absent: i
     if absent:
         parts.append(f"{absent} without work")
     click.echo(f"{', '.join(parts)}.")
+    if unread:
+        click.echo(f"No score yet for {unread} of them: a file of a step could not be read.")
     for change in changes[:MAX_SHOWN]:
         click.echo(f" {_describe_change(change)}")
     if len(changes) > MAX_SHOWN:
