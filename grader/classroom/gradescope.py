@@ -15,16 +15,18 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, course_from_dict
 from grader.classroom.exports.gradescope import failure, results
 from grader.classroom.marking import Rules
+from grader.classroom.tables import Override
 from grader.intake import entries
 from grader.intake.submission import Submission, SubmissionError
 from grader.report.files import put, write_whole
-from grader.report.records import Graded, Report, Who, report_from_json
+from grader.report.records import Graded, Who, report_from_json
 from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.registry import load
 
@@ -54,10 +56,12 @@ def _paths() -> Iterator[Path]:
     yield from (ROOT / name for name in FILES)
 
 
-def autograder(steps: Sequence[str], course: Course | None = None) -> bytes:
+def autograder(
+    steps: Sequence[str], course: Course | None = None, overrides: Sequence[Override] = ()
+) -> bytes:
     """Return the zip to upload. steps: the ids of those that are graded, for an assignment of some.
 
-    course: the assignment's rules, if it has a file.
+    course: the assignment's rules, if it has a file. overrides: changes by hand.
     """
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
@@ -65,6 +69,7 @@ def autograder(steps: Sequence[str], course: Course | None = None) -> bytes:
             put(file, name, (PACKAGE / "classroom" / "autograder" / name).read_bytes(), runs=True)
         config: dict[str, Any] = {"steps": list(steps)}
         config |= {"course": course.to_dict()} if course else {}
+        config |= {"overrides": [asdict(one) for one in overrides]} if overrides else {}
         put(file, CONFIG, json.dumps(config).encode() + b"\n")
         for path in _paths():
             put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
@@ -94,13 +99,17 @@ def _metadata(home: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _student(data: dict[str, Any]) -> tuple[str, Who]:
-    """Return the address of who handed it in, and when, as Gradescope says."""
+def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
+    """Return the addresses of who handed it in, and when, as Gradescope says."""
+    submitted = str(data.get("created_at", ""))
     try:
-        mails = ", ".join(str(user["email"]) for user in data["users"])
-        return mails, Who("Gradescope", email=mails, submitted=str(data.get("created_at", "")))
-    except (KeyError, TypeError):
-        return "submission", Who()
+        people = [(str(user["email"]), str(user.get("name", ""))) for user in data["users"]]
+    except (AttributeError, KeyError, TypeError):
+        people = []
+    return [
+        (mail, Who("Gradescope", name=name, email=mail, submitted=submitted))
+        for mail, name in people
+    ] or [("submission", Who())]
 
 
 def _read(home: Path) -> Submission:
@@ -113,7 +122,8 @@ def _read(home: Path) -> Submission:
 
 def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
     config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
-    rules = Rules(course_from_dict(config.get("course", {})))
+    overrides = [Override(**one) for one in config.get("overrides", ())]
+    rules = Rules(course_from_dict(config.get("course", {})), overrides)
     start = time.monotonic()
     try:
         handed_in = _read(home)
@@ -129,23 +139,22 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
             if status in (0, 1) and report.is_file():
                 found = report_from_json(report.read_text(encoding="utf-8"))
                 seconds = time.monotonic() - start
-                student, who = _student(_metadata(home))
-                graded = Graded(
-                    student, found, warnings=handed_in.warnings, seconds=seconds, who=who
-                )
-                (final,) = rules.apply([graded])
-                if final.score is None:
-                    told = final.grade.notes if final.grade else ()
-                    return failure(
-                        WRONG_UPLOAD.format(" ".join([*told, *_unread(found)]).rstrip("."))
-                    )
-                return results(final)
+                graded = [
+                    Graded(student, found, warnings=handed_in.warnings, seconds=seconds, who=who)
+                    for student, who in _students(_metadata(home))
+                ]
+                return _final(rules, graded)
     return failure(NOT_GRADED)
 
 
-def _unread(report: Report) -> list[str]:
-    """Return why some steps could not be read."""
-    return [step.message for step in report.steps if not step.gradable]
+def _final(rules: Rules, group: Sequence[Graded]) -> dict[str, Any]:
+    """Return the results of a student, or of a group: the best that the rules give a member."""
+    # Gradescope has one score for all members, so an extension of one is the group's.
+    final = max(rules.apply(group), key=lambda one: -1.0 if one.score is None else one.score)
+    if final.score is not None:
+        return results(final)
+    told = " ".join(final.grade.notes if final.grade else ())
+    return failure(told if final.excused else WRONG_UPLOAD.format(told.rstrip(".")))
 
 
 def main(home: Path) -> None:

@@ -11,9 +11,14 @@ import zipfile
 import pytest
 
 from grader.classroom import gradescope
+from grader.classroom.course import Course, parse_course
 from grader.classroom.gradescope import autograder
+from grader.classroom.marking import Rules
+from grader.classroom.tables import Override
 from grader.report.files import write_whole
+from grader.steps import registry
 from tests.conftest import ROOT
+from tests.support.classes import right
 
 STEP = "step02_scores"
 HOSTILE = """
@@ -188,13 +193,35 @@ def test_wrong_upload_is_told_as_it_is(home, name, data, reason):
 
 
 def test_student_is_named_as_gradescope_does(home):
-    assert gradescope._student(gradescope._metadata(home))[0] == "ada@example.org"
+    assert [student for student, _ in gradescope._students(gradescope._metadata(home))] == [
+        "ada@example.org"
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"users": 3}', '{"users": [{}]}'])
 def test_student_without_a_name_is_a_submission(home, text):
     (home / "submission_metadata.json").write_text(text, encoding="utf-8")
-    assert gradescope._student(gradescope._metadata(home))[0] == "submission"
+    assert [student for student, _ in gradescope._students(gradescope._metadata(home))] == [
+        "submission"
+    ]
+
+
+def test_group_has_the_extension_of_a_member():
+    text = 'title = "x"\nsteps = ["2", "3"]\ndue = 2026-11-20T12:00:00Z\n'
+    text += "[late]\npercent_per_day = 10\n[extensions]\n'Bo' = 2026-12-01T12:00:00Z\n"
+    users = [{"email": "a@x.org", "name": "Ann"}, {"email": "b@x.org", "name": "Bo"}]
+    data = {"users": users, "created_at": "2026-11-22T11:00:00.000000-07:00"}
+    course = parse_course(text, registry.load())
+    group = [right(student, who=who) for student, who in gradescope._students(data)]
+    scores = [gradescope._final(Rules(course), some)["score"] for some in (group, group[:1])]
+    assert scores == [10.0, 7.0]
+
+
+def test_excused_student_is_told_so():
+    excuse = Override(2, "ada@example.org", "", None, True, "ill", "Tim", "today")
+    group = [right("ada@example.org")]
+    found = gradescope._final(Rules(Course(), [excuse]), group)
+    assert (found["score"], found["output"]) == (0.0, "Excused (Tim, today): ill")
 
 
 def test_result_is_replaced_whole(tmp_path):

@@ -20,6 +20,7 @@ from nbgrader.api import Gradebook
 
 from grader.classroom.course import read_course
 from grader.classroom.gradescope import CONFIG
+from grader.classroom.tables import HEADER
 from grader.notebooks.nbgrader.lateness import find_penalty
 from grader.steps import registry
 from tests.conftest import ROOT
@@ -211,39 +212,54 @@ def test_nbgrader(course):
     assert "passed" in course.feedback("ben", "hw2")
 
 
+def autograded(place, config, student, files, created):
+    """The results.json of a container in which one student's upload was graded."""
+    home = place / student
+    for folder in ("source", "submission", "results"):
+        (home / folder).mkdir(parents=True, exist_ok=True)
+    (home / "source" / CONFIG).write_bytes(config)
+    for step, source in files.items():
+        (home / "submission" / f"{step}.py").write_text(source, encoding="utf-8")
+    user = {"email": f"{student}@x.org", "id": 1, "name": PEOPLE[student]}
+    data = {"id": 7, "users": [user], "created_at": created, "previous_submissions": []}
+    (home / "submission_metadata.json").write_text(json.dumps(data))
+    done = subprocess.run(
+        [sys.executable, "-m", "grader.classroom.gradescope", str(home)],
+        cwd=ROOT,
+        env={**os.environ, "NOPEEK_ISOLATION": "process"},
+    )
+    assert done.returncode == 0
+    return json.loads((home / "results" / "results.json").read_text())
+
+
+PEOPLE = {"anna": "Anna Äbel", "ben": "Ben Beck", "cy": "Cy Cole", "di": "Di Dunn"}
+
+
 def test_gradescope(tmp_path):
-    """What stands in each student's results.json, in the folders of a container."""
-    text = COURSE.format(cy="cy@x.org", more="")
+    """Two uploads of the autograder: the second brings changes by hand, and all is run again."""
+    text = COURSE.format(cy="Cy Cole", more='overrides = "overrides.csv"')
     (tmp_path / "course.toml").write_text(text, encoding="utf-8")
-    autograder = tmp_path / "autograder.zip"
-    nopeek("release", "--gradescope", autograder, "--course", tmp_path / "course.toml")
-    with zipfile.ZipFile(autograder) as file:
-        config = file.read(CONFIG)
-    found = {}
-    for student, files, late in (
-        ("anna", RIGHT, False),
-        ("ben", HALF, True),
-        ("cy", RIGHT, True),
-    ):
-        home = tmp_path / student
-        for folder in ("source", "submission", "results"):
-            (home / folder).mkdir(parents=True)
-        (home / "source" / CONFIG).write_bytes(config)
-        for step, source in files.items():
-            (home / "submission" / f"{step}.py").write_text(source, encoding="utf-8")
-        created = LATE.isoformat() if late else "2026-11-20T23:59:00.123456+01:00"
-        data = {"users": [{"email": f"{student}@x.org"}], "created_at": created}
-        (home / "submission_metadata.json").write_text(json.dumps(data))
-        done = subprocess.run(
-            [sys.executable, "-m", "grader.classroom.gradescope", str(home)],
-            cwd=ROOT,
-            env={**os.environ, "NOPEEK_ISOLATION": "process"},
-        )
-        assert done.returncode == 0
-        results = json.loads((home / "results" / "results.json").read_text())
-        found[student] = results["score"]
-    wanted = {"anna": 20, "ben": BEN_AT_FIRST, "cy": 20}
-    assert found == pytest.approx(wanted)
+
+    def built():
+        where = ("--gradescope", tmp_path / "autograder.zip", "--course", tmp_path / "course.toml")
+        nopeek("release", *where)
+        with zipfile.ZipFile(tmp_path / "autograder.zip") as file:
+            return file.read(CONFIG)
+
+    on_time = "2026-11-20T23:59:00.123456+01:00"
+    created = dict.fromkeys(PEOPLE, on_time) | dict.fromkeys(("ben", "cy"), LATE.isoformat())
+    config = built()
+    first = autograded(tmp_path, config, "ben", HALF, created["ben"])
+    assert first["score"] == pytest.approx(BEN_AT_FIRST)
+    change = f"{HEADER}\nDi Dunn,,18.5,,oral exam,Tim,2026-11-25\n"
+    (tmp_path / "overrides.csv").write_text(change, encoding="utf-8")
+    config = built()
+    found = {who: autograded(tmp_path, config, who, RIGHT, created[who]) for who in PEOPLE}
+    scores = {who.capitalize(): results["score"] for who, results in found.items()}
+    assert scores == pytest.approx(SCORES)
+    assert "Points set to 18.5 instead of 20 (Tim, 2026-11-25): oral exam" in found["di"]["output"]
+    assert "20 % are taken off 20 points" in found["ben"]["output"]
+    assert "Extended until 2026-11-26" in found["cy"]["output"]
 
 
 @pytest.mark.parametrize(

@@ -33,17 +33,29 @@ def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Pat
     steps = find_steps(registry_module.load(), step or course.steps)
     try:
         if gradescope is not None:
-            _autograder(steps, gradescope, course if file else None)
+            _autograder(steps, gradescope, course if file else None, file)
         else:
             _bundle(steps, out, course)
     except OSError as error:
         raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
 
 
-def _autograder(steps: tuple[Step, ...], path: Path, course: Course | None) -> None:
+def _autograder(
+    steps: tuple[Step, ...], path: Path, course: Course | None, file: Path | None
+) -> None:
+    from grader.classroom.course import CourseError
     from grader.classroom.gradescope import autograder
+    from grader.classroom.tables import Override, read_overrides
 
-    path.write_bytes(autograder([step.id for step in steps], course))
+    overrides: list[Override] = []
+    if course is not None and file is not None and course.overrides:
+        try:
+            overrides = read_overrides(file.parent / course.overrides, registry_module.load())
+        except CourseError as error:
+            raise Problem(str(error)) from None
+    path.write_bytes(autograder([step.id for step in steps], course, overrides))
+    if overrides:
+        click.echo(f"with {len(overrides)} changes by hand")
     click.echo(f"wrote {path}: upload it to Gradescope, and give it to no student")
 
 
