@@ -1,4 +1,4 @@
-"""Who is who: the people on a class list, the members of teams, and how names are compared."""
+"""The people on a class list, the members of teams, and how names are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from grader.report.records import Graded, Who
 
-# What Moodle leaves out of the name of a file, and what stands between words.
+# The characters that Moodle drops from the name of a file, and those between words.
 _LEFT_OUT = re.compile(r"""[\x00-\x1f&<>"`|':\\/]""")
 _BETWEEN = re.compile(r"[\W_]+")
 
