@@ -30,7 +30,9 @@ from grader.steps.stubs import solution_of, stub
 
 WORK = "work"
 ALIKE = ".alike.json"
-MAX_COMPARED = 2000  # which takes minutes
+MAX_WORK_PAGES = 2000  # each holds all sources of a student
+MAX_COMPARED = 50_000  # about a hundredth of a second for each file
+LONG = 1000  # students; to compare more takes so long that each step is announced
 
 
 def publish(
@@ -81,7 +83,7 @@ class _Pages:
         self.book, self.run, self.out, self.rules = book, run, out, rules
         self.summary = Summary()
         self.shown: list[Graded] = []
-        self.has_work = len(book.people(run)) <= MAX_COMPARED
+        self.has_work = len(book.people(run)) <= MAX_WORK_PAGES
 
     def write(self) -> Iterator[Graded]:
         """Write the pages, and yield each student when theirs are written."""
@@ -138,7 +140,7 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
     when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
     title = rules.course.title or "the class"
     due = rules.course.due
-    work = WORK if students <= MAX_COMPARED else ""
+    work = WORK if students <= MAX_WORK_PAGES else ""
     return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), work)
 
 
@@ -209,6 +211,8 @@ def _near(
     elif students > 1:
         try:
             for step in registry.steps:
+                if students > LONG:
+                    say(f"Comparing the sources of step {step.number}, {step.title} ...")
                 given = stub(solution_of(step))
                 sources = book.sources_of(run, step.id)
                 yield from near_sources(step.title, given, sources).alike
