@@ -18,7 +18,7 @@ import nbformat
 
 from grader.steps.paths import ROOT
 from grader.steps.quiz import PREFACE, questions
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry, Step, load
 from grader.steps.stubs import find_defined, remove_solutions, solution_of, write_unless_worked_on
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -40,7 +40,7 @@ from; a file that you had edited there is kept beside it, one that `save_work()`
 `load_work()` brings that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
-from grader.notebook import check, hint, lesson, load_work, quiz, save_work, status
+from grader.notebook import case, check, hint, lesson, load_work, quiz, save_work, status
 
 lesson("{step}")"""
 QUIZ = """\
@@ -87,6 +87,20 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
     yield _markdown(CLOSING.format(filename=step.filename))
     for text in END:
         yield _code(text, _name(text))
+    yield _markdown(_link_neighbours(step))
+
+
+def _link_neighbours(step: Step) -> str:
+    """Return the links to the notebooks before and after this one."""
+    steps = [PREFACE, *load().steps]
+    at = [one.number for one in steps].index(step.number)
+    before = f"Before: {_link(steps[at - 1])}"
+    after = steps[at + 1 : at + 2]
+    return " · ".join([before, *(f"Next: {_link(one)}" for one in after)])
+
+
+def _link(step: Step) -> str:
+    return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
 
 
 def _distinct(cells: Iterable[Any], step: Step) -> list[Any]:
@@ -124,6 +138,7 @@ def preface_notebook(text: str) -> str:
     cells = [_markdown(first), *(_markdown(f"## {one}") for one in rest)]
     cells += [_markdown(QUIZ.format(number=PREFACE.number))]
     cells += [_code(f'from grader.notebook import quiz\n\nquiz("{PREFACE.number}")', "quiz")]
+    cells += [_markdown(f"Next: {_link(load().steps[0])}")]
     return _write(cells, PREFACE)
 
 

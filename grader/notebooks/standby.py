@@ -47,6 +47,13 @@ CLOSE = 0.8  # how alike two names must be, of 1
 HINTS_FILE = ".hints.json"
 
 
+def read_files(folder: Path, registry: Registry) -> Submission:
+    """Return the exercises; nothing where a notebook is all that somebody has."""
+    if not folder.exists():
+        return Submission(f"{folder.name}/", {})
+    return read_folder(folder, registry)
+
+
 class Asked:
     """A request, with all that is needed to answer it."""
 
@@ -98,7 +105,7 @@ class Asked:
 
     def submission(self) -> tuple[Submission, tuple[str, ...]]:
         """Return the exercises with the notebook's functions in their place, and what to note."""
-        files = read_folder(self.folder, self.registry)
+        files = read_files(self.folder, self.registry)
         cells = list(raw_cells(self.runs, self.step))
         book = notebooks.of_cells(cells, "", self.registry)
         mine = self.step.id if self.step else ""
@@ -212,7 +219,7 @@ class Judge:
 
     def status(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return all steps, as last checked in their notebooks, or as their files are now."""
-        files = read_folder(self.folder, self.grader.registry)
+        files = read_files(self.folder, self.grader.registry)
         steps, told = [], []
         for step in self.grader.registry.steps:
             verdict = self.progress.last(step, self.folder / step.filename)
@@ -243,7 +250,7 @@ class Judge:
     def load(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the code of the step's file, as the text of a new cell."""
         step = asked.one
-        source = read_folder(self.folder, asked.registry).sources.get(step.id, "")
+        source = read_files(self.folder, asked.registry).sources.get(step.id, "")
         if not source:
             raise Problem(f"There is no exercises/{step.filename} that can be read.")
         told = f"The code of exercises/{step.filename} is in the cell below: run it, and it counts."

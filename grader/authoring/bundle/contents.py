@@ -77,7 +77,17 @@ def _notebooks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     for step in (PREFACE, *steps):
         path = ROOT / "notebooks" / f"{step.id}.ipynb"
         if path.is_file():
-            yield f"notebooks/{path.name}", path.read_bytes()
+            yield f"notebooks/{path.name}", _without_dead_links(path.read_text("utf-8"), steps)
+
+
+def _without_dead_links(text: str, steps: Sequence[Step]) -> bytes:
+    """Return a notebook without links to notebooks that are not in the bundle."""
+    there = {PREFACE.id, *(step.id for step in steps)}
+
+    def keep(match: re.Match[str]) -> str:
+        return match[0] if match[2] in there else match[1]
+
+    return re.sub(r"\[([^\]\n]*)\]\((step\d\d_\w+)\.ipynb\)", keep, text).encode()
 
 
 def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
