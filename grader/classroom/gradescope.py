@@ -42,7 +42,7 @@ NOT_GRADED = (
     "autograder's log says why."
 )
 WRONG_UPLOAD = "What was uploaded could not be graded: {}. Fix that and upload it again."
-NOT_FINISHED = "This could not be graded in the time that there is. Tell your instructor."
+NOT_FINISHED = "This could not be graded within the time limit. Tell your instructor."
 
 
 def _paths() -> Iterator[Path]:

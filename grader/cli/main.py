@@ -451,7 +451,7 @@ def solution(step: str, submission: Path) -> None:
         printer.line()
         click.echo(f"def {name}{text}", file=printer.file)
     yours = _file(submission, verdict)
-    printer.line(f"\nCompare it with {yours}: what is another way, and what is missing?")
+    printer.line(f"\nCompare it with {yours}: what did you do differently, and what is missing?")
 
 
 @cli.command()

@@ -278,7 +278,7 @@ def _other_than_alone(
         return None
     row = positions_of(wrong, axis)[0]
     told = (
-        f"Position {row} of the output is another when the text ends after "
+        f"Position {row} of the output differs when the text ends after "
         f"{'the first position' if end == 1 else f'{end} positions'}: it depends on what comes "
         "after, or on how much comes after."
     )
