@@ -48,6 +48,7 @@ def work_page(
         .render(
             graded=graded,
             steps=steps,
+            points=graded.grade.steps if graded.grade else {},
             file=safe_name(graded.student),
             sources={
                 step.step: show_source(drop_lessons(files.get(step.step, ""), lessons[step.step]))

@@ -10,9 +10,11 @@ import pytest
 
 from grader.classroom.overview import FOLDED, LISTED, NAMED, bars, class_page
 from grader.classroom.summary import Spread, Summary
+from grader.classroom.work_page import find_all_lessons, work_page
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
-from grader.report.records import Alike, Diagnosis, Graded, Status
+from grader.report.records import Alike, Diagnosis, Grade, Graded, Status
+from grader.steps.registry import load
 from tests.support.classes import (
     HOSTILE,
     SAYS,
@@ -220,3 +222,10 @@ def test_feedback_survives_any_name_and_reason(name):
         text.encode("utf-8")
         Tree(text)
         assert "<script>" not in text
+
+
+def test_work_page_has_the_points_after_changes_by_hand():
+    graded = wrong(grade=Grade(4.0, 10.0, {"step02_scores": 4.0}))
+    page = work_page(graded, {}, find_all_lessons(load()))
+    assert "Scaled scores: 4 of 5</h2>" in page
+    assert "Masks: 5 of 5</h2>" in page
