@@ -18,9 +18,12 @@ class NotReady(Exception):
 
 
 def step_of(registry: Registry, function: str) -> Step:
-    """Return the step that has the function of that name."""
+    """Return the step that has the function of that name; NotReady if there is none."""
     named = (step for step in registry.steps for one in step.functions if one.name == function)
-    return next(named)
+    found = next(named, None)
+    if found is None:
+        raise NotReady(f"This kit has no step with {function}.")
+    return found
 
 
 def sources(

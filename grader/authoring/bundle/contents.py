@@ -31,6 +31,7 @@ ROOMS = (
     *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "intake"),
     *("isolation", "isolation/worker", "checks", "checks/laws", "checks/influence_inputs"),
     *("diagnosis", "diagnosis/properties", "engine", "demos", "notebooks", "cli"),
+    "demos/training",
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml"})
 
