@@ -21,7 +21,9 @@ from grader.notebooks.attention_looks import (
 )
 from grader.notebooks.decoder_looks import cut, decoder_times, heads, layers, norms, translation
 from grader.notebooks.gap_looks import both_sides, hidden
+from grader.notebooks.gradient_looks import highway, reached, two_jobs, wishes
 from grader.notebooks.modern_looks import circle, kept, learning, masks, running, shared
+from grader.notebooks.piece_looks import decoder_pieces, llama_pieces, pieces
 
 __all__ = [
     "projections",
@@ -33,6 +35,7 @@ __all__ = [
     "attention_weights",
     "leaks",
     "peeking",
+    "pieces",
     "times",
     "temperatures",
     "cut",
@@ -40,13 +43,19 @@ __all__ = [
     "translation",
     "norms",
     "layers",
+    "decoder_pieces",
     "decoder_times",
     "hidden",
     "both_sides",
+    "wishes",
+    "reached",
+    "highway",
+    "two_jobs",
     "learning",
     "circle",
     "shared",
     "masks",
     "running",
     "kept",
+    "llama_pieces",
 ]

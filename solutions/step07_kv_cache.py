@@ -197,6 +197,16 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 
 
 # %% [markdown] tags=["active-ipynb"]
+# ## To look at: a text in pieces
+#
+# The same five words, once as a whole, once in pieces, once word by word, through your cache. All
+# three pictures must be the same triangle. A red cell is a word read too early; a hole below the
+# diagonal is a word that was forgotten.
+
+# %% tags=["active-ipynb"]
+# look.pieces(attend_with_cache, new_cache)
+
+# %% [markdown] tags=["active-ipynb"]
 # ## To look at: what the cache saves
 #
 # What one more token takes on this machine, now, with your cache and with your whole pass of step

@@ -276,6 +276,15 @@ def decoder_step(tokens_new, cache, params, n_heads):
 
 
 # %% [markdown] tags=["active-ipynb"]
+# ## To look at: a text in pieces, through two blocks
+#
+# Which rows of logits move with which words, in a decoder of two blocks. All three pictures must be
+# the same triangle.
+
+# %% tags=["active-ipynb"]
+# look.decoder_pieces(decoder_step, new_decoder_cache)
+
+# %% [markdown] tags=["active-ipynb"]
 # ## To look at: what the caches save
 #
 # What one more token takes on this machine, now, in a decoder of two blocks: with your caches, and

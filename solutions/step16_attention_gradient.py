@@ -188,6 +188,15 @@ def masked_self_attention_backward(d_out, x, w_q, w_k, w_v, padding=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: whom a loss reaches
+#
+# A loss on one output at a time, and the words at which there is a gradient then. It is the picture
+# of step 5, drawn from the other end.
+
+# %% tags=["active-ipynb"]
+# look.reached(masked_self_attention_backward)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

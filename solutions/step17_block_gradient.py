@@ -306,6 +306,17 @@ def decoder_block_backward(d_out, x, params, n_heads, mask):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a gradient on its way down
+#
+# A gradient passes through twelve blocks with small weights, as they are before training. The other
+# line leaves the residual additions out, so that only what the blocks add is left.
+
+# %% tags=["active-ipynb"]
+# from exercises.step11_block import decoder_block
+#
+# look.highway(decoder_block, decoder_block_backward)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -198,6 +198,15 @@ def decoder_loss_and_gradients(tokens, params, n_heads, ignore_id=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: one table, two jobs
+#
+# The gradient of the embedding after "It takes great courage", a row for each word of a small
+# vocabulary. Three words were read, one was a target only, three did not occur.
+
+# %% tags=["active-ipynb"]
+# look.two_jobs(decoder_loss_and_gradients)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -340,6 +340,15 @@ def llama_step(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a Llama that reads in pieces
+#
+# Two blocks, two query heads, one head of keys, through your cache. All three pictures must be the
+# same triangle.
+
+# %% tags=["active-ipynb"]
+# look.llama_pieces(llama_step, new_llama_cache)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from grader.notebooks import attention_looks, decoder_looks, gap_looks, modern_looks
+from grader.notebooks import (
+    attention_looks,
+    decoder_looks,
+    gap_looks,
+    gradient_looks,
+    modern_looks,
+    piece_looks,
+)
 
 # By the names of the functions in `grader.look`.
 LOOKS: Mapping[int, tuple[str, ...]] = {
@@ -15,26 +22,31 @@ LOOKS: Mapping[int, tuple[str, ...]] = {
     4: ("weights", "sharpness"),
     5: ("attention_weights", "leaks"),
     6: ("peeking",),
-    7: ("times",),
+    7: ("pieces", "times"),
     8: ("temperatures",),
     9: ("cut", "heads"),
     10: ("translation",),
     11: ("norms",),
     12: ("layers",),
-    13: ("decoder_times",),
+    13: ("decoder_pieces", "decoder_times"),
     14: ("hidden", "both_sides"),
+    15: ("wishes",),
+    16: ("reached",),
+    17: ("highway",),
+    18: ("two_jobs",),
     19: ("learning",),
     20: ("circle",),
     21: ("shared",),
     22: ("masks",),
     23: ("running",),
     24: ("kept",),
+    25: ("llama_pieces",),
 }
 
 
 def find_look(name: str) -> Callable[..., Any]:
     """Return the function that draws it; AttributeError if there is none of that name."""
-    homes = (attention_looks, decoder_looks, gap_looks, modern_looks)
+    homes = (attention_looks, decoder_looks, gap_looks, gradient_looks, modern_looks, piece_looks)
     home = next((one for one in homes if hasattr(one, name)), attention_looks)
     draw: Callable[..., Any] = getattr(home, name)
     return draw

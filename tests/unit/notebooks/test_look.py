@@ -23,6 +23,7 @@ USED = {
     "attention_weights": ("attention", "causal_mask"),
     "leaks": ("attention", "causal_mask"),
     "peeking": ("attention", "log_softmax", "cross_entropy"),
+    "pieces": ("attend_with_cache", "new_cache"),
     "times": ("masked_self_attention", "attend_with_cache", "new_cache"),
     "temperatures": ("sample_token",),
     "cut": ("split_heads", "merge_heads"),
@@ -30,15 +31,21 @@ USED = {
     "translation": ("cross_attention",),
     "norms": ("layer_norm", "decoder_block"),
     "layers": ("decoder_block", "decoder_logits"),
+    "decoder_pieces": ("decoder_step", "new_decoder_cache"),
     "decoder_times": ("decoder_logits", "decoder_step", "new_decoder_cache"),
     "hidden": ("mask_tokens",),
     "both_sides": ("mask_tokens", "decoder_block"),
+    "wishes": ("cross_entropy_backward",),
+    "reached": ("masked_self_attention_backward",),
+    "highway": ("decoder_block", "decoder_block_backward"),
+    "two_jobs": ("decoder_loss_and_gradients",),
     "learning": ("new_adamw", "train_step"),
     "circle": ("rotary_angles", "rotate"),
     "shared": ("repeat_heads",),
     "masks": ("sliding_window_mask", "prefix_mask", "document_mask"),
     "running": ("partial_attention", "merge_attention"),
     "kept": ("new_window_cache", "attend_with_window_cache"),
+    "llama_pieces": ("llama_step", "new_llama_cache"),
 }
 
 
@@ -285,3 +292,55 @@ def test_curves_have_few_round_ticks(most):
     assert 1 <= len(ticks) <= 9
     assert ticks[0] == 0
     assert ticks[-1] <= most + 1e-9
+
+
+@pytest.mark.parametrize("name", ["pieces", "decoder_pieces", "llama_pieces"])
+def test_text_in_pieces_is_the_same_triangle(name, right):
+    shown = drawn(name, right)
+    assert [svg_leaks(svg) for svg in pictures_in(shown)] == [0, 0, 0]
+    assert "Here: 0 leaks, 0 gaps in the past." in repr(shown)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "says"),
+    [
+        ("mask = causal_mask(q.shape[-2], k.shape[-2])", "mask = None", "12 leaks, 0 gaps"),
+        (
+            "mask = causal_mask(q.shape[-2], k.shape[-2])",
+            "mask = np.tri(q.shape[-2], k.shape[-2], dtype=bool)",
+            "0 leaks, 11 gaps",
+        ),
+    ],
+    ids=["no mask in a piece", "top left"],
+)
+def test_mask_of_a_piece_that_is_wrong_is_seen(was, now, says, right):
+    text = (ROOT / "solutions" / "step07_kv_cache.py").read_text(encoding="utf-8")
+    assert was in text
+    names = dict(right)
+    text = re.sub(r"^from exercises\..*$", "", text.replace(was, now), flags=re.MULTILINE)
+    exec(text, names)
+    assert says in repr(look.pieces(names["attend_with_cache"], names["new_cache"]))
+
+
+def test_wishes_are_the_gradient_turned_round(right):
+    titles = [title.text for title in pictures_in(drawn("wishes", right))[1].iter("title")]
+    assert "It takes → great: 0.25" in titles
+    assert "It takes → time: −0.12" in titles
+    assert "The true next words should rise by 0.17, 0.25, 0.10" in repr(drawn("wishes", right))
+
+
+def test_loss_reaches_no_word_of_the_future(right):
+    assert "words of the future: 0." in repr(drawn("reached", right))
+    wrong = look.reached(lambda d_out, x, *w: (np.ones_like(x), *w))
+    assert "words of the future: 21." in repr(wrong)
+
+
+def test_gradient_vanishes_without_the_residual_additions(right):
+    told = repr(drawn("highway", right))
+    kept, lost = map(float, re.findall(r"(\d+\.\d+) times", told))
+    assert kept > 0.5
+    assert lost < 0.001
+
+
+def test_every_row_of_the_embedding_has_a_gradient(right):
+    assert "7 of 7 rows have a gradient" in repr(drawn("two_jobs", right))

@@ -1,0 +1,133 @@
+"""Pictures of texts that are read in pieces through a cache, for the lessons on caches.
+
+Each takes the learner's functions as they are in the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grader.checks.laws.influence import Change, Moves, past
+from grader.notebooks.display import Shown
+from grader.notebooks.drawing import (
+    Floats,
+    Function,
+    array,
+    draw_or_explain,
+    influence,
+    map_influences,
+    pair,
+)
+from grader.notebooks.sentence import WORDS
+from grader.report.influences import count_words, of_kind
+from grader.steps.decoder_params import block_params, decoder_params
+from grader.steps.inputs import Arguments, Draw
+
+SIZE, D, N_HEADS, LAYERS = len(WORDS), 8, 2, 2
+CUTS = {
+    "all at once": ((0, SIZE),),
+    "in pieces of 2, 1 and 2": ((0, 2), (2, 3), (3, SIZE)),
+    "word by word": tuple((t, t + 1) for t in range(SIZE)),
+}
+
+
+# Step 7.
+
+
+@draw_or_explain
+def pieces(attend_with_cache: Function, new_cache: Function) -> Shown:
+    """Return which outputs move with which words, if the words come in pieces."""
+    draw = Draw("look", "pieces")
+    x, w = draw.normal(SIZE, D), [draw.normal(D, D) / D**0.5 for _ in range(3)]
+
+    def read(part: Floats, cache: Any) -> Any:
+        return attend_with_cache(part, new_cache() if cache is None else cache, *w)
+
+    return _map_cuts(Change({"x": x}, {"x": x + 1}, {"x": -2}), read, "attend_with_cache")
+
+
+# Step 13.
+
+
+@draw_or_explain
+def decoder_pieces(decoder_step: Function, new_decoder_cache: Function) -> Shown:
+    """Return which logits of a decoder of two blocks move with which words."""
+    draw = Draw("look", "decoder pieces")
+    blocks = [block_params(draw, D, 2 * D) for _ in range(LAYERS)]
+    params = decoder_params(draw, 2 * SIZE, SIZE, blocks)
+
+    def read(part: Floats, cache: Any) -> Any:
+        return decoder_step(
+            part, new_decoder_cache(LAYERS) if cache is None else cache, params, N_HEADS
+        )
+
+    return _map_cuts(_words(), read, "decoder_step")
+
+
+# Step 25.
+
+
+@draw_or_explain
+def llama_pieces(llama_step: Function, new_llama_cache: Function) -> Shown:
+    """Return which logits of a small Llama of two blocks move with which words."""
+    draw = Draw("look", "llama pieces")
+    blocks = [_llama_block(draw) for _ in range(LAYERS)]
+    params = {
+        **{"embedding": draw.normal(2 * SIZE, D), "blocks": blocks},
+        **{"norm_f": np.ones(D), "w_out": draw.normal(D, 2 * SIZE)},
+    }
+
+    def read(part: Floats, cache: Any) -> Any:
+        cache = new_llama_cache(LAYERS) if cache is None else cache
+        return llama_step(part, cache, params, N_HEADS, 1)
+
+    return _map_cuts(_words(), read, "llama_step")
+
+
+def _llama_block(draw: Draw) -> Arguments:
+    def weight(rows: int, columns: int) -> Floats:
+        return np.asarray(draw.normal(rows, columns) / rows**0.5)
+
+    heads = {"w_q": weight(D, D), "w_k": weight(D, D // 2), "w_v": weight(D, D // 2)}
+    gates = {"w_gate": weight(D, 2 * D), "w_up": weight(D, 2 * D), "w_down": weight(2 * D, D)}
+    return {
+        **{"norm_1": np.ones(D), "norm_2": np.ones(D)},
+        **{"attention": {**heads, "w_o": weight(D, D)}, "feed_forward": gates},
+    }
+
+
+def _words() -> Change:
+    """Return a text of different words, each of which gives place to another."""
+    tokens = np.arange(SIZE)
+    return Change({"x": tokens}, {"x": tokens + SIZE}, {"x": -1})
+
+
+def _map_cuts(change: Change, read: Function, name: str) -> Shown:
+    """Return a map for each way to cut the text. read: from new words and a cache to both results.
+
+    The cache is None before the first piece.
+    """
+    found = {}
+    for title, cuts in CUTS.items():
+
+        def run(x: Any, cuts: tuple[tuple[int, int], ...] = cuts) -> Floats:
+            cache, rows = None, []
+            for start, end in cuts:
+                y, cache = pair(read(x[start:end], cache), name)
+                wide = np.shape(y)[-1] if np.ndim(y) == 2 else 0
+                rows.append(array(y, (end - start, wide), name))
+            return np.concatenate(rows)
+
+        found[title] = Moves(change, past(SIZE)).draw(run)
+    leaks = sum(len(of_kind(one, "leak")) for one in found.values())
+    missing = sum(
+        not value for one in found.values() for i, row in enumerate(one.moved) for value in row[:i]
+    )
+    told = (
+        "However the text is cut, the picture should be the same triangle. Here: "
+        f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past."
+    )
+    maps = [influence(title, one, past(SIZE), WORDS) for title, one in found.items()]
+    return map_influences(maps, "● the row's output moved when the column's word changed.", told)
