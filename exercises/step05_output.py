@@ -244,8 +244,15 @@ def masked_self_attention(x, w_q, w_k, w_v, padding=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `F.scaled_dot_product_attention(q, k, v, is_causal=True)` is all of
+# > this step after the projections. Its `is_causal` aligns at the upper left, so it is
+# > right only where T_q equals T_k.
+#
 # **Read on.** Vaswani et al. 2017, section 3.2.3: 10 minutes. Compare its three uses of
 # attention.
+#
+# **Bonus.** `make bonus` asks for `previous_token_head`: queries and keys, made by
+# hand, with which every word looks at the one before it.
 #
 # **In one sentence:** masked self-attention lets every token mix the values of itself and
 # of earlier tokens, so each output is a summary of its prefix and of nothing else.

@@ -108,38 +108,6 @@
 # useless. A loss that is too good is the sign of a leak. Forgetting the shift does the
 # same behind a perfect mask: every position is then asked for the token that it was
 # just given. Shift exactly once.
-#
-# ## With and without a mask, in training and at inference
-#
-#                    training                           inference
-#     with a mask    one pass, T - 1 honest             one token after the other; every
-#                    predictions: fast and right        row is what it was in training
-#     no mask        one pass, but every position       the next token is not there: a
-#                    reads its answer: fast and         task that was never trained
-#                    wrong
-#     no mask, one   T - 1 passes over T - 1            as trained, but without a cache
-#     prefix a pass  prefixes: right and slow           (step 7)
-#
-# The last line is what honest training would cost without a mask. So the mask does not
-# make training possible. It makes honest training parallel.
-#
-# Here are the losses of two small models in nats. They learn from texts in which every
-# token has two possible successors, with probabilities 3/4 and 1/4, so that nobody can
-# guess better than 0.56. One model is masked, the other may look ahead:
-#
-#     training step      1      10     20     40     80     160
-#     with a mask        2.08   1.49   0.77   0.58   0.58   0.58
-#     no mask            2.08   1.68   0.85   0.25   0.21   0.16
-#
-#                        end of        new texts, the next    new texts, as in use: the
-#                        training      token in the input     next token is not there
-#     with a mask        0.58          0.57                   0.57
-#     no mask            0.16          0.20                   2.04
-#
-# Both start at ln 8 = 2.08, a uniform guess over eight tokens. The peeking model falls
-# far below 0.56, which is impossible without cheating. In use it is back at the level of
-# a guess. And look at the middle column: a loss on new texts does not reveal the leak,
-# as long as the answer still stands in the input.
 
 # %%
 import numpy as np
@@ -327,7 +295,45 @@ def teacher_forced_loss(tokens, params):
 
 
 # %% [markdown]
+# ## With and without a mask, in training and at inference
+#
+#                    training                           inference
+#     with a mask    one pass, T - 1 honest             one token after the other; every
+#                    predictions: fast and right        row is what it was in training
+#     no mask        one pass, but every position       the next token is not there: a
+#                    reads its answer: fast and         task that was never trained
+#                    wrong
+#     no mask, one   T - 1 passes over T - 1            as trained, but without a cache
+#     prefix a pass  prefixes: right and slow           (step 7)
+#
+# The last line is what honest training would cost without a mask. So the mask does not
+# make training possible. It makes honest training parallel.
+#
+# Here are the losses of two small models in nats. They learn from texts in which every
+# token has two possible successors, with probabilities 3/4 and 1/4, so that nobody can
+# guess better than 0.56. One model is masked, the other may look ahead:
+#
+#     training step      1      10     20     40     80     160
+#     with a mask        2.08   1.49   0.77   0.58   0.58   0.58
+#     no mask            2.08   1.68   0.85   0.25   0.21   0.16
+#
+#                        end of        new texts, the next    new texts, as in use: the
+#                        training      token in the input     next token is not there
+#     with a mask        0.58          0.57                   0.57
+#     no mask            0.16          0.20                   2.04
+#
+# Both start at ln 8 = 2.08, a uniform guess over eight tokens. The peeking model falls
+# far below 0.56, which is impossible without cheating. In use it is back at the level of
+# a guess. And look at the middle column: a loss on new texts does not reveal the leak,
+# as long as the answer still stands in the input.
+
+# %% [markdown]
 # ## What you have now, and what comes next
+#
+# > **In torch** `F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1),
+# > ignore_index=pad_id)` is `cross_entropy`. It wants the classes on axis 1, which is
+# > why everybody flattens first. Models of the transformers library shift their
+# > `labels` themselves: shift once, not twice.
 #
 # **Read on.** Radford et al. 2018, section 3.1: 5 minutes. Look for the sum of log
 # probabilities. Ranzato et al. 2016, section 1, on exposure bias: 5 minutes.

@@ -193,8 +193,14 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `torch.multinomial(p, 1)` draws a token. In the transformers library
+# > the loop is `model.generate(ids, do_sample=True, temperature=0.8, top_k=50)`.
+#
 # **Read on.** Holtzman et al. 2020, sections 1 and 3: 20 minutes. Look for why the most
 # probable text is dull.
+#
+# **Bonus.** `make bonus` asks for `sample_top_p`, which keeps the most probable tokens
+# that reach p together.
 #
 # **In one sentence:** generation is the autoregressive loop at inference: choose a token,
 # append it, read it through the cache, choose again.

@@ -21,9 +21,9 @@
 # %% [markdown]
 # ## Two sub-layers
 #
-# A decoder is a stack of blocks that all look alike. Each has two halves. Attention
+# A decoder is a stack of blocks that all look alike. Each has two sub-layers. Attention
 # moves information between positions. A feed-forward network then works on every
-# position by itself. Before each half stands a norm, and after it a sum:
+# position by itself. Before each sub-layer stands a norm, and after it a sum:
 #
 #     x ───┬──────────────────(+)───┬──────────────────────(+)───> out
 #          │                   ↑    │                       ↑
@@ -37,24 +37,14 @@
 # ## The stream
 #
 # Follow the upper line. From left to right nothing happens to x except that something
-# is added to it, twice. This line is called the **residual stream**. Every half reads a
+# is added to it, twice. This line is called the **residual stream**. Every sub-layer reads a
 # copy of it, works something out, and adds that. What it does not mention stays as it
-# was. If both halves return zeros, the block returns x.
+# was. If both sub-layers return zeros, the block returns x.
 #
 # That is why such blocks can be stacked a hundred deep. A layer without the shortcut
 # has to rebuild everything that later layers will need. A layer with it has to find
 # only what is still missing, and the gradient has a way back to the first layer that
 # passes through no layer at all.
-#
-# ## Why the norm comes first
-#
-# In 2017 the norm stood behind the sum, x = norm(x + half(x)): post-norm. The stream
-# itself then goes through every norm and is rescaled each time, so the way back through
-# 2 · n_layers norms is no longer free. At the start of training the gradients are
-# large near the last layers, and the learning rate must begin very small. GPT-2 moved
-# the norm to the input of each half: pre-norm. Every half still reads numbers of a
-# known size, while nothing on the stream is ever rescaled. The price: the stream grows
-# from block to block, so a decoder needs one more norm after the last one (step 12).
 
 # %% [markdown]
 # ## Only attention lets positions meet
@@ -120,11 +110,11 @@
 # Token 2 has equal features. Its variance is 0, and without eps its norm would be 0/0.
 #
 # **Common traps.** Adding to the normalised copy, not to the stream: h = ln_1(x) and
-# then h + attention(h). Letting both halves read the block's input: the second must
+# then h + attention(h). Letting both sub-layers read the block's input: the second must
 # read what the first has added to. Continuing the second sum from the block's input.
 # Using ln_1 twice. Writing `x += ...`, which changes the array of whoever called.
 #
-# **Sources.** Radford et al. 2019, section 2.3 (the norm at the input of each half);
+# **Sources.** Radford et al. 2019, section 2.3 (the norm at the input of each sub-layer);
 # Xiong et al. 2020 (pre-norm and post-norm compared); He et al. 2016 (shortcuts);
 # Ba et al. 2016 (layer norm); Vaswani et al. 2017, sections 3.1 and 3.3.
 
@@ -267,7 +257,7 @@ def feed_forward(x, params):
 
 # %%
 def decoder_block(x, params, n_heads, mask):
-    """One layer of the decoder, pre-norm: each half is added to what it read.
+    """One layer of the decoder, pre-norm: each sub-layer is added to what it read.
 
     x (..., T, d_model) -> (..., T, d_model)
     params: ln_1 and ln_2 (each a dict of gain and bias), attention (a dict as in step 9)
@@ -308,7 +298,22 @@ def decoder_block(x, params, n_heads, mask):
 
 
 # %% [markdown]
+# ## Why the norm comes first
+#
+# In 2017 the norm stood after the sum, x = norm(x + sub-layer(x)): post-norm. The stream
+# itself then goes through every norm and is rescaled each time, so the way back through
+# 2 · n_layers norms is no longer free. At the start of training the gradients are
+# large near the last layers, and the learning rate must begin very small. GPT-2 moved
+# the norm to the input of each sub-layer: pre-norm. Every sub-layer still reads numbers of
+# a known size, while nothing on the stream is ever rescaled. The price: the stream grows
+# from block to block, so a decoder needs one more norm after the last one (step 12).
+
+# %% [markdown]
 # ## What you have now, and what comes next
+#
+# > **In torch** the parts are `nn.LayerNorm(d_model)`, `F.gelu(x, approximate="tanh")`
+# > and `nn.Linear`. The block is an `nn.TransformerEncoderLayer(..., norm_first=True)`
+# > with a causal mask: its decoder layer has cross-attention too.
 #
 # **Read on.** Xiong et al. 2020, section 3: 15 minutes. Look for the picture of post-norm
 # and pre-norm.

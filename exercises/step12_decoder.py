@@ -117,23 +117,6 @@
 #
 # None of this shows in a stack of one block: code that hands the mask to block 0 alone is
 # right there, and so is code that hands it to the last block alone. Test with two or more.
-#
-# ## What the mask is for
-#
-# The probability of a text is a product, and its logarithm a sum:
-#
-#     log p(x_0 .. x_(T-1)) = Σ_t log p(x_t | x_0 .. x_(t-1))
-#
-# Training makes this sum large for the texts of the data. With the mask in every block
-# row t-1 of the logits depends on x_0 .. x_(t-1) only, so **one** pass over the whole
-# text gives every term of the sum at once (all but that of the first token, which
-# nothing comes before). The inputs are the true tokens, not the model's own guesses:
-# that is teacher forcing, as in step 6.
-#
-# It is also why a leak is so costly. If row t-1 can read x_t, it has been shown its
-# answer. The loss falls towards 0, and what was learned is to copy. In generation there
-# is no x_t to copy from, and the model has learned nothing else. Neither a crash nor a
-# bad loss tells you; a test that changes the future does.
 
 # %% [markdown]
 # ## Padding
@@ -228,7 +211,28 @@ def decoder_logits(tokens, params, n_heads, padding=None):
 
 
 # %% [markdown]
+# ## What the mask is for
+#
+# The probability of a text is a product, and its logarithm a sum:
+#
+#     log p(x_0 .. x_(T-1)) = Σ_t log p(x_t | x_0 .. x_(t-1))
+#
+# Training makes this sum large for the texts of the data. With the mask in every block
+# row t-1 of the logits depends on x_0 .. x_(t-1) only, so **one** pass over the whole
+# text gives every term of the sum at once (all but that of the first token, which
+# nothing comes before). The inputs are the true tokens, not the model's own guesses:
+# that is teacher forcing, as in step 6.
+#
+# It is also why a leak is so costly. If row t-1 can read x_t, it has been shown its
+# answer. The loss falls towards 0, and what was learned is to copy. In generation there
+# is no x_t to copy from, and the model has learned nothing else. Neither a crash nor a
+# bad loss tells you; a test that changes the future does.
+
+# %% [markdown]
 # ## What you have now, and what comes next
+#
+# > **In torch** the whole is `GPT2LMHeadModel` of the transformers library. Its linear
+# > maps are of a kind called `Conv1D`, whose weights are (d_in, d_out) as yours are.
 #
 # **Read on.** Radford et al. 2019, section 2.3: 5 minutes. Look for the two changes of
 # the norm.

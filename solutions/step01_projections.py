@@ -184,6 +184,10 @@ def project_qkv(x, w_q, w_k, w_v):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `F.linear(x, w.T, b)` is `linear(x, w, b)`. An `nn.Linear(d_in, d_out)`
+# > holds its weight the other way round, as (d_out, d_in). Many models make queries,
+# > keys and values with one wide `nn.Linear` and cut its result in three.
+#
 # **Read on.** Vaswani et al. 2017, section 3.2.2, first paragraph: 5 minutes. Look for
 # "different, learned linear projections".
 #

@@ -163,6 +163,10 @@ def attention_scores(q, k):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** this is `q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5`.
+# > `F.scaled_dot_product_attention` does it inside; its argument `scale` replaces
+# > 1/√d_k.
+#
 # **Read on.** Vaswani et al. 2017, section 3.2.1 and its footnote 4: 10 minutes. Look for
 # the variance of a dot product.
 #

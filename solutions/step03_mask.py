@@ -276,6 +276,11 @@ def apply_mask(scores, mask):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)` reads True as
+# > *may attend*, or adds a mask of floats to the scores. `nn.MultiheadAttention` reads
+# > True as *forbidden*, in `attn_mask` and in `key_padding_mask`, which is (B, T) with
+# > True at padding.
+#
 # **Read on.** Vaswani et al. 2017, section 3.2.3, third point: 5 minutes. Look for the
 # words "illegal connections".
 #

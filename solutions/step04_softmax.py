@@ -174,6 +174,9 @@ def softmax(scores, axis=-1):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `F.softmax(scores, dim=-1)` subtracts the maximum as you do. Forgetting
+# > `dim` draws a warning, and the wrong `dim` draws none.
+#
 # **Read on.** Goodfellow et al. 2016, section 4.1: 10 minutes. Look for overflow and
 # underflow.
 #

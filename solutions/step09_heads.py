@@ -268,8 +268,15 @@ def multi_head_attention(x, params, n_heads, mask=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `nn.MultiheadAttention(d_model, n_heads, batch_first=True)` is this
+# > step. Its three input matrices are one, `in_proj_weight` of shape (3·d_model,
+# > d_model), and w_o is `out_proj`.
+#
 # **Read on.** Vaswani et al. 2017, section 3.2.2: 10 minutes. Look for the remark on the
 # total cost.
+#
+# **Bonus.** `make bonus` asks for `averaging_params`, with which each token gets the
+# mean of all tokens so far.
 #
 # **In one sentence:** each head asks its own question with its own slice of the features,
 # and the output matrix puts the answers together.

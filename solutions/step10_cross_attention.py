@@ -216,6 +216,10 @@ def cross_attention(x, memory, params, n_heads, memory_mask=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
+# > **In torch** `nn.MultiheadAttention` takes query, key and value as three arguments:
+# > `attention(x, memory, memory)` is cross-attention. `memory_key_padding_mask` of
+# > `nn.TransformerDecoderLayer` has True at padding.
+#
 # **Read on.** Bahdanau et al. 2015, section 3.1: 15 minutes. It is the first look of this
 # kind. Look for the alignment.
 #

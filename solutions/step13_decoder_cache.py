@@ -117,35 +117,6 @@
 # layer 1 read layer 0's, its mean would be (1/5, -1/5), x would be (2/5, 3/5), the
 # logits (-1, 1), and the next token 1 instead of 0.
 
-# %% [markdown]
-# ## What it saves, in numbers
-#
-# GPT-2 small: 12 layers, d_model 768, d_ff 3072, a vocabulary of 50257, T_max 1024.
-# Multiply-adds for one token that sees t tokens, itself included:
-#
-#     projections and feed-forward    12 · 12 · 768²       =  84.9 million
-#     scores, and mixing the values   12 · 2 · 768 · t     =  18.9 million at t = 1024
-#     the output head                 768 · 50257          =  38.6 million
-#
-# With the cache this is done once per new token: 142 million for the last of 1024.
-# Without it, running `decoder_logits` on the whole text does it for every row: 146
-# thousand million, 1024 times as much. For all 1024 tokens together it is 136 thousand
-# million against 71 million million, 525 times as much.
-#
-# So in t the cost of one token is O(t) with the cache and O(t²) without. Only the
-# second of the three lines grows with t, and here it is the smallest: it overtakes the
-# other two together at 6700 tokens. Up to there a token costs about the same, wherever
-# it stands.
-#
-# The memory: 2 vectors (a key, a value) of 768 numbers in each of 12 layers, 4 bytes
-# each in float32. That is 73,728 bytes for each token, and 72 MiB for a text of 1024.
-# Seven such texts at once take more room than all of the model's 124 million
-# parameters. For GPT-2 XL (48 layers, d_model 1600) it is 600 MiB for one text.
-#
-# **Sources.** Radford et al. 2019 (the sizes of GPT-2); Shazeer 2019 (incremental
-# decoding, and why loading keys and values is its bottleneck); Pope et al. 2022 (what
-# the KV cache of a large model costs).
-
 # %%
 import numpy as np
 
@@ -353,10 +324,46 @@ def decoder_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None
 
 
 # %% [markdown]
+# ## What it saves, in numbers
+#
+# GPT-2 small: 12 layers, d_model 768, d_ff 3072, a vocabulary of 50257, T_max 1024.
+# Multiply-adds for one token that sees t tokens, itself included:
+#
+#     projections and feed-forward    12 · 12 · 768²       =  84.9 million
+#     scores, and mixing the values   12 · 2 · 768 · t     =  18.9 million at t = 1024
+#     the output head                 768 · 50257          =  38.6 million
+#
+# With the cache this is done once per new token: 142 million for the last of 1024.
+# Without it, running `decoder_logits` on the whole text does it for every row: 146
+# thousand million, 1024 times as much. For all 1024 tokens together it is 136 thousand
+# million against 71 million million, 525 times as much.
+#
+# So in t the cost of one token is O(t) with the cache and O(t²) without. Only the
+# second of the three lines grows with t, and here it is the smallest: it overtakes the
+# other two together at 6700 tokens. Up to there a token costs about the same, wherever
+# it stands.
+#
+# The memory: 2 vectors (a key, a value) of 768 numbers in each of 12 layers, 4 bytes
+# each in float32. That is 73,728 bytes for each token, and 72 MiB for a text of 1024.
+# Seven such texts at once take more room than all of the model's 124 million
+# parameters. For GPT-2 XL (48 layers, d_model 1600) it is 600 MiB for one text.
+#
+# **Sources.** Radford et al. 2019 (the sizes of GPT-2); Shazeer 2019 (incremental
+# decoding, and why loading keys and values is its bottleneck); Pope et al. 2022 (what
+# the KV cache of a large model costs).
+
+# %% [markdown]
 # ## What you have now, and what comes next
+#
+# > **In torch** the cache of a model of the transformers library holds a pair of key
+# > and value tensors for each layer, of shape (B, n_heads, T, d_head). That is what you
+# > have built.
 #
 # **Read on.** Pope et al. 2022, section 3.3: 10 minutes. Look for the memory that a long
 # context takes.
+#
+# **Bonus.** `make bonus` asks for `cache_with_room`, which writes into arrays made
+# beforehand and copies nothing.
 #
 # **In one sentence:** each layer keeps its own keys and values, and a new token passes
 # through all layers once.

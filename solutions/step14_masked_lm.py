@@ -247,6 +247,10 @@ def masked_lm_loss(logits, targets):
 #
 # ## What you have now
 #
+# > **In torch** −100 is the default of `ignore_index` in `F.cross_entropy`, which is
+# > why everybody marks with it. The transformers library corrupts a batch with
+# > `DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)`.
+#
 # **Read on.** Devlin et al. 2019, section 3.1: 10 minutes. Look for the 80, 10 and 10
 # percent.
 #
