@@ -207,7 +207,7 @@ def document_positions(documents):
 #
 # **Read on.** Raffel et al. 2020, section 3.2.1: 10 minutes. Figure 3 shows the masks. Beltagy
 # et al. 2020, section 3.1: 10 minutes. Look for how far a stack of layers sees. Krell et al.
-# 2021, section 1: 10 minutes, what contamination between documents is.
+# 2021: 15 minutes. Look for what contamination between documents is.
 #
 # **Bonus.** `make bonus` asks for `sink_mask`: a window that never forgets the first tokens.
 #

@@ -5,11 +5,15 @@ They earn no points. Each judge returns a sentence on what is wrong, "" if nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from grader.steps.decoder_params import block_params, decoder_params
+from grader.steps.inputs import Draw
 
 Judge = Callable[[Callable[..., Any], Mapping[str, Callable[..., Any]]], str]
 CLOSE = 1e-9
@@ -89,6 +93,95 @@ def _judge_room(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]])
     return ""
 
 
+def _judge_smoothed(backward: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+    cases = np.random.RandomState(7)
+    for share in (0.0, 0.1, 0.5, 1.0):
+        for shape in ((3, 5), (2, 4, 3)):
+            logits = cases.standard_normal(shape) * 2
+            targets = cases.randint(0, shape[-1], shape[:-1])
+            wished = (1 - share) * np.eye(shape[-1])[targets] + share / shape[-1]
+            want = (own["softmax"](logits) - wished) / targets.size
+            got = np.asarray(backward(logits, targets, share), dtype=float)
+            if got.shape != shape:
+                return f"logits of shape {shape} give a gradient of that shape, not {got.shape}."
+            if np.abs(got.sum(axis=-1)).max() > CLOSE:
+                return f"With share = {share} a position's slopes do not add up to 0."
+            if np.abs(got - want).max() > CLOSE:
+                return f"With share = {share} and targets of shape {shape[:-1]} a slope is wrong."
+    return ""
+
+
+def _judge_accumulate(gather: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+    draw = Draw("bonus", "accumulate")
+    params = decoder_params(draw, 9, 6, [block_params(draw, 4, 8)])
+    tokens = 1 + np.arange(28).reshape(4, 7) * 5 % 8
+    tokens[0, 3:] = tokens[2, 2:] = 0  # padding, so that the parts count differently
+    for parts in ([4], [1, 3], [2, 1, 1]):
+        ends = np.cumsum(parts)
+        batches = [tokens[end - count : end] for end, count in zip(ends, parts, strict=True)]
+        want = own["decoder_loss_and_gradients"](tokens, params, 2, 0)
+        loss, grads = gather(batches, params, 2, 0)
+        if abs(loss - want[0]) > CLOSE:
+            return f"For parts of {parts} texts the loss is {loss:.4f}, not {want[0]:.4f}."
+        for name, one, other in _pair_up(grads, want[1]):
+            if one.shape != other.shape or np.abs(one - other).max() > CLOSE:
+                return (
+                    f"For parts of {parts} texts the gradient of {name} is not that of one batch."
+                )
+    return ""
+
+
+def _pair_up(one: Any, other: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the arrays of two trees that are built alike, each with the way to it."""
+    if isinstance(other, dict):
+        for key in other:
+            yield from _pair_up(one[key], other[key], f"{name}.{key}".lstrip("."))
+    elif isinstance(other, list):
+        for i in range(len(other)):
+            yield from _pair_up(one[i], other[i], f"{name}[{i}]")
+    else:
+        yield name, np.asarray(one), other
+
+
+def _judge_sink(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+    for t, n_first, window in ((6, 1, 2), (7, 2, 3), (5, 0, 2), (4, 4, 1), (1, 1, 1), (3, 9, 9)):
+        i, j = np.indices((t, t))
+        want = (j <= i) & ((i - j < window) | (j < n_first))
+        got = np.asarray(make(t, n_first, window))
+        case = f"sink_mask({t}, {n_first}, {window})"
+        if got.shape != (t, t) or got.dtype != np.bool_:
+            return f"{case} must be bool, ({t}, {t}); it is {got.dtype}, {got.shape}."
+        if (got & ~own["causal_mask"](t)).any():
+            return f"{case} lets a query see the future."
+        if not np.array_equal(got, want):
+            row = int(np.argmax((got != want).any(axis=-1)))
+            return f"In {case}, row {row} sees other keys than it should."
+    return ""
+
+
+def _judge_streaming(backward: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+    cases = np.random.RandomState(8)
+    q, k, v, d_out = (cases.standard_normal(shape) for shape in ((3, 4), (7, 4), (7, 2), (3, 2)))
+    want = own["attention_backward"](d_out, q * 40, k, v)
+    for block in (1, 3, 7, 50):
+        got = backward(d_out, q * 40, k, v, block)
+        for name, one, other in zip(("d_q", "d_k", "d_v"), got, want, strict=True):
+            if np.shape(one) != other.shape or np.abs(one - other).max() > CLOSE:
+                return f"With block = {block}, {name} is not that of attention_backward."
+    q, k, v = (cases.standard_normal((t, 2)) for t in (64, 8000, 8000))
+    tracemalloc.start()
+    try:
+        backward(q, q, k, v, 50)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    if most > 64 * 8000 * 8 / 2:
+        return (
+            f"64 queries and 8000 keys took {most / 2**20:.1f} MiB: the weights are held at once."
+        )
+    return ""
+
+
 BONUSES = (
     Bonus(
         "previous_token_head",
@@ -125,6 +218,42 @@ BONUSES = (
         "buffers(), a list of the arrays of t_max rows that it writes keys and values into.",
         ("masked_self_attention",),
         _judge_room,
+    ),
+    Bonus(
+        "smoothed_backward",
+        3,
+        "def smoothed_backward(logits, targets, share):",
+        "Return the gradient of a mean loss whose targets are softened: each position wants the "
+        "true token with 1 - share, and share is spread over all V tokens alike.",
+        ("softmax",),
+        _judge_smoothed,
+    ),
+    Bonus(
+        "accumulate_gradients",
+        3,
+        "def accumulate_gradients(batches, params, n_heads, ignore_id):",
+        "batches: a list of arrays of tokens that do not fit into memory together. Return the loss "
+        "and the gradients of all as one batch; the parts count different numbers of targets.",
+        ("decoder_loss_and_gradients",),
+        _judge_accumulate,
+    ),
+    Bonus(
+        "sink_mask",
+        4,
+        "def sink_mask(t, n_first, window):",
+        "Return a causal mask, bool (t, t), of a sliding window that also never forgets the first "
+        "n_first keys.",
+        ("causal_mask",),
+        _judge_sink,
+    ),
+    Bonus(
+        "streaming_backward",
+        4,
+        "def streaming_backward(d_out, q, k, v, block):",
+        "Return (d_q, d_k, d_v) of `attention` without a mask, on at most block keys at a time: "
+        "never hold all weights at once.",
+        ("attention_backward",),
+        _judge_streaming,
     ),
 )
 

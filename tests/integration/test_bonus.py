@@ -56,6 +56,57 @@ def cache_with_room(batch, t_max, d_k):
         return attention(x @ w_q, keys[:, :end], values[:, :end], mask)
 
     return attend, lambda: [keys, values]
+
+
+def smoothed_backward(logits, targets, share):
+    from exercises.step04_softmax import softmax
+
+    wanted = np.full(logits.shape, share / logits.shape[-1])
+    there = np.take_along_axis(wanted, targets[..., None], axis=-1)
+    np.put_along_axis(wanted, targets[..., None], there + 1 - share, axis=-1)
+    return (softmax(logits) - wanted) / targets.size
+
+
+def add_up(one, other, weight):
+    if isinstance(other, dict):
+        return {key: add_up(one and one[key], other[key], weight) for key in other}
+    if isinstance(other, list):
+        return [add_up(one and one[i], other[i], weight) for i in range(len(other))]
+    return weight * other + (0 if one is None else one)
+
+
+def accumulate_gradients(batches, params, n_heads, ignore_id):
+    from exercises.step18_decoder_gradient import decoder_loss_and_gradients
+
+    counts = [np.count_nonzero(tokens[:, 1:] != ignore_id) for tokens in batches]
+    total, grads = 0.0, None
+    for tokens, count in zip(batches, counts):
+        loss, part = decoder_loss_and_gradients(tokens, params, n_heads, ignore_id)
+        weight = count / sum(counts)
+        total, grads = total + weight * loss, add_up(grads, part, weight)
+    return total, grads
+
+
+def sink_mask(t, n_first, window):
+    back = np.arange(t)[:, None] - np.arange(t)
+    return (back >= 0) & ((back < window) | (np.arange(t) < n_first))
+
+
+def streaming_backward(d_out, q, k, v, block):
+    from exercises.step23_streaming import merge_attention, partial_attention
+
+    parts = [slice(start, start + block) for start in range(0, len(k), block)]
+    out, lse = np.zeros((len(q), v.shape[-1])), np.full(len(q), -np.inf)
+    for part in parts:
+        out, lse = merge_attention(out, lse, *partial_attention(q, k[part], v[part]))
+    mean = (d_out * out).sum(axis=-1, keepdims=True)
+    d_q, d_k, d_v = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    for part in parts:
+        weights = np.exp(q @ k[part].T / q.shape[-1] ** 0.5 - lse[:, None])
+        d_scores = weights * (d_out @ v[part].T - mean) / q.shape[-1] ** 0.5
+        d_q += d_scores @ k[part]
+        d_k[part], d_v[part] = d_scores.T @ q, weights.T @ d_out
+    return d_q, d_k, d_v
 """
 WRONG = [
     ("np.eye(t, k=1)", "np.eye(t)", "previous_token_head: not yet. For t = 2, row 1"),
@@ -63,6 +114,18 @@ WRONG = [
     ('"w_v": eye', '"w_v": 2 * eye', "averaging_params: not yet. Row 0"),
     ("causal_mask(x.shape[-2], end)", "None", "cache_with_room: not yet. The rows of"),
     ("lambda: [keys, values]", "lambda: [keys.copy(), values]", "A buffer was replaced"),
+    ("there + 1 - share", "there + 1", "smoothed_backward: not yet. With share = 0.1 a position's"),
+    ("wanted) / targets.size", "wanted)", "With share = 0.0 and targets of shape (3,)"),
+    ("count / sum(counts)", "1 / len(counts)", "For parts of [1, 3] texts the loss is"),
+    ("part, weight)", "part, 1.0)", "the gradient of embedding is not that of one batch"),
+    ("(back >= 0) & (", "(", "sink_mask(6, 1, 2) lets a query see the future"),
+    ("back < window", "back <= window", "In sink_mask(6, 1, 2), row 3"),
+    ("d_out @ v[part].T - mean", "d_out @ v[part].T", "With block = 1, d_q is not that"),
+    (
+        "    parts = [slice",
+        "    block = len(k)\n    parts = [slice",
+        "64 queries and 8000 keys took",
+    ),
     ("def averaging_params(d_model):\n", "def averaging_params():\n", "It raised TypeError"),
 ]
 
@@ -92,7 +155,7 @@ def judged(tmp_path):
 
 def test_right_ones_are_right(judged):
     code, told, error = judged(RIGHT)
-    assert (code, told.count(": right.")) == (0, 4), told + error
+    assert (code, told.count(": right.")) == (0, 8), told + error
 
 
 @pytest.mark.parametrize(("was", "now", "says"), WRONG, ids=lambda one: one[:20])
@@ -101,13 +164,13 @@ def test_wrong_one_gets_a_reason(judged, was, now, says):
     code, told, _ = judged(RIGHT.replace(was, now))
     assert code == 1
     assert says in told
-    assert told.count(": right.") == 3
+    assert told.count(": right.") == 7
 
 
 def test_without_a_file_the_tasks_are_shown(judged):
     code, told, _ = judged()
     assert code == 0
-    assert told.count("not there yet") == 4
+    assert told.count("not there yet") == 8
 
 
 def test_file_that_cannot_be_run_gets_a_sentence(judged):
