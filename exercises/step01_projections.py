@@ -79,7 +79,9 @@
 #
 #     q = [[1, 1, 0, 0],      k = [[2, 0, 0, 0],      v = [[10],
 #          [0, 0, 1, 1],           [0, 4, 0, 2],           [20],
-#          [1, 1, 1, 1]]           [2, 4, 0, 2]]           [30]]
+#          [1, 1, 1, 1]]           [2, 4, 0, 2]]           [ ?]]
+#
+# The last number is yours. The example of `project_qkv` checks it.
 #
 # ## Can anything leak here?
 #
@@ -111,6 +113,9 @@ import numpy as np
 # A second trap holds for the whole kit: a function must leave its arguments as they were.
 # An operator such as `+=` on an argument changes the caller's array, or fails where that
 # array is read-only.
+#
+# **Try first:** `linear(np.ones((3, 2)), np.ones((2, 4)))` should be 2 everywhere, with
+# the shape (3, 4).
 
 
 # %%

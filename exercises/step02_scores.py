@@ -93,7 +93,9 @@
 #                         key 0  key 1  key 2
 #     QKᵀ / 2 = [query 0    1      2      3
 #                query 1    0      1      1
-#                query 2    1      3      4 ]
+#                query 2    1      3      ? ]
+#
+# The last one is yours. The example of `attention_scores` checks it.
 #
 # The matrix is not symmetric: query 0 gives key 1 a score of 2, while query 1 gives key 0
 # a score of 0. And look at row 0: the first token wants the last one most. In a model that
@@ -114,6 +116,10 @@
 # %%
 import numpy as np
 
+# %% [markdown]
+# **Try first:** `attention_scores(np.ones((2, 9)), np.ones((7, 9)))` should be 3
+# everywhere, with the shape (2, 7).
+
 
 # %%
 def attention_scores(q, k):
@@ -127,10 +133,10 @@ def attention_scores(q, k):
 
     Source: Vaswani et al. 2017, section 3.2.1.
 
-    >>> q = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    >>> q = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
     >>> k = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 2.0], [2.0, 4.0, 0.0, 2.0]])
     >>> attention_scores(q, k).tolist()
-    [[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]]
+    [[1.0, 2.0, 3.0], [0.0, 1.0, 1.0], [1.0, 3.0, 4.0]]
     >>> attention_scores(np.ones((5, 2, 4)), np.ones((5, 7, 4))).shape
     (5, 2, 7)
     """

@@ -154,6 +154,9 @@ def new_cache():
 # The result must be what one pass over the whole text gives for the new rows, however
 # the text was cut: 8 tokens as 3 + 3 + 2, as 5 + 1 + 1 + 1, or one by one. Compare
 # every row, not only the last.
+#
+# **Try first:** one token through an empty cache. It sees itself alone, so its output
+# must be its own value.
 
 
 # %%

@@ -100,6 +100,9 @@ import numpy as np
 from exercises.step04_softmax import softmax
 from exercises.step07_kv_cache import attend_with_cache, new_cache
 
+# %% [markdown]
+# **Try first:** u = 0 should give the first id that has any probability.
+
 
 # %%
 def sample_token(logits, u, temperature=1.0, top_k=None):

@@ -143,6 +143,9 @@ from exercises.step09_heads import multi_head_attention
 # where a float64 has four decimals left, and the difference can even come out negative.
 #
 # Gain and bias are learned, one number of each for every feature. They come last.
+#
+# **Try first:** `layer_norm(np.array([[1.0, 3.0]]), 1, 0)` should be −1 and 1, but for
+# eps.
 
 
 # %%

@@ -187,6 +187,9 @@ def new_decoder_cache(n_layers):
 # limit, and let it change once, when all layers have been run. Keys are kept as they
 # go into attention. Whether you keep them before or after the heads are split does not
 # matter, as long as new and old ones are treated alike.
+#
+# **Try first:** `decoder_step` of a whole text with an empty cache should give what
+# `decoder_logits` gives.
 
 
 # %%

@@ -98,10 +98,11 @@
 #     chosen       yes    no     yes    yes
 #     becomes      [M]    stays  random stays
 #     corrupted    9      3      4      3
-#     targets      5      -100   8      3
+#     targets      5      -100   8      ?
 #
 # The second and the last token look the same afterwards, a 3 that is still a 3. Yet
-# one has a target and the other has none. So targets cannot be made by comparing the
+# one has a target and the other has none. (Which target? The example of `mask_tokens`
+# checks it.) So targets cannot be made by comparing the
 # corrupted text with the original one. They are made from `select`, and from nothing
 # else.
 #
@@ -126,6 +127,8 @@ from exercises.step06_loss import cross_entropy
 #
 # A random id may happen to be the token's own, and [MASK] may happen to stand in the
 # text. Nothing special follows from either.
+#
+# **Try first:** a rate of 0. Nothing may be hidden, and every target must be −100.
 
 
 # %%

@@ -126,6 +126,8 @@ import numpy as np
 # **The common trap** is to compare the row number with the column number. Row 0 is
 # position 3 here. (`is_causal=True` in torch aligns at the upper left: row 0 would see one
 # key only.)
+#
+# **Try first:** `causal_mask(1, 4)` should be one row of four ones.
 
 
 # %%

@@ -63,9 +63,9 @@
 #
 #     masked = [[1, -∞, -∞],        weights = [[1.000, 0.000, 0.000],
 #               [0,  1, -∞],                   [0.269, 0.731, 0.000],
-#               [1,  3,  4]]                   [0.035, 0.259, 0.705]]
+#               [1,  3,  4]]                   [0.035, 0.259,   ?  ]]
 #
-# (The last row adds up to 0.999 here only because of the rounding.) The first token
+# The last weight is yours. The example of `softmax` checks it. The first token
 # attends to itself with all its weight: it has no choice. The zeros are exact, and the
 # forbidden scores are in no denominator. So nothing about the future is left in these
 # weights.
@@ -118,6 +118,8 @@ import numpy as np
 # them. It must work for any number of axes and for any one `axis`. The usual trap is a sum
 # or a maximum that has lost its axis: then a row is divided by the sum of another row, or
 # by a column. With a square array that runs without an error.
+#
+# **Try first:** `softmax(np.zeros(4))` should be 0.25 four times.
 
 
 # %%

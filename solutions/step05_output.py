@@ -65,7 +65,10 @@
 #
 #     out_0 = 1.000 · 10                              = 10
 #     out_1 = 0.269 · 10 + 0.731 · 20                 = 17.31
-#     out_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30    = 26.70  (26.68 with rounded weights)
+#     out_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30    = ?
+#
+# The last one is yours. With these rounded weights it comes out 0.02 too low. The example of
+# `masked_self_attention` checks it.
 #
 # The first token can only repeat its own value. The third leans towards its own, 30,
 # because it gave itself the highest score.
@@ -126,6 +129,9 @@ from exercises.step01_projections import project_qkv
 from exercises.step02_scores import attention_scores
 from exercises.step03_mask import apply_mask, causal_mask
 from exercises.step04_softmax import softmax
+
+# %% [markdown]
+# **Try first:** weights of `np.eye(3)` should give back the values.
 
 
 # %%

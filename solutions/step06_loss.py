@@ -71,8 +71,9 @@
 #     targets   1    0    2
 #
 # Suppose the model gives these three targets the probabilities 1/2, 1/4 and 1/2. Then
-# the text after its first token has probability 1/16, its log probability is -2.773
-# (minus ln 16), and the cross entropy is 2.773 / 3 = 0.924. A uniform guess gives every
+# the text after its first token has probability 1/16, and its log probability is minus
+# ln 16, which is what? The example of `sequence_log_prob` checks it. The cross entropy is
+# minus a third of it, 0.924. A uniform guess gives every
 # target 1/V, so its loss is ln V, here ln 3 = 1.099. A loss above ln V is worse than
 # knowing nothing: such a model is confident and wrong.
 #
@@ -117,6 +118,8 @@ from exercises.step05_output import masked_self_attention
 # %% [markdown]
 # The shift runs along time, inside each text. The last token of one text does not
 # predict the first token of the next.
+#
+# **Try first:** `shift_tokens(np.array([3, 1, 2]))` should be 3 1 and 1 2.
 
 
 # %%

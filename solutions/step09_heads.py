@@ -129,6 +129,8 @@ from exercises.step05_output import attention
 
 # %% [markdown]
 # `split_heads` and `merge_heads` compute nothing. They only say which number is whose.
+#
+# **Try first:** `merge_heads(split_heads(x, 3))` must be x again.
 
 
 # %%

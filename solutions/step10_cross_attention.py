@@ -165,6 +165,9 @@ def shift_right(tokens, start_id):
 #
 # The mask again has to get a head axis, where it has batch axes: a batch of (B, T, S)
 # would meet heads of (B, n_heads, T, S) with its texts lying on the heads.
+#
+# **Try first:** a memory of one place. All rows of the result must be alike: there is
+# nothing to choose.
 
 
 # %%

@@ -168,6 +168,8 @@ from exercises.step11_block import decoder_block, layer_norm
 # The table of positions has T_max rows. A longer text has no positions to be given, and
 # is refused: better no answer than one for a position that was never trained. A text of
 # exactly T_max tokens is in order.
+#
+# **Try first:** change the last token only. Which rows of the logits may move?
 
 
 # %%
