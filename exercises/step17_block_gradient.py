@@ -44,8 +44,8 @@
 # |---|---|---|---|
 # | y = n · gain + bias | d_gain = Σ d_out · n, d_bias = Σ d_out | (d_model,) | `sum(axis=(0, 1))` |
 # | | d_n = d_out · gain | (..., T, d_model) | `*` |
-# | n = (x − mean) / σ | d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ | of x | `keepdims=True` |
-# | y = gelu(x) | d_x = d_out · gelu′(x) | that of x | `np.tanh` |
+# | n = (x − mean) / σ | d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ | as x | `keepdims=True` |
+# | y = gelu(x) | d_x = d_out · gelu′(x) | as x | `np.tanh` |
 # | merge heads, then w_o | split the gradient | (..., n_heads, T, d_head) | `split_heads` |
 # | split heads | merge the gradient | (..., T, d_model) | `merge_heads` |
 # | out = x + sub-layer(x) | d_x = d_out + (the sub-layer's d_x) | (..., T, d_model) | `+` |
