@@ -21,7 +21,10 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
     """
     left = len(text) - limit
     cut = text if left <= 0 else f"{text[:limit]} … ({left:,} more characters)"
-    if cut.isprintable():  # nearly always, and a page is made of thousands of texts
+    plain = cut
+    for char in kept:
+        plain = plain.replace(char, "")
+    if plain.isprintable():  # nearly always, and a page is made of thousands of texts
         return cut
     return "".join(_escape(char, kept) for char in cut)
 
