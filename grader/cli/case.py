@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,33 +17,43 @@ from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Step
+from grader.steps.stubs import is_untouched
+
+if TYPE_CHECKING:
+    from grader.intake.submission import Submission
 
 FOLDER = "cases"
 
 
 @click.command()
-@click.argument("step")
-def case(step: str) -> None:
+@click.argument("step", required=False)
+def case(step: str | None) -> None:
     """Write the first failing case of a step as a small program that you can run and change.
 
-    It holds the inputs, the call, what should come and where yours differs. The hidden checks are
-    never shown.
+    By default it is the first step with a failing check. The program holds the inputs, the call,
+    what should come and where yours differs. The hidden checks are never shown.
     """
     registry = registry_module.load()
-    (found, *_) = find_steps(registry, (step,))
+    steps = find_steps(registry, (step,) if step else ())
     submission = read_submission(EXERCISES, registry)
+    if step is None:
+        steps = _list_begun(submission, steps)
+    found = steps[0]
     with hosts(registry, "auto", 1) as (host,):
         from grader.engine import grading
         from grader.engine.failing_case import find_failing_case
         from grader.isolation.client import CallFailed
 
-        grader = grading.make_grader(registry, host, "visible", 0, (found,), thorough=False)
-        if found.id not in submission.sources:
-            raise Problem(_cannot(found))
-        try:
-            failing = find_failing_case(grader, submission, found)
-        except CallFailed:
-            raise Problem(_cannot(found)) from None
+        grader = grading.make_grader(registry, host, "visible", 0, steps, thorough=False)
+        for found in steps if step is None else steps[:1]:
+            if found.id not in submission.sources:
+                raise Problem(_cannot(found))
+            try:
+                failing = find_failing_case(grader, submission, found)
+            except CallFailed:
+                raise Problem(_cannot(found)) from None
+            if failing is not None:
+                break
         verdict = grader.step(submission, found) if failing is None else None
     if failing is None:
         assert verdict is not None
@@ -59,6 +71,15 @@ def case(step: str) -> None:
     _write(path, write_program(failing, told))
     click.echo(f"Wrote {_show(path)}: {failing.verdict.title}")
     click.echo(f"\nRun it: {run}")
+
+
+def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps of which something is written; Problem if there is none."""
+    texts = submission.sources
+    begun = [one for one in steps if one.id in texts and not is_untouched(texts[one.id], one)]
+    if not begun:
+        raise Problem(f"nothing is written yet: `{spell_command('check')}` says where to begin")
+    return tuple(begun)
 
 
 def _cannot(step: Step) -> str:

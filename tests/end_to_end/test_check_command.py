@@ -189,6 +189,16 @@ def test_case_is_a_program_beside_the_exercises(nopeek, mine, tmp_path):
     assert "causal_mask: " in ran.stdout, ran.stderr
 
 
+def test_case_without_a_step_is_that_of_the_first_failing_one(nopeek, mine, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(mine, home / "exercises")
+    assert "Wrote cases/step03_mask.py" in nopeek("case", cwd=home).stdout
+    write_stubs(tmp_path / "empty" / "exercises")
+    empty = nopeek("case", cwd=tmp_path / "empty")
+    assert (empty.returncode, empty.stdout) == (2, "")
+    assert "nothing is written yet" in empty.stderr
+
+
 @pytest.mark.parametrize(
     ("step", "words", "status"),
     [
