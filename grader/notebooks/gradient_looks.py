@@ -115,7 +115,11 @@ def highway(decoder_block: Function, decoder_block_backward: Function) -> Shown:
         f"After {BLOCKS} blocks {sizes[0][-1] / sizes[0][0]:.2f} times the gradient is left, and "
         f"{sizes[1][-1] / sizes[1][0]:.6f} times without the residual additions."
     )
-    return show_pictures([("a gradient on its way from the top to the embedding", drawn)], told)
+    title = "a gradient on its way from the top to the embedding"
+    rows = [f"{count} blocks passed" for count in passed]
+    both = np.array([line.y for line in lines]).T
+    text = "with and without the residual additions\n" + table(rows, both)
+    return show_pictures([(title, drawn)], told, text=text)
 
 
 def _small_block(draw: Draw) -> Arguments:
