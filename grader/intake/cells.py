@@ -11,16 +11,18 @@ import re
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 _TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
-_MAGIC = re.compile(
-    r"[ \t]*(?:[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*)"
-)
+_INDENT = re.compile(r"[ \t]*")
+# Without the indent: with it, a long line of spaces would be looked at from each of them.
+_MAGIC = re.compile(r"[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*")
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINES = re.compile(r"(?:async[ \t]+def|def|class)[ \t]+([^\W\d]\w*)")
 _TARGET = re.compile(r"([^\W\d]\w*)[ \t]*(?::[^=\n]{1,200})?=(?!=)")
 _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\.\w+)*\s*\(")
+_STEP = re.compile(r"\bexercises\.(\w+)")
 _CONTINUES = ("else", "elif", "except", "finally")
 _STATEMENTS = frozenset(keyword.kwlist) - {"None", "True", "False", "not", "lambda", "await"}
 _HARMLESS = frozenset(
@@ -46,7 +48,8 @@ class _Line:
 class Block:
     """A statement at the left margin with all that is indented below it.
 
-    kind is `import`, `definition`, `assignment` or `other`; names are those that it binds.
+    kind is `import`, `definition`, `assignment` or `other`; names are those that it binds. modules:
+    those that it imports from.
     """
 
     first: int
@@ -54,6 +57,23 @@ class Block:
     kind: str
     text: str
     names: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """Return the names that it binds, for looking one up among very many."""
+        return frozenset(self.names)
+
+    @cached_property
+    def steps(self) -> frozenset[str]:
+        """Return the steps that it imports from, by id."""
+        found = _STEP.findall(self.text) if self.kind == "import" else ()
+        return frozenset(found)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """Return the first words of what it calls, before any lambda: found once for all steps."""
+        return frozenset(match[1] for match in _CALL.finditer(self.text.partition("lambda")[0]))
 
 
 @dataclass(frozen=True)
@@ -96,13 +116,19 @@ def _find_line_end(text: str, at: int, end: int) -> int:
     return stop
 
 
+def _match_magic(text: str, at: int) -> re.Match[str] | None:
+    """Return the magic that the line is which begins there."""
+    indent = _INDENT.match(text, at)
+    return _MAGIC.match(text, indent.end() if indent else at)
+
+
 def _logical_lines(text: str) -> Iterator[_Line]:
     """Yield the logical lines, without one that is never closed."""
     at = first = number = depth = 0
     assigns = False
     fresh = True
     while at < len(text):
-        if fresh and (magic := _MAGIC.match(text, at)):
+        if fresh and (magic := _match_magic(text, at)):
             number += 1
             yield _Line(first, number, magic=True)
             at, first = magic.end() + 1, number
@@ -151,8 +177,9 @@ def _block(lines: list[str], members: list[_Line]) -> Block:
     word = _WORD.match(text)
     start = word[0] if word else ""
     if start in ("import", "from"):
-        bound = tuple(name for _, name in _find_imported(text))
-        return Block(first, end, "import", text, bound)
+        pairs = _find_imported(text)
+        modules, bound = (tuple(dict.fromkeys(pair[i] for pair in pairs)) for i in (0, 1))
+        return Block(first, end, "import", text, bound, modules)
     if start in ("def", "class", "async") or text.startswith("@"):
         defined = next((m for line in lines[first:end] if (m := _DEFINES.match(line))), None)
         return Block(first, end, "definition" if defined else "other", text, _first(defined))
@@ -217,10 +244,11 @@ def idle(block: Block) -> bool:
 
 def missing_modules(block: Block) -> list[str]:
     """Return the modules of an import block that a worker lacks."""
-    return [module for module, _ in _find_imported(block.text) if module not in PROVIDED]
+    return [module for module in block.modules if module not in PROVIDED]
 
 
 def harmless(block: Block, imported: Collection[str]) -> bool:
     """Return whether an assignment calls nothing but built-in types and what was imported."""
-    called = {match[1] for match in _CALL.finditer(block.text.partition("lambda")[0])}
-    return all(name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in called)
+    return all(
+        name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in block.called
+    )

@@ -21,7 +21,7 @@ from grader.intake.archives import Archive
 from grader.intake.filenames import list_names, stem_of, step_meant
 from grader.intake.folders import Place, SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK
-from grader.intake.notebooks import Notebook
+from grader.intake.notebooks import Notebook, Room
 from grader.intake.submission import MAX_SOURCE, Submission, decode_source, own_modules, refusal
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
@@ -134,6 +134,7 @@ class _Reading:
         self.refused: dict[str, str] = {}
         self.warnings: list[str] = []
         self.notebooks: list[tuple[str, Notebook]] = []
+        self.room = Room()
 
     def files(self, place: Place) -> None:
         """Take the step files of a place, and the student's own modules beside them."""
@@ -192,7 +193,7 @@ class _Reading:
         for name in names:
             try:
                 data = place.read(name, MAX_NOTEBOOK + 1)
-                self.notebooks.append((name, notebooks.read(data, name, self.registry)))
+                self.notebooks.append((name, notebooks.read(data, name, self.registry, self.room)))
             except SubmissionError as error:
                 self._unreadable(name, error)
 

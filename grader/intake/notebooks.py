@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from grader.intake.cells import Block, Cut, cut_cell, harmless, idle, missing_modules
 from grader.intake.folders import SubmissionError
@@ -34,13 +35,26 @@ from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
+TOGETHER = ", together with the notebooks before it"
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
 _QUIET = "from contextlib import suppress as _suppress"
 
 
-def _find_imported_steps(block: Block) -> list[str]:
-    """Return the steps that a block imports from, by id."""
-    return re.findall(r"\bexercises\.(\w+)", block.text) if block.kind == "import" else []
+@dataclass
+class Room:
+    """How much more of one submission's notebooks is read: characters of code, and statements."""
+
+    code: int = MAX_SOURCE
+    statements: int = MAX_STATEMENTS
+
+    def take(self, code: int = 0, statements: int = 0) -> None:
+        """Take room. Raise SubmissionError where there is not as much."""
+        self.code -= code
+        self.statements -= statements
+        if self.code < 0:
+            raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters{TOGETHER}")
+        if self.statements < 0:
+            raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements{TOGETHER}")
 
 
 @dataclass(frozen=True)
@@ -53,20 +67,18 @@ class Cell:
 
     def defines(self, name: str) -> bool:
         """Return whether that name is defined at its left margin."""
-        return bool(self._texts(name))
+        return name in self._definers
 
     def written(self, name: str) -> bool:
         """Return whether that function exists and is not a stub."""
-        texts = self._texts(name)
-        return bool(texts) and not is_unfinished(texts[-1])
+        return name in self._definers and not is_unfinished(self._definers[name].text)
 
-    def _texts(self, name: str) -> list[str]:
-        """Return the statements that define that name, in order, without imports."""
-        return [
-            block.text
-            for block in self.cut.blocks
-            if name in block.names and not _find_imported_steps(block)
-        ]
+    @cached_property
+    def _definers(self) -> dict[str, Block]:
+        """Return the last statement that defines each name, without imports from steps."""
+        return {
+            name: block for block in self.cut.blocks if not block.steps for name in block.names
+        }
 
 
 @dataclass(frozen=True)
@@ -85,8 +97,9 @@ class Notebook:
 class _Reading:
     """One notebook, while it is being read."""
 
-    def __init__(self, name: str, registry: Registry) -> None:
+    def __init__(self, name: str, registry: Registry, room: Room) -> None:
         self.name = show_name(name)
+        self.room = room
         self.registry = registry
         self.functions = {
             function.name: step for step in registry.steps for function in step.functions
@@ -110,19 +123,15 @@ class _Reading:
     def cells(self, raws: Iterable[RawCell]) -> list[Cell]:
         """Return the code cells that may count. Raise SubmissionError if their code is too long."""
         found: list[Cell] = []
-        total = 0
         for raw in raws:
             if raw.test or not (raw.code or self._names(raw.grade_id)):
                 continue
             if raw.text is None:
                 self.warn(raw.number, "it holds something other than text, and is skipped.")
                 continue
-            total += len(raw.text)
-            if total > MAX_SOURCE:
-                raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters")
+            self.room.take(code=len(raw.text))
             found += self._cell(raw.number, raw.grade_id, raw.text)
-        if sum(len(cell.cut.blocks) for cell in found) > MAX_STATEMENTS:
-            raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements")
+        self.room.take(statements=sum(len(cell.cut.blocks) for cell in found))
         return found
 
     def _names(self, grade_id: str) -> bool:
@@ -231,7 +240,7 @@ class _Reading:
         """Return whether a block, meant for other cells, imports from this step or a later one."""
         known = {one.id for one in self.registry.steps}
         earlier = {one.id for one in self.registry.before(step)}
-        return bool(set(_find_imported_steps(block)) & known - earlier)
+        return bool(block.steps & (known - earlier))
 
     def _earlier(self, step: Step, text: str, bound: set[str]) -> list[str]:
         """Return imports for functions of earlier steps that the source uses without importing."""
@@ -244,20 +253,22 @@ class _Reading:
         ]
 
 
-def read(data: bytes, name: str, registry: Registry) -> Notebook:
+def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -> Notebook:
     """Return the notebook in these bytes. Raise SubmissionError if it cannot be read.
 
-    name is the file's, for the warnings.
+    name is the file's, for the warnings. room: what all notebooks of a submission share.
     """
-    return of_cells(raw_cells(data), name, registry)
+    return of_cells(raw_cells(data), name, registry, room)
 
 
-def of_cells(raws: Iterable[RawCell], name: str, registry: Registry) -> Notebook:
+def of_cells(
+    raws: Iterable[RawCell], name: str, registry: Registry, room: Room | None = None
+) -> Notebook:
     """Return the notebook that consists of these cells. Raise SubmissionError if they are too much.
 
     name is the file's; "" for what a kernel has run, where cells have numbers of their own.
     """
-    reading = _Reading(name, registry)
+    reading = _Reading(name, registry, room or Room())
     cells = reading.cells(raws)
     owners = {
         function: cell

@@ -6,6 +6,7 @@ import bisect
 import codecs
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -80,10 +81,11 @@ class Submission:
 
     def reachable(self, step: str) -> str:
         """Return the step's source and those of the student's own modules that it may import."""
-        found, left = self.sources.get(step, ""), dict(self.modules)
-        while near := [name for name in left if name in found]:
-            found += "".join("\n" + left.pop(name) for name in near)
-        return found
+        texts, left = [self.sources.get(step, "")], dict(self.modules)
+        for text in texts:  # which grows: each text is searched once, for all names together
+            near = _words(text) & left.keys()
+            texts += [left.pop(name) for name in sorted(near)]
+        return "\n".join(texts)
 
 
 def decode_source(data: bytes) -> str:
@@ -195,6 +197,12 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
         above, cell = marks[before - 1]
         return f"{cell}, line {number - above}", text
     return f"{filename}, line {number}", text
+
+
+@lru_cache(maxsize=64)
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a source, as Python reads names."""
+    return frozenset(re.findall(r"\w+", unicodedata.normalize("NFKC", text)))
 
 
 @lru_cache(maxsize=2)

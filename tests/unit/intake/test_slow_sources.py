@@ -1,11 +1,13 @@
 """Sources that are made to keep their reader busy: the work grows with their length, no faster."""
 
+import json
 import sys
 
 import pytest
 
-from grader.intake import cells
-from grader.intake.submission import MAX_SOURCE
+from grader.intake import cells, handins, notebooks, submission
+from grader.intake.folders import Folder
+from grader.intake.submission import MAX_SOURCE, Submission
 from grader.steps.stubs import is_unfinished
 
 REPEATED = ["@a\n", "@\n\n", "# a\n", "a=\\\n", "a.", "a ", "(", "\n", " ", "%a\n"]
@@ -43,3 +45,75 @@ def test_cells_are_cut_in_steps_that_grow_with_their_length(unit):
 def test_longest_source_is_searched_for_functions_to_be_written_at_once(unit):
     """With a pattern that looks at empty lines again and again, this takes hours."""
     assert not is_unfinished(unit * (MAX_SOURCE // len(unit)))
+
+
+# Notebooks: there may be forty of them, and each is asked for every function of every step.
+
+
+def every_function(steps):
+    return "".join(f"def {f.name}(): pass\n" for step in steps.steps for f in step.functions)
+
+
+def notebook(*sources):
+    made = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["import " + ",".join(f"a{i}" for i in range(3000)), "import " + ",".join(["a"] * 3000)],
+    ids=["many names", "one name"],
+)
+def test_import_of_many_names_is_read_once_for_all_steps(steps, more):
+    data = notebook(every_function(steps) + more)
+    with Steps(most=200_000):  # 450,000 if for each
+        assert notebooks.read(data, "work.ipynb", steps).sources
+
+
+def test_calls_of_an_assignment_are_looked_for_once_for_all_steps(steps, monkeypatch):
+    looked = []
+
+    class Pattern:
+        def finditer(self, text):
+            looked.append(text)
+            return iter(())
+
+    monkeypatch.setattr(cells, "_CALL", Pattern())
+    book = notebooks.read(notebook(every_function(steps) + "x = f(1)\n"), "work.ipynb", steps)
+    assert len(book.sources) == len(steps.steps)
+    assert looked == ["x = f(1)\n"]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("# " + "x" * (MAX_SOURCE // 2) + "\n", "its code is longer than 1,000,000 characters"),
+        ("a=1\n" * (notebooks.MAX_STATEMENTS // 2 + 1), "it has more than 10,000 statements"),
+    ],
+    ids=["code", "statements"],
+)
+def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path, source, reason):
+    first = f"def {steps.steps[0].functions[0].name}(x): pass\n"
+    for name in "abcd":
+        (tmp_path / f"{name}.ipynb").write_bytes(notebook(first + source))
+    with Folder.open(tmp_path) as folder:
+        found = handins.submission("anna", folder, steps)
+    late = [warning for warning in found.warnings if reason in warning]
+    assert [warning[:7] for warning in late] == ["b.ipynb", "c.ipynb", "d.ipynb"]
+
+
+def test_modules_that_name_each_other_are_searched_once(monkeypatch):
+    """With a search for each name in all that was found so far, this takes a minute."""
+    searched = []
+
+    def words(text):
+        searched.append(text)
+        return frozenset(text.split())
+
+    monkeypatch.setattr(submission, "_words", words)
+    names = [f"m{number}" for number in range(40)]
+    modules = dict(zip(names, [*names[1:], ""], strict=True))
+    modules = dict(reversed(modules.items()))
+    mine = Submission("mallory", {"step02_scores": "m0"}, modules=modules)
+    assert set(mine.reachable("step02_scores").split()) == set(names)
+    assert len(searched) == 1 + len(names)
