@@ -109,10 +109,13 @@ class Archive:
         most: int = MAX_MEMBERS,
         size: int = MAX_ARCHIVE,
         table: int = MAX_DIRECTORY,
+        passed_over: dict[str, str] | None = None,
     ) -> Archive:
         """Open the archive in a file that the caller closes. Raise SubmissionError if not.
 
         most: how many members it may have. size, table: the most bytes of all, and of its contents.
+        passed_over: takes the members with a path that is not allowed, and why. Without it such a
+        member refuses the archive.
         """
         if file.seek(0, 2) > size:
             raise SubmissionError(f"it is larger than {size // 2**20} MiB")
@@ -128,7 +131,13 @@ class Archive:
         _refuse_overlaps(infos, zipped.start_dir)
         members: dict[tuple[str, ...], list[zipfile.ZipInfo]] = {}
         for info in infos:
-            parts = _parts(info)
+            try:
+                parts = _parts(info)
+            except SubmissionError:
+                if passed_over is None:
+                    raise
+                passed_over[info.filename] = "its path is not allowed"
+                continue
             if not any(map(litter, parts)) and not _is_folder(info):
                 members.setdefault(parts, []).append(info)
         return cls(zipped, members)

@@ -1,16 +1,25 @@
 """A class as one zip, as Moodle and Canvas give it: its files, put into a folder of ours.
 
-Only regular files of bounded size are written, under the names that they have in the zip. A name
-that leads elsewhere refuses the whole zip.
+Only regular files of bounded size are written, under the names that they have in the zip. Students
+choose some of these names, and what is in the files. So a file that cannot be taken is passed over,
+and the others are read:
+
+- One that is too large, or whose student has handed in too much, is written as an empty file of
+  that size, which takes no place on the disk. Reading it tells its student why it is not graded.
+- A name that is too long is shortened, so that its student is still listed.
+- A name that leads elsewhere, or that another file has, is listed as ignored.
 """
 
 from __future__ import annotations
 
 import calendar
+import errno
 import os
 import time
+from collections import Counter
 from pathlib import Path
 from typing import BinaryIO
+from zipfile import ZipInfo
 
 from grader.intake.archives import BROKEN, Archive
 from grader.intake.folders import SubmissionError
@@ -20,48 +29,84 @@ MAX_ZIP = 8 * 2**30
 MAX_FILES = 400_000
 MAX_TABLE = 128 * 2**20
 MAX_FILE = 200 * 2**20
+MAX_ENTRY = 2**30
 MAX_TOTAL = 16 * 2**30
+MAX_NAME = 240  # bytes; most file systems take 255
+KEPT_END = 60  # bytes of a shortened name's end
 
 
-def unpack(path: Path, folder: Path) -> None:
-    """Write the files of a class's zip into an empty folder; SubmissionError with the reason."""
+def unpack(path: Path, folder: Path) -> dict[str, str]:
+    """Write the files of a class's zip into an empty folder; SubmissionError with the reason.
+
+    Return the names of those that were passed over, and why.
+    """
     try:
         with path.open("rb") as file:
-            _unpack(file, folder)
+            return _unpack(file, folder)
     except SubmissionError as error:
         raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
     except OSError as error:
         raise SubmissionError(f"{error.filename}: {error.strerror}") from None
 
 
-def _unpack(file: BinaryIO, folder: Path) -> None:
-    archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE)
-    total = 0
+def _unpack(file: BinaryIO, folder: Path) -> dict[str, str]:
+    ignored: dict[str, str] = {}
+    archive = Archive.open(
+        file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored
+    )
+    sizes: Counter[str] = Counter()
     for parts, infos in archive.members.items():
-        total += infos[-1].file_size
-        if total > MAX_TOTAL:
-            raise SubmissionError(f"it unpacks to more than {MAX_TOTAL // 2**30} GiB")
-        target = folder.joinpath(*parts)
         try:
+            target = folder.joinpath(*map(_shortened, parts))
             target.parent.mkdir(parents=True, exist_ok=True)
-            with archive.zipped.open(infos[-1]) as member, target.open("xb") as copy:
-                left = MAX_FILE
-                while piece := member.read(min(2**20, left + 1)):
-                    left -= len(piece)
-                    if left < 0:
-                        raise SubmissionError(
-                            f"{show_name('/'.join(parts))} is larger than {MAX_FILE // 2**20} MiB"
-                        )
-                    copy.write(piece)
-            _date_entry(target, infos[-1].date_time)
-        except FileExistsError:
-            raise SubmissionError(f"it has {show_name('/'.join(parts))} twice") from None
-        except (OSError, UnicodeEncodeError) as error:
-            if isinstance(error, OSError) and error.filename is None:
-                raise SubmissionError("it is damaged: download it again") from None
-            raise SubmissionError(f"{show_name('/'.join(parts))} cannot be written") from None
-        except BROKEN:
-            raise SubmissionError("it is damaged: download it again") from None
+            copy = target.open("xb")
+        except (FileExistsError, NotADirectoryError):
+            ignored["/".join(parts)] = "another file of the zip has that name"
+            continue
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and not _is_about_name(error):
+                raise SubmissionError(f"{show_name('/'.join(parts))} cannot be written") from None
+            ignored["/".join(parts)] = "that is not a file name here"
+            continue
+        with copy:
+            sizes[parts[0]] += _write(archive, infos[-1], copy, MAX_ENTRY - sizes[parts[0]])
+        if sizes.total() > MAX_TOTAL:
+            raise SubmissionError(f"it unpacks to more than {MAX_TOTAL // 2**30} GiB")
+        _date_entry(target, infos[-1].date_time)
+    return ignored
+
+
+def _is_about_name(error: OSError) -> bool:
+    return error.errno in (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.EISDIR)
+
+
+def _shortened(name: str) -> str:
+    """Return a name that file systems take: the middle of a very long one is left out."""
+    data = name.encode("utf-8", "surrogateescape")
+    if len(data) <= MAX_NAME:
+        return name
+    start, end = data[: MAX_NAME - KEPT_END - 1], data[-KEPT_END:]
+    return f"{start.decode('utf-8', 'ignore')}~{end.decode('utf-8', 'ignore')}"
+
+
+def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:
+    """Write a file, and return its size; one that is too large is as large, and empty, and 0."""
+    left = min(MAX_FILE, room)
+    size = 0
+    try:
+        with archive.zipped.open(info) as member:
+            while piece := member.read(min(2**20, max(0, left - size) + 1)):
+                size += len(piece)
+                if size > left:
+                    copy.truncate(0)
+                    copy.truncate(MAX_FILE + 1)
+                    return 0
+                copy.write(piece)
+    except BROKEN as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise SubmissionError(f"the disk failed: {error.strerror}") from None
+        raise SubmissionError("it is damaged: download it again") from None
+    return size
 
 
 def _date_entry(path: Path, when: tuple[int, ...]) -> None:

@@ -185,15 +185,17 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Li
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
 
+    passed_over: dict[str, str] = {}
     try:
         if path.is_file():
-            path = _unpack_class(path, out)
+            path, passed_over = _unpack_class(path, out)
         inner = intake.class_folder(path, registry)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
         listing = intake.survey(inner, registry, out)
     except SubmissionError as error:
         raise Problem(str(error)) from None
+    listing = replace(listing, ignored={**passed_over, **listing.ignored})
     for name, reason in listing.ignored.items():
         click.echo(f"ignored: {one_line(name, 60)}: {reason}")
     if not listing.entries:
@@ -206,16 +208,15 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Li
     return replace(listing, entries=entries)
 
 
-def _unpack_class(path: Path, out: Path) -> Path:
-    """Return the folder that the class's zip was unpacked into."""
+def _unpack_class(path: Path, out: Path) -> tuple[Path, dict[str, str]]:
+    """Return the folder that the class's zip was unpacked into, and which files were not."""
     from grader.intake.class_zip import unpack
     from grader.isolation.hosts import remove
 
     folder = out / ".submissions"
     remove(folder)
     _make_folder(folder)
-    unpack(path, folder)
-    return folder
+    return folder, unpack(path, folder)
 
 
 def _make_folder(folder: Path) -> None:

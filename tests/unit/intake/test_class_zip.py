@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from grader.intake import class_zip, entries
+from grader.intake import archives, class_zip, entries
 from grader.intake.class_zip import unpack
 from grader.intake.folders import SubmissionError
 from tests.support.handed_in import FILE, packed, source, spread
@@ -31,11 +31,12 @@ def test_files_are_unpacked_with_their_times(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../evil.py", "/etc/evil.py", "a/../../evil.py", "C:/evil.py"])
-def test_name_that_leads_elsewhere_refuses_the_zip(tmp_path, name):
+def test_name_that_leads_elsewhere_is_ignored_and_the_others_are_read(tmp_path, name):
     packed(tmp_path / "c.zip", {name: "x", f"anna/{FILE}": "x"})
-    with pytest.raises(SubmissionError, match="a path that is not allowed"):
-        unpacked(tmp_path, tmp_path / "c.zip")
+    (tmp_path / "into").mkdir()
+    assert unpack(tmp_path / "c.zip", tmp_path / "into") == {name: "its path is not allowed"}
     assert not (tmp_path / "evil.py").exists()
+    assert (tmp_path / "into" / "anna" / FILE).is_file()
 
 
 def test_link_in_the_zip_is_no_link_afterwards(tmp_path):
@@ -47,17 +48,53 @@ def test_link_in_the_zip_is_no_link_afterwards(tmp_path):
     assert not (tmp_path / "into" / "anna" / FILE).is_symlink()
 
 
-def test_file_that_is_too_large_refuses_the_zip(tmp_path, monkeypatch):
-    monkeypatch.setattr(class_zip, "MAX_FILE", 100)
-    packed(tmp_path / "c.zip", {"anna/big": "x" * 101})
-    with pytest.raises(SubmissionError, match="anna/big is larger than"):
-        unpacked(tmp_path, tmp_path / "c.zip")
+def reasons(steps, folder):
+    """Why each student cannot be graded, or a step of theirs; "" where nothing is wrong."""
+    found = {}
+    for entry in entries.entries(folder, steps):
+        try:
+            found[entry.student] = "".join(entries.read(entry, steps).refused.values())
+        except SubmissionError as error:
+            found[entry.student] = str(error)
+    return found
 
 
-def test_name_that_is_too_long_is_told(tmp_path):
-    packed(tmp_path / "c.zip", {"x" * 300: "x"})
-    with pytest.raises(SubmissionError, match="cannot be written"):
-        unpacked(tmp_path, tmp_path / "c.zip")
+def test_file_that_is_too_large_is_its_students_alone(steps, tmp_path, monkeypatch):
+    assert class_zip.MAX_FILE >= archives.MAX_ARCHIVE  # so that reading it refuses it, too
+    monkeypatch.setattr(class_zip, "MAX_FILE", 1_500_000)
+    huge = {f"huge/{FILE}": "x" * 2_000_000}
+    packed(tmp_path / "c.zip", {f"anna/{FILE}": source(), **huge, f"ben/{FILE}": source()})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    assert (tmp_path / "into" / "huge" / FILE).stat().st_blocks == 0
+    found = reasons(steps, tmp_path / "into")
+    assert "longer than 1,000,000 bytes" in found.pop("huge")
+    assert found == {"anna": "", "ben": ""}
+
+
+def test_student_who_hands_in_too_much_leaves_room_for_the_others(steps, tmp_path, monkeypatch):
+    monkeypatch.setattr(class_zip, "MAX_ENTRY", 2_000_000)
+    monkeypatch.setattr(class_zip, "MAX_TOTAL", 3_000_000)
+    monkeypatch.setattr(class_zip, "MAX_FILE", 1_500_000)
+    many = {f"anna/{number}.txt": "x" * 1_000_000 for number in range(9)}
+    packed(tmp_path / "c.zip", {**many, f"anna/{FILE}": "x = 1\n", f"ben/{FILE}": source()})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    found = reasons(steps, tmp_path / "into")
+    assert "longer than 1,000,000 bytes" in found["anna"]
+    assert found["ben"] == ""
+
+
+def test_name_that_is_too_long_is_shortened(steps, tmp_path):
+    long = "Anna_1_assignsubmission_file_" + "ä" * 240 + ".zip"
+    packed(tmp_path / "c.zip", {long: "x", f"ben/{FILE}": source()})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    found = reasons(steps, tmp_path / "into")
+    assert found.pop("Anna_1")
+    assert found == {"ben": ""}
+
+
+def test_name_that_another_file_needs_for_a_folder_is_ignored(tmp_path):
+    packed(tmp_path / "c.zip", {"anna": "x", f"anna/{FILE}": "x", f"ben/{FILE}": "x"})
+    assert unpacked(tmp_path, tmp_path / "c.zip") == ["anna", f"ben/{FILE}"]
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4", b"\0" * 100])
