@@ -14,7 +14,7 @@ from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.people import Person, compose
-from grader.classroom.exports.spreadsheet import cell
+from grader.classroom.exports.spreadsheet import cell, text_of
 from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
@@ -233,7 +233,7 @@ def read_overrides(path: Path, registry: Registry) -> list[Override]:
 
 
 def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -> Override:
-    text = {name: cell.removeprefix("'") for name, cell in cells.items()}
+    text = {name: text_of(cell) for name, cell in cells.items()}
     student, target = cells["student_id"], text["step_or_check"]
     if not student:
         raise CourseError(f"{where}: whose is it? Fill in `student_id`")

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 from grader.report.sanitize import visible
 
-FORMULA = ("=", "+", "-", "@", "\t")
 MAX_CELL = 1000
+# Full-width signs begin a formula too where the spreadsheet is Japanese or Chinese.
+_FORMULA = "[=+@\\-\uff1d\uff0b\uff0d\uff20]"
+_FIRST = re.compile(rf"\t| *{_FORMULA}")
+# A spreadsheet may be set to any of these instead of the comma: what follows is a cell to it, with
+# its own quotes.
+_LATER = re.compile(rf"([;|\t])(?=[ \"]*{_FORMULA})")
+_QUOTED = re.compile(rf"([;|\t])'(?=[ \"]*{_FORMULA})")
 
 
 def cell(text: str, limit: int = MAX_CELL) -> str:
-    """Return a text on one line that no spreadsheet calculates; `'` precedes a formula."""
-    shown = visible(text, limit, kept="\t")
-    start = shown.lstrip(" ")[:1] or " "
-    return f"'{shown}" if shown.startswith("\t") or start in FORMULA else shown
+    """Return a text on one line that no spreadsheet calculates; `'` precedes a formula.
+
+    >>> cell("=1+1"), cell("Ann; =1+1")
+    ("'=1+1", "Ann;' =1+1")
+    """
+    shown = _LATER.sub(r"\1'", visible(text, limit, kept="\t"))
+    return f"'{shown}" if _FIRST.match(shown) else shown
+
+
+def text_of(written: str) -> str:
+    """Return the text that `cell` made this of."""
+    return _QUOTED.sub(r"\1", written.removeprefix("'"))
 
 
 def number(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """The exports, each against the rules of the program that reads it."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -10,9 +11,9 @@ import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.spreadsheet import cell
+from grader.classroom.exports.spreadsheet import cell, row, text_of
 from grader.report.names import safe_name
-from grader.report.records import Graded, Status
+from grader.report.records import Graded, Status, Who
 from grader.report.sanitize import one_line, visible
 from tests.support.classes import (
     COLUMNS,
@@ -81,12 +82,33 @@ def test_text_is_cut():
 # CSV
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\ta", "  =1", "\t=1"])
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\ta", "  =1"])
 def test_cell_that_starts_a_formula_gets_a_quote(text):
     assert cell(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("text", ["alice", "a=b", "", " a", "1-2"])
+FORMULAS = ("=1+1", " =1", '"=1"', "-2+3", "+1", "@a", "\uff1d1")
+SPLITS = [f"{before}{by}{f}" for by in ";|\t" for before in ("a", 'a"') for f in FORMULAS]
+
+
+@pytest.mark.parametrize("text", SPLITS)
+def test_cell_begins_no_formula_where_a_spreadsheet_is_set_to_another_separator(text):
+    written = row(["x", cell(text), "y"])
+    for by in ";|\t":
+        for part in written.split(by)[1:]:
+            assert part.lstrip(' "')[:1] not in ("=", "+", "-", "@", "\uff1d")
+    assert text_of(cell(text)) == text
+
+
+@pytest.mark.parametrize("format_", ["csv", "excel", "nbgrader", "mail"])
+def test_no_export_has_a_formula_behind_a_semicolon(format_):
+    hostile = "Ann;=1+1"
+    who = Who("Moodle", hostile, hostile, hostile, submitted=hostile)
+    mine = dataclasses.replace(wrong(hostile), who=who, reason=hostile)
+    assert ";=" not in whole(format_, [mine, not_gradable(hostile, reason=hostile)])
+
+
+@pytest.mark.parametrize("text", ["alice", "a=b", "", " a", "1-2", "a; b", "a, -5"])
 def test_other_cells_stay(text):
     assert cell(text) == text
 
