@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from grader.engine.kit_digest import kit_digest
+from grader.engine.own_memory import limit_memory
 from grader.intake.submission import Submission
 from grader.isolation.hosts import remove
 from grader.report.records import Report, report_from_json
@@ -41,7 +42,6 @@ HEADER = struct.Struct(">?Q")  # whether it is a report, and its length
 START_SECONDS = 120.0
 TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
-MEMORY_MIB = 640  # beyond what is loaded, which is about 300 MiB
 STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
 WARM = "warm up"
@@ -131,20 +131,6 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
 
 
-def _limit_memory() -> None:
-    """Cap what the judge takes beyond what it has loaded, whatever a submission answers.
-
-    Where that is not enough for a check, the check fails: the judge and its other verdicts go on.
-    """
-    with contextlib.suppress(ImportError, IndexError, OSError, ValueError):
-        import resource
-
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        held = int(status.partition("VmData:")[2].split()[0]) * 1024
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (held + MEMORY_MIB * 2**20, hard))
-
-
 def _serve(
     exam: Exam, held: Mapping[str, bool] | None, questions: IO[bytes], answers: IO[bytes]
 ) -> None:
@@ -160,7 +146,7 @@ def _serve(
         with _Sandboxes(isolation, registry.limits) as sandboxes:
             trusted = sandboxes.trusted
             grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
-            _limit_memory()
+            limit_memory()
             gc.freeze()  # torch and the checks stay: not to be looked through again
             _send(answers, {"held": dict(isolation.held)})
             while (question := _receive(questions)) is not None:

@@ -237,6 +237,7 @@ def _judge(
     submission = read_submission(folder, registry)
     with hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
         from grader.engine import grading
+        from grader.engine.own_memory import limit_memory
         from grader.report.text import terminal
 
         printer = terminal.Printer()
@@ -246,6 +247,8 @@ def _judge(
             seed = grading.fresh_seed() if seed is None else seed
         show = on_step(printer) if on_step else lambda verdict: None
         grader = grading.make_grader(registry, host, suite, seed or 0, steps)
+        if suite == "hidden":  # of work that may be anybody's, as on Gradescope
+            limit_memory()
         done: list[StepVerdict] = []
 
         def follow(verdict: StepVerdict | None) -> None:

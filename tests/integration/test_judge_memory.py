@@ -1,13 +1,18 @@
 """A judge takes a bounded amount of memory, whatever a worker sends, and goes on judging."""
 
 import contextlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from grader.classroom.judge import Exam, Judge
+from grader.cli.main import cli
 from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
+from grader.report.records import report_from_json
 from tests.conftest import ROOT
 from tests.corpora import hostile
 from tests.support import processes
@@ -65,3 +70,39 @@ def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
         report = judge.grade(Submission("honest", {"step02_scores": text})).report
         (scores,) = (step for step in report.steps if step.step == "step02_scores")
         assert scores.points == scores.max_points
+
+
+CHECK = """
+import sys
+from pathlib import Path
+from grader.cli.main import cli
+
+where = ["--submission", sys.argv[1], "--isolation", "process", "--json", sys.argv[2]]
+cli(["check", "2", "--suite", "hidden", "--seed", "7", *where], standalone_mode=False)
+"""
+AFTER = "import atexit; atexit.register(lambda: print(Path('/proc/self/status').read_text()))"
+
+
+def test_hidden_check_of_one_submission_is_capped_too(tmp_path):
+    """As Gradescope runs it, once for every submission."""
+    flood = FLOODS["the most"].sources["step02_scores"]
+    (tmp_path / "step02_scores.py").write_text(flood, encoding="utf-8")
+    command = [sys.executable, "-c", CHECK.replace("\nfrom grader", f"\n{AFTER}\nfrom grader")]
+    out = tmp_path / "report.json"
+    done = subprocess.run(
+        [*command, str(tmp_path), str(out)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert report_from_json(out.read_text(encoding="utf-8")).score == 0
+    assert int(done.stdout.partition("VmHWM:")[2].split()[0]) // 1024 < MOST_MIB
+
+
+def test_hidden_check_limits_its_memory_before_it_judges(monkeypatch, tmp_path):
+    limited = []
+    (tmp_path / "step02_scores.py").write_text("def attention_scores(q, k): pass\n")
+    monkeypatch.setattr("grader.engine.own_memory.limit_memory", lambda: limited.append(True))
+    for suite, times in (("visible", 0), ("hidden", 1)):
+        limited.clear()
+        command = ["check", "2", "--suite", suite, "--submission", str(tmp_path)]
+        done = CliRunner().invoke(cli, [*command, "--isolation", "process"])
+        assert "step 2" in done.output.lower(), done.output
+        assert len(limited) == times
