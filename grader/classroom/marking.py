@@ -67,6 +67,10 @@ class Rules:
             one.row for one in self.overrides if sum(one.is_for(graded) for graded in everybody) > 1
         )
 
+    def has_on_list(self, name: str) -> bool:
+        """Return whether somebody on the class list has that id, name or address."""
+        return any(person.is_called(name, Who()) for person in self.roster)
+
     def _complete(self, graded: Graded) -> Graded:
         """Fill in what the class list knows of a student, or of a team's members."""
         if members := self._members(graded):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -202,10 +202,13 @@ def _bytes(name: str) -> bytes:
     return os.fsencode(name) if os.name == "posix" else name.encode("utf-8", "surrogatepass")
 
 
-def class_folder(path: Path, registry: Registry) -> Path:
+def class_folder(
+    path: Path, registry: Registry, is_student: Callable[[str], bool] = lambda name: False
+) -> Path:
     """Return the folder that holds the students: the given one, or the only one in it.
 
     That is one whose entries are named as by Canvas or Moodle, or of which two or more hold work.
+    is_student: tells whether the class list has somebody of a name, whose files may be named so.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:
@@ -218,6 +221,7 @@ def class_folder(path: Path, registry: Registry) -> Path:
             platform_names.platform(name, True, False)
             or name in handins.ROOMS
             or inner.is_symlink()
+            or is_student(name)
         ):
             return path
         with Folder.open(inner, MAX_CLASS) as folder:

@@ -19,6 +19,7 @@ together under one student only where they say so themselves:
 - Canvas: all of `doejohn_12345_678901_…`, with or without `LATE`, is one student, `doejohn_12345`,
   where more than half of the folder's entries are named like that. So is `doejohn_12345_text.html`,
   what was typed in, and `…_link.html`, an address. An anonymous student is `anon_aB3xY`.
+  Moodle's mark behind Canvas' numbers is part of a file's own name.
 - Moodle's and Canvas's loose files are read as if they lay in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. One that has Moodle's `_assignsubmission_file` in its
   own name as well is not read.
@@ -130,7 +131,11 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
 
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
     """Return the student of an entry in a platform's bulk download, or None."""
-    known = _moodle(name, is_folder) or (_canvas(name) if canvas else None)
+    by_canvas = _canvas(name) if canvas else None
+    # A student chooses what follows a platform's own mark, so the first mark is the platform's.
+    if by_canvas is not None and _MOODLE.search(by_canvas[0].student):
+        by_canvas = None
+    known = by_canvas or _moodle(name, is_folder)
     if known is None:
         return None
     found, rest = known

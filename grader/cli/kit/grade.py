@@ -88,7 +88,7 @@ def grade(
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
-        listing = _entries(submissions, registry, out, course.late)
+        listing = _entries(submissions, registry, out, course.late, rules)
         entries = listing.entries
         exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
         absent = gone(book, entries)
@@ -180,7 +180,9 @@ def _template(path: Path) -> None:
         file.write(f"{HEADER}\n")
 
 
-def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Listing:
+def _entries(
+    path: Path, registry: Registry, out: Path, late: Late | None, rules: Rules
+) -> Listing:
     """Return the students, and print which files belong to nobody."""
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
@@ -189,7 +191,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None) -> Li
     try:
         if path.is_file():
             path, passed_over = _unpack_class(path, out)
-        inner = intake.class_folder(path, registry)
+        inner = intake.class_folder(path, registry, rules.has_on_list)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
         listing = intake.survey(inner, registry, out)

@@ -453,6 +453,33 @@ def test_names_of_files_make_no_student_and_hand_nothing_in_for_another(
     assert intake.read(found["Alice_12"], steps).sources == {"step02_scores": right}
 
 
+CANVAS = "doejohn_12345_678901_{}"
+
+
+@pytest.mark.parametrize("others", [0, 3])
+@pytest.mark.parametrize("number", ["", "9_"])
+def test_moodles_mark_in_a_file_of_canvas_makes_no_student(steps, tmp_path, others, number):
+    for name in (f"Alice_{number}assignsubmission_file_{FILE}", FILE):
+        write(tmp_path / CANVAS.format(name))
+    for other in range(others):
+        write(tmp_path / f"other{other}_{other}_90000{other}_{FILE}")
+    found = [entry.student for entry in intake.entries(tmp_path, steps)]
+    assert found == ["doejohn_12345", *(f"other{n}_{n}" for n in range(others))]
+
+
+def test_canvas_numbers_in_a_file_of_moodle_make_no_student(steps, tmp_path):
+    write(tmp_path / f"Ann Lee_12_assignsubmission_file_bob_1_900001_{FILE}")
+    assert [entry.student for entry in intake.entries(tmp_path, steps)] == ["Ann Lee_12"]
+
+
+def test_only_folder_of_somebody_on_the_class_list_is_that_student(steps, tmp_path):
+    for name in ("Bob_9_assignsubmission_file_", "Eve_8_assignsubmission_file_"):
+        (tmp_path / "alice" / name).mkdir(parents=True)
+        write(tmp_path / "alice" / name / FILE)
+    assert intake.class_folder(tmp_path, steps) == tmp_path / "alice"
+    assert intake.class_folder(tmp_path, steps, {"alice"}.__contains__) == tmp_path
+
+
 def test_loose_file_of_somebody_called_like_a_file_is_read_for_nobody(steps, tmp_path):
     """`Alice_12_assignsubmission_file` is what Mallory is called, on the platform."""
     write(tmp_path / "Alice_12_assignsubmission_file_step02_scores.py")
