@@ -32,7 +32,43 @@ def _from_memory(right):
     return function
 
 """
-WRONG = {"zeros_for_batches": ZEROS_FOR_BATCHES, "from_memory": FROM_MEMORY}
+# Probes are told from other inputs by their size, and by how often such arrays have come.
+FROM_MEMORY_WHERE_LARGE = """
+
+def _from_memory_where_large(right):
+    first = {}
+    def function(*args, **kwargs):
+        result, key = right(*args, **kwargs), repr([getattr(one, "shape", one) for one in args[:1]])
+        first.setdefault(key, result)
+        return first[key] if np.abs(args[0]).max() > 30 else result
+    return function
+
+"""
+RIGHT_TWICE = """
+
+def _right_twice(right):
+    found = {}
+    def function(*args, **kwargs):
+        result, key = right(*args, **kwargs), repr([getattr(one, "shape", one) for one in args])
+        count, first = found.get(key, (0, result))
+        found[key] = count + 1, first
+        return result if count < 2 else first
+    return function
+
+"""
+WRONG = {
+    "from_memory_where_large": FROM_MEMORY_WHERE_LARGE,
+    "right_twice": RIGHT_TWICE,
+}
+HIDDEN = [
+    ("from_memory_where_large", "step09_heads", "multi_head_attention", "heads_rows"),
+    ("from_memory_where_large", "step09_heads", "multi_head_attention", "heads_no_future"),
+    ("from_memory_where_large", "step25_llama", "rms_norm", "rms_no_future"),
+    ("from_memory_where_large", "step25_llama", "swiglu", "swiglu_no_future"),
+    ("right_twice", "step06_loss", "next_token_logits", "logits_no_future"),
+    ("right_twice", "step22_more_masks", "document_mask", "documents_no_future"),
+]
+WRONG |= {"zeros_for_batches": ZEROS_FOR_BATCHES, "from_memory": FROM_MEMORY}
 CHEATS = [
     ("zeros_for_batches", "step02_scores", "attention_scores", "scores_rows"),
     ("zeros_for_batches", "step05_output", "attention", "attention_rows"),
@@ -52,3 +88,8 @@ def test_law_pays_nothing_for_wrong_values(grade, suite, cheat, step, function, 
     found = {one.check: one for one in report.steps[0].checks}
     print({name: one.status.value for name, one in found.items() if one.function == function})
     assert found[check].points == 0
+
+
+@pytest.mark.parametrize(("cheat", "step", "function", "check"), HIDDEN)
+def test_probe_that_is_recognised_pays_nothing(grade, cheat, step, function, check):
+    test_law_pays_nothing_for_wrong_values(grade, "hidden", cheat, step, function, check)
