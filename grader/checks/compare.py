@@ -63,14 +63,16 @@ def _describe_length(kind: str, length: int) -> str:
 def only_known(told: str, lengths: Set[int]) -> str:
     """Return a finding without shapes that could have been chosen in order to be read.
 
-    A shape stays if it has few axes and each is as long as an axis of an argument or of the right
-    result, or 0 or 1. What was expected is the judge's own.
+    The first shape stays if it has few axes and each is as long as an axis of an argument or of the
+    right result, or 0 or 1. What was expected is the judge's own.
     """
 
     def keep(match: re.Match[str]) -> str:
         axes = [int(axis) for axis in re.findall(r"\d+", match[0])]
-        return match[0] if len(axes) <= MAX_AXES and set(axes) <= lengths else "(…)"
+        kept.append(len(axes) <= MAX_AXES and set(axes) <= lengths and not any(kept))
+        return match[0] if kept[-1] else "(…)"
 
+    kept: list[bool] = []
     found, expected, rest = told.partition("; expected")
     return re.sub(r"\((?:\d+,|\d+(?:, \d+)+)\)", keep, found) + expected + rest
 
@@ -297,8 +299,13 @@ def _tree_matches(
     ways = ", ".join(way for way, _ in wrong[:MAX_NAMED])
     more = f" and {len(wrong) - MAX_NAMED} more" if len(wrong) > MAX_NAMED else ""
     which = "All" if len(wrong) == len(wanted) else f"{len(wrong)} of {len(wanted)}"
-    told = f"{name}: {which} arrays are wrong ({ways}{more}). {first.told}"
-    raise Broken(told, evidence=first.evidence)
+    # Which of them are wrong is for the judged code to choose, so it could tell much.
+    some = "All" if len(wrong) == len(wanted) else roughly(len(wrong), len(wanted))
+    raise Broken(
+        f"{name}: {some} of its {len(wanted)} arrays are wrong. {first.told}",
+        f"{name}: {which} arrays are wrong ({ways}{more}). {first.told}",
+        first.evidence,
+    )
 
 
 def _has_same_structure(expected: Any, got: Any, name: str) -> None:
@@ -308,7 +315,11 @@ def _has_same_structure(expected: Any, got: Any, name: str) -> None:
             raise Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
         missing = [key for key in expected if key not in got]
         if missing:
-            raise Broken(f"{name} has no {_keys(dict.fromkeys(missing))}.")
+            more = " It is not the only one." if len(missing) > 1 else ""
+            raise Broken(
+                f"{name} has no {missing[0]!r}.{more}",
+                f"{name} has no {_keys(dict.fromkeys(missing))}.",
+            )
         if len(got) > len(expected):
             raise Broken(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
         for key, item in expected.items():
