@@ -40,11 +40,22 @@ class Rules:
             yield replace(known, grade=self._grade(known))
 
     def unambiguous(self, class_: Iterable[Graded]) -> Rules:
-        """Return the same rules without the changes that several students could be meant by."""
-        if not self.overrides:
+        """Return the same rules without what several students could be meant by.
+
+        Students may choose their own names on a platform.
+        """
+        if not self.overrides and not self.course.extensions:
             return self
-        several = self.ambiguous(map(self._complete, class_))
-        return replace(self, overrides=[one for one in self.overrides if one.row not in several])
+        everybody = list(map(self._complete, class_))
+        several = self.ambiguous(everybody)
+        extensions = {
+            name: when
+            for name, when in self.course.extensions.items()
+            if sum(self._is_called(graded, name) for graded in everybody) < 2
+        }
+        course = replace(self.course, extensions=extensions)
+        overrides = [one for one in self.overrides if one.row not in several]
+        return replace(self, course=course, overrides=overrides)
 
     def strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that is for nobody, or for several students."""
@@ -56,8 +67,10 @@ class Rules:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
         for name in self.course.extensions:
-            if not any(self._is_called(graded, name) for graded in everybody):
-                told.append(f"extensions: nobody is called {name}.")
+            count = sum(self._is_called(graded, name) for graded in everybody)
+            if count != 1:
+                what = "nobody is called" if not count else f"{count} students are called"
+                told.append(f"extensions: {what} {name}.")
         return told
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
