@@ -5,6 +5,7 @@ the numbers that it is made of: none of it may be read in what comes back.
 """
 
 import sys
+import time
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tests.corpora.hostile import attack
 
 MARKER = "carried_out_7351"
 CODE = 7351
+CALLS = []
 
 
 def session():
@@ -96,3 +98,53 @@ def a_secret_in_the_words_of_numpy(q, k):
 def a_secret_in_a_type(q, k):
     """Raises what is called as the rest says."""
     reporting(type=MARKER, kinds=[MARKER] * 5000)
+
+
+@attack("decoder_loss_and_gradients", "failed")
+def a_secret_in_which_keys_are_missing(tokens, params, n_heads, ignore_id=None):
+    """Returns a tree in which as many keys are missing as there are bits to tell."""
+    return 0.5, {"blocks": [], "carried_out_7351": tokens * 1.0}
+
+
+@attack("decoder_loss_and_gradients", "failed")
+def a_secret_in_which_gradients_are_wrong(tokens, params, n_heads, ignore_id=None):
+    """Returns a tree of the right form, in which any of the arrays may be right or wrong."""
+
+    def like(tree):
+        if isinstance(tree, dict):
+            return {key: like(item) for key, item in tree.items()}
+        if isinstance(tree, list):
+            return [like(item) for item in tree]
+        return np.full(tree.shape, CODE)
+
+    return 0.5, like(params)
+
+
+@attack("next_token_logits", "failed")
+def a_secret_in_a_shape_that_changes(tokens, params):
+    """Returns an array of another shape each time, all of lengths that the arguments have."""
+    lengths = [*tokens.shape, *params["embedding"].shape, *params["w_out"].shape]
+    CALLS.append(CODE)
+    turn = len(CALLS)
+    return np.zeros([lengths[(turn + i) % len(lengths)] for i in range(4)])
+
+
+@attack("attention_scores", "failed")
+def a_secret_in_a_factor(q, k):
+    """Is right but for a factor that is the secret."""
+    return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5 * 1.7351
+
+
+@attack("causal_mask", "error")
+def a_secret_in_how_long_it_takes(t_q, t_k=None):
+    """Takes as long as it wants to tell, and raises."""
+    time.sleep(0.007351)
+    raise ValueError(MARKER)
+
+
+@attack("project_qkv", "error", at_import=True)
+def a_secret_in_which_functions_there_are():
+    """Leaves some of the functions out, and defines others of telling names."""
+    for name in ("project_qkv", "linear"):
+        globals().pop(name, None)
+    globals()[MARKER] = lambda x: x

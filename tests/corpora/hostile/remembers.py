@@ -74,3 +74,42 @@ def right_when_it_is_diagnosed(q, k):
     import sys
 
     return right(q, k) if "exercises.replay" in sys.modules else np.zeros(q.shape)
+
+
+@attack("next_token_logits", "failed")
+def answers_a_probe_from_memory(tokens, params):
+    """Is asked about a future: answers as it did when the beginning was the same."""
+    key = (tokens.shape, tokens.ravel()[:1].tobytes())
+    logits = params["embedding"][tokens] @ params["embedding"].T
+    return seen.setdefault(key, logits)
+
+
+@attack("linear_backward", "failed")
+def is_linear_by_construction(d_out, x, weight):
+    """Is linear in d_out, adds up over a batch, and has nothing to do with gradients."""
+    return d_out @ weight.T * 2, np.swapaxes(x, -1, -2) @ d_out * 2, d_out * 2
+
+
+@attack("attention_backward", "failed")
+def has_no_gradient_anywhere(d_out, q, k, v, mask=None):
+    """Has no gradient at hidden keys, nor at any other."""
+    return q * 0, k * 0, v * 0
+
+
+@attack("attend_with_window_cache", ("failed", "error"))
+def keeps_its_text_where_nobody_counts(x_new, cache, w_q, w_k, w_v):
+    """Keeps all of the text in memory that no counter of objects sees, and forgets the window."""
+    import mmap
+
+    seen.setdefault("place", mmap.mmap(-1, 2**20)).write(x_new.tobytes()[:64])
+    return x_new @ w_v, cache
+
+
+@attack("streaming_attention", ("failed", "error"))
+def forms_everything_where_nobody_counts(q, k, v, block, causal=False):
+    """Forms the matrix of all scores in memory that no counter of objects sees."""
+    import mmap
+
+    size = q.shape[-2] * k.shape[-2] * 8
+    scores = np.frombuffer(mmap.mmap(-1, max(size, 8)), np.float64, size // 8)
+    return np.zeros((*q.shape[:-1], v.shape[-1])) + scores.sum()

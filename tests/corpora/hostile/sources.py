@@ -67,3 +67,58 @@ def no_source_at_all():
 def ends_the_workers_text():
     """Closes quotes and brackets that a careless grader puts around it."""
     return '"""\n\'\'\'\n)]}\n### END SOLUTION\nEOF\n__import__("os")._exit(0)\n'
+
+
+@attack("attention_scores", "error", text=True)
+def a_name_without_end():
+    """Uses one name that is nearly as long as a file may be, and whose normal form is longer."""
+    return "\ufdfa" * 150_000 + " = 1\n" + "x" * 400_000 + "\n"
+
+
+@attack("attention_scores", "error", text=True)
+def spaces_without_end():
+    """Has one line of spaces, for patterns that begin with them."""
+    return " " * 900_000 + "\n"
+
+
+@attack("attention_scores", "error", text=True)
+def decorators_without_end():
+    """Decorates a function that never comes."""
+    return "@a\n" * 300_000
+
+
+@attack("attention_scores", "error", text=True)
+def imports_without_end():
+    """Imports a name so often that it is looked for in vain as often."""
+    return "import " + ", ".join(["sys"] * 150_000) + "\nraise ValueError\n"
+
+
+@attack("attention_scores", "error", text=True)
+def earlier_steps_without_end():
+    """Speaks of every earlier step and of its own modules, as often as there is room."""
+    return "# exercises.step01_projections step02_scores\n" * 20_000
+
+
+@attack("attention_scores", "error", text=True)
+def an_encoding_without_end():
+    """Names an encoding that is as long as the file."""
+    return "# coding: " + "utf-8-" * 150_000 + "\n"
+
+
+@attack("attention_scores", "error", text=True)
+def cells_without_end():
+    """Is nothing but marks of a notebook's cells and of what is left open in them."""
+    line = "# attention_scores is left out: a bracket or a quote is never closed\n"
+    return "# from work.ipynb, cell 1\n" + line * 13_000
+
+
+@attack("attention_scores", "error", text=True)
+def strings_without_end():
+    """Formats strings in strings in strings."""
+    return "x = " + "f'{" * 1000 + "1" + "}'" * 1000 + "\n"
+
+
+@attack("attention_scores", "error", text=True)
+def patterns_without_end():
+    """Matches what takes for ever to match, in the compiler's hands: a pattern of classes."""
+    return "match 1:\n" + "".join(f"    case C{n}(x={n}):\n        x\n" for n in range(20_000))
