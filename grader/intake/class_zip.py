@@ -51,9 +51,7 @@ def unpack(path: Path, folder: Path) -> dict[str, str]:
 
 def _unpack(file: BinaryIO, folder: Path) -> dict[str, str]:
     ignored: dict[str, str] = {}
-    archive = Archive.open(
-        file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored
-    )
+    archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored)
     sizes: Counter[str] = Counter()
     for parts, infos in archive.members.items():
         try:

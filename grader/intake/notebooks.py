@@ -76,9 +76,7 @@ class Cell:
     @cached_property
     def _definers(self) -> dict[str, Block]:
         """Return the last statement that defines each name, without imports from steps."""
-        return {
-            name: block for block in self.cut.blocks if not block.steps for name in block.names
-        }
+        return {name: block for block in self.cut.blocks if not block.steps for name in block.names}
 
 
 @dataclass(frozen=True)

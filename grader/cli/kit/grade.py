@@ -180,9 +180,7 @@ def _template(path: Path) -> None:
         file.write(f"{HEADER}\n")
 
 
-def _entries(
-    path: Path, registry: Registry, out: Path, late: Late | None, rules: Rules
-) -> Listing:
+def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules: Rules) -> Listing:
     """Return the students, and print which files belong to nobody."""
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
