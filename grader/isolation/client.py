@@ -20,6 +20,7 @@ MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
 WATCHED = 0.96  # of a call's time: after that a watched worker says where it is
+TRACING = 4  # times as long as usual may a call take while its memory is measured: that is slow
 
 
 class CallFailed(Exception):
@@ -244,7 +245,8 @@ class Worker:
         became of them. then: other [args, kwargs], written into the same arrays for a second call,
         whose result is the answer, while what is held is the first one. strict: overflow and
         invalid operations of NumPy raise. forget: kept objects that
-        nobody asks for after this call. traced: measure memory, from the first such call on.
+        nobody asks for after this call. traced: measure memory, from the first such call on; with
+        `then`, the most that the second call needs.
         """
         request = {
             "do": "call",
@@ -319,7 +321,7 @@ class Worker:
     def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
         if not self.alive:
             raise Died
-        seconds = self.host.limits.call_seconds
+        seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
         until = min(time.monotonic() + seconds, self.deadline)
         if self.watched:
             request["watch"] = WATCHED * max(0.01, until - time.monotonic())

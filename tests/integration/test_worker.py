@@ -600,6 +600,15 @@ def test_function_that_does_not_return_is_stopped(load, hasty, body):
     assert not worker.alive
 
 
+@usual_host
+def test_function_whose_memory_is_measured_has_more_time(load, hasty):
+    worker = load(function(f"time.sleep({2 * HASTE}); return 3"))
+    with hasty():
+        assert worker.call("f", [], {}, traced=True).value == 3
+        with pytest.raises(TimedOut):
+            worker.call("f", [], {})
+
+
 def test_step_that_takes_too_long_is_stopped(host):
     worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
     worker.load(program(function("time.sleep(60)")))
