@@ -152,13 +152,18 @@ def is_right(
     like: str | None = None,
     tolerance: Tolerance = EXACT,
     expected: Any = None,
+    *,
+    size: float = 0.0,
 ) -> None:
-    """Raise Broken unless `got` is the case's right result, or the one that is expected."""
+    """Raise Broken unless `got` is the case's right result, or the one that is expected.
+
+    size: of the numbers from which several results were made, where those are larger still.
+    """
     name = name_of(function)
     expected = case.expected(like or name) if expected is None else expected
     if isinstance(expected, (tuple, list, dict)):
         # Results that belong together lose as many digits: the true gradient of b_k is 0.
-        tolerance = tolerance.for_size(largest(expected))
+        tolerance = tolerance.for_size(max(size, largest(expected)))
     if case.witness is not None:
         case.witness(case, expected, got, tolerance)
         return

@@ -193,3 +193,21 @@ def test_tree_is_stored_and_read_again():
 def test_tree_that_is_the_only_result_is_called_by_its_name():
     with pytest.raises(Broken, match=r"^params\.w: The value is wrong"):
         matches({"w": np.ones(1)}, {"w": np.zeros(1)}, EXACT, name="step", names=("params",))
+
+
+@pytest.mark.parametrize(("off", "accepted"), [(1e-6, True), (1.0, False)], ids=["noise", "wrong"])
+def test_large_arguments_leave_noise_in_gradients_that_cancel(off, accepted):
+    x = 1e6 * np.ones((T, D))
+    asked = Case({"d_out": np.ones((T, D)), "x": x}, {}, lambda name, arguments: (x * 0, x[0] * 0))
+
+    def cancelled(d_out, x):
+        return np.full_like(x, off), np.zeros(D)
+
+    def judge():
+        laws.stays_right_when_large(named(cancelled), [asked])
+
+    if accepted:
+        judge()
+    else:
+        with pytest.raises(Broken, match="d_x"):
+            judge()
