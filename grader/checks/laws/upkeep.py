@@ -77,20 +77,31 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
 
 
 def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:
-    """Demand a correct result that never needs more memory than that on the way."""
+    """Demand a correct result that never needs more memory than that on the way.
+
+    Python keeps small objects that were freed, so a call that needs too much is asked once more,
+    after one like it. What is kept after both counts as needed.
+    """
     for case in cases:
-        answer = function.answer(**case.arguments, traced=True)
-        is_right(function, case, answer.value)
-        before, most, _ = _trace(answer)
-        if most - before > mib * MIB:
+        needed = _needed(case, function, function.answer(**case.arguments, traced=True))
+        if needed > mib * MIB:
+            again = function.answer(**case.arguments, then=case.arguments, traced=True)
+            needed = _needed(case, function, again)
+        if needed > mib * MIB:
             t_q, t_k = (case.arguments[name].shape[-2] for name in "qk")
             asked = f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
             raise Broken(
                 f"{asked}more memory was needed at once than the keys of a block can explain.",
-                f"{asked}{(most - before) / MIB:.1f} MiB were needed at once; {mib} MiB are "
+                f"{asked}{needed / MIB:.1f} MiB were needed at once; {mib} MiB are "
                 f"plenty. A matrix of all scores takes {t_q * t_k * 8 / MIB:.1f} MiB, and a mask "
                 f"of that size {t_q * t_k / MIB:.1f} MiB.",
             )
+
+
+def _needed(case: Case, function: StudentFunction, answer: Answer) -> int:
+    is_right(function, case, answer.value)
+    before, most, after = _trace(answer)
+    return most - before + max(0, after - before)
 
 
 def _trace(answer: Answer) -> tuple[int, int, int]:

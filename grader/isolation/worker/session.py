@@ -196,9 +196,11 @@ class Session:
             first = result = function(*args, **kwargs)
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refill([args, kwargs], request["then"])
+            if traced:  # what the first call freed is there to be used again
+                warm = memory.in_use(warm=True)
             result = function(*args, **kwargs)
         if traced:
-            traced.append(memory.most())
+            traced.append(memory.most() - (warm - traced[0] if request.get("then") else 0))
         parts = {"value": self.parcel(result, request["opaque"])}
         parts["products"] = wire.write(int(Counting.products))
         if request.get("keep"):

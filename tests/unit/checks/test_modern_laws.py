@@ -10,8 +10,10 @@ from grader.checks.laws import (
     depends_on_distance_only,
     documents_are_alone,
     merges_in_any_order,
+    never_holds_everything,
     scores_of,
 )
+from grader.isolation.client import Answer
 
 
 def case(**arguments):
@@ -110,3 +112,31 @@ def averaged(out_a, lse_a, out_b, lse_b):
 def test_equal_shares_break_the_law_of_merging():
     with pytest.raises(Broken, match="merged first"):
         merges_in_any_order(averaged, [pair(0)], [pair(1)])
+
+
+class Measured:
+    """streaming_attention, right; told is what each call is said to have needed."""
+
+    name = "streaming_attention"
+
+    def __init__(self, *told):
+        self.told = iter(told)
+
+    def answer(self, *, then=None, traced=False, **arguments):
+        value = reference.streaming_attention(**(then or arguments))
+        return Answer(value, traced=next(self.told))
+
+
+STREAMED = {"q": np.ones((2, 1)), "k": np.ones((4, 1)), "v": np.ones((4, 1)), "block": 2}
+LITTLE, MUCH, KEPT = (0, 100, 0), (0, 2**20, 0), (0, 100, 2**20)
+
+
+@pytest.mark.parametrize("told", [[LITTLE], [MUCH, LITTLE]], ids=["at once", "when warm"])
+def test_memory_that_is_enough_once_is_enough(told):
+    never_holds_everything(Measured(*told), [case(**STREAMED)], mib=0.5)
+
+
+@pytest.mark.parametrize("second", [MUCH, KEPT], ids=["again", "kept"])
+def test_memory_that_is_too_much_twice_is_too_much(second):
+    with pytest.raises(Broken, match="more memory was needed at once"):
+        never_holds_everything(Measured(MUCH, second), [case(**STREAMED)], mib=0.5)
