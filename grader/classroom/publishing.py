@@ -62,13 +62,13 @@ def publish(
 
 
 def renew(book: Gradebook, out: Path, rules: Rules) -> None:
-    """Write the pages and tables of the last run anew, after changes by hand.
+    """Write the tables of the last run anew, and the pages of those whose grade has changed.
 
     Whose work is alike stays as it was, and changes.csv is left to the next run.
     """
     run = book.last()
     pages = _Pages(book, run, out, rules.unambiguous(book.people(run)))
-    deque(pages.write(), 0)
+    deque(pages.write(only_changed=True), 0)
     sides = _read_alike(out / ALIKE)
     _index(pages, sides, {one: place for one, place in sides.items() if place})
 
@@ -85,20 +85,25 @@ class _Pages:
         self.shown: list[Graded] = []
         self.has_work = len(book.people(run)) <= MAX_WORK_PAGES
 
-    def write(self) -> Iterator[Graded]:
-        """Write the pages, and yield each student when theirs are written."""
+    def write(self, *, only_changed: bool = False) -> Iterator[Graded]:
+        """Write the pages, and yield each student when theirs are written.
+
+        only_changed: leave the pages on which the grade is right.
+        """
         steps = self.book.steps(self.run)
         lines = [header(steps)]
-        shutil.rmtree(self.out / WORK, ignore_errors=True)
+        if not only_changed:
+            shutil.rmtree(self.out / WORK, ignore_errors=True)
         for folder in ("reports", "feedback", *([WORK] if self.has_work else [])):
             (self.out / folder).mkdir(exist_ok=True)
         lessons = find_all_lessons(load()) if self.has_work else {}
         for graded in self.rules.apply(self.book.graded(self.run)):
             self.summary.add(graded)
             lines.append(line(graded, steps))
-            _one_student(graded, self.out)
-            if self.has_work:
-                self._work(graded, lessons)
+            if not (only_changed and _has_grade(self.out, graded)):
+                _one_student(graded, self.out)
+                if self.has_work:
+                    self._work(graded, lessons)
             self.shown.append(_without_report(graded))
             yield graded
         write_whole(self.out / "grades.csv", lines)
@@ -109,6 +114,16 @@ class _Pages:
         files = self.book.sources(graded.student, self.run)
         path = self.out / WORK / f"{safe_name(graded.student)}.html"
         write_whole(path, [work_page(graded, files, lessons)])
+
+
+def _has_grade(out: Path, graded: Graded) -> bool:
+    """Return whether the student's report on disk has this grade."""
+    try:
+        text = (out / "reports" / f"{safe_name(graded.student)}.json").read_text(encoding="utf-8")
+        shown = json.loads(text).get("grade")
+    except (OSError, ValueError):
+        return False
+    return bool(shown == json.loads(json.dumps(graded.grade and asdict(graded.grade))))
 
 
 def _without_report(graded: Graded) -> Graded:

@@ -134,6 +134,23 @@ def test_change_is_a_row_that_every_page_shows(visitor, graded):
     assert "changed by hand" in visitor.ask("GET", "/index.html")[1]
 
 
+NOW = ("bob", "carol")  # whose grade changes, and who has no report that could tell
+
+
+def test_change_touches_no_page_of_others(visitor, graded):
+    def written():
+        pages = [*graded.glob("feedback/*.html"), *graded.glob(f"{WORK}/*.html")]
+        return {path.relative_to(graded).as_posix(): path.stat().st_mtime_ns for path in pages}
+
+    visitor.change("bob", target="step02_scores", points="3", comment="our typo")
+    before = written()
+    status, _ = visitor.change("bob", target="step02_scores", points="4", comment="our typo")
+    after = written()
+    assert status == 303
+    renewed = {name for name in after if after[name] != before.get(name)}
+    assert renewed == {f"{folder}/{who}.html" for folder in ("feedback", WORK) for who in NOW}
+
+
 def test_second_change_of_the_same_thing_replaces_the_first(visitor, graded):
     visitor.change("bob", points="9")
     visitor.change("bob", comment="Well done.")
