@@ -343,6 +343,11 @@ TYPED = _say_always("Nobody can type anything there: leave out what asks for it,
 DEBUGGER = _say_always("There is no debugger there: what print() prints is shown with what fails.")
 ZERO = _say_always("Something is divided by 0.")
 
+DOTS = _say_always(
+    "An einsum keeps the axes under the dots: write them behind the arrow too, or sum over them "
+    "in a line of its own."
+)
+
 DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
 JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
 DIMENSIONS = r"index 0 has (\d+) dimension\(s\) and the array at index \d+ has (\d+) dimension\(s\)"
@@ -354,6 +359,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
     ("ValueError", rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*", _stacks),
     ("ValueError", rf"{REMAPPED} .*", _einsum),
+    ("ValueError", r"output has more dimensions than subscripts given in einstein sum.*", DOTS),
     ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
     ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
     ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),

@@ -922,6 +922,19 @@ def pos_table_read_by_token(tokens, params):
 
 
 @mistake(
+    "lm_positions_multiplied",
+    "next_token_logits",
+    caught_by="logits_agree",
+    says="The positions are multiplied with the embeddings, not added to them.",
+    hint="Which operation joins the two tables, and what would a position of 0 do in yours?",
+)
+def lm_positions_multiplied(tokens, params):
+    embedded(tokens, params)
+    x = params["embedding"][tokens] * params["position"][: tokens.shape[-1]]
+    return attended(x, params) @ params["w_out"]
+
+
+@mistake(
     "lm_no_position",
     "next_token_logits",
     caught_by="logits_agree",

@@ -637,6 +637,25 @@ def softmax_no_max_sample(logits, u, temperature=1.0, top_k=None):
 
 
 @mistake(
+    "softmax_no_max",
+    "sample_token",
+    caught_by="sampling_large",
+    says="The exponential of a large logit overflows.",
+    hint="Try logits of a thousand, and ask what you may subtract from all of them.",
+)
+def softmax_no_max_sample_else_last(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    keep = kept_ids(logits, top_k)
+    likely = np.where(keep, np.exp(logits / temperature), 0.0)
+    sums = np.cumsum(likely / likely.sum(axis=-1, keepdims=True), axis=-1)
+    passed = sums > np.asarray(u)[..., None]
+    last = logits.shape[-1] - 1 - np.argmax(keep[..., ::-1], axis=-1)
+    return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), last)
+
+
+@mistake(
     "softmax_fixed_shift",
     "sample_token",
     caught_by="sampling_float32",
