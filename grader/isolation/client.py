@@ -323,7 +323,7 @@ class Worker:
             raise Died
         seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
         until = min(time.monotonic() + seconds, self.deadline)
-        if self.watched:
+        if self.watched and until < self.deadline:
             request["watch"] = WATCHED * max(0.01, until - time.monotonic())
         try:
             reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
