@@ -35,7 +35,6 @@ from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
-TOGETHER = ", together with the notebooks before it"
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
 _QUIET = "from contextlib import suppress as _suppress"
 
@@ -48,13 +47,15 @@ class Room:
     statements: int = MAX_STATEMENTS
 
     def take(self, code: int = 0, statements: int = 0) -> None:
-        """Take room. Raise SubmissionError where there is not as much."""
+        """Take room for a notebook. Raise SubmissionError where there is not as much."""
         self.code -= code
         self.statements -= statements
+        alone = code > MAX_SOURCE or statements > MAX_STATEMENTS
+        together = "" if alone else ", together with the notebooks before it"
         if self.code < 0:
-            raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters{TOGETHER}")
+            raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters{together}")
         if self.statements < 0:
-            raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements{TOGETHER}")
+            raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements{together}")
 
 
 @dataclass(frozen=True)
