@@ -546,6 +546,32 @@ def self_x_without_values(d_out, x, w_q, w_k, w_v, padding=None):
 
 
 @mistake(
+    "self_grad_x_without_keys",
+    "masked_self_attention_backward",
+    caught_by="self_back_agree",
+    says="The gradient of x comes through queries and values only.",
+    hint="How often was x used on the way forward?",
+)
+def self_x_without_keys(d_out, x, w_q, w_k, w_v, padding=None):
+    d_parts = gradients(d_out, *project_qkv(x, w_q, w_k, w_v), right_mask(x, padding))
+    d_x, d_weights = projected_back(d_parts, x, (w_q, w_k, w_v))
+    return (d_x[0] + d_x[2], *d_weights)
+
+
+@mistake(
+    "self_grad_x_without_queries",
+    "masked_self_attention_backward",
+    caught_by="self_back_agree",
+    says="The gradient of x comes through keys and values only.",
+    hint="How often was x used on the way forward?",
+)
+def self_x_without_queries(d_out, x, w_q, w_k, w_v, padding=None):
+    d_parts = gradients(d_out, *project_qkv(x, w_q, w_k, w_v), right_mask(x, padding))
+    d_x, d_weights = projected_back(d_parts, x, (w_q, w_k, w_v))
+    return (d_x[1] + d_x[2], *d_weights)
+
+
+@mistake(
     "self_grad_x_mean",
     "masked_self_attention_backward",
     caught_by="self_back_agree",

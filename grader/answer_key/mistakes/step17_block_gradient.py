@@ -461,6 +461,19 @@ def gelu_cube_without_three(d_out, x):
 
 
 @mistake(
+    "gelu_grad_cubic_slope_missing",
+    "gelu_backward",
+    caught_by="gelu_back_agree",
+    says="The slope of the cubic term inside the tanh is missing.",
+    hint="What is inside the tanh, and what is the slope of each of its two terms?",
+)
+def gelu_cubic_slope_missing(d_out, x):
+    root = np.sqrt(2 / np.pi)
+    t = np.tanh(root * (x + 0.044715 * x**3))
+    return d_out * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * root)
+
+
+@mistake(
     "gelu_grad_exact_form",
     "gelu_backward",
     caught_by="gelu_back_agree",
@@ -1019,6 +1032,56 @@ def block_no_shortcut(d_out, x, params, n_heads, mask):
     d, d_attention = heads_back(d_middle, n_1, params["attention"], n_heads, mask)
     d_x, d_gain_1, d_bias_1 = norm_back(d, x, ln_1["gain"])
     return d_x, {
+        "ln_1": {"gain": d_gain_1, "bias": d_bias_1},
+        "ln_2": {"gain": d_gain_2, "bias": d_bias_2},
+        "attention": d_attention,
+        "feed_forward": d_network,
+    }
+
+
+@mistake(
+    "block_grad_no_path_by_attention",
+    "decoder_block_backward",
+    caught_by="block_back_stream",
+    says="The gradient does not pass by the attention sub-layer: that residual path is missing.",
+    hint="Which paths lead around the attention on the way forward?",
+)
+def block_no_path_by_attention(d_out, x, params, n_heads, mask):
+    ln_1, ln_2 = params["ln_1"], params["ln_2"]
+    n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
+    middle = x + multi_head_attention(n_1, params["attention"], n_heads, mask)
+    n_2 = layer_norm(middle, ln_2["gain"], ln_2["bias"])
+    d, d_network = network_back(d_out, n_2, params["feed_forward"])
+    d, d_gain_2, d_bias_2 = norm_back(d, middle, ln_2["gain"])
+    d_middle = d + d_out
+    d, d_attention = heads_back(d_middle, n_1, params["attention"], n_heads, mask)
+    d, d_gain_1, d_bias_1 = norm_back(d, x, ln_1["gain"])
+    return d, {
+        "ln_1": {"gain": d_gain_1, "bias": d_bias_1},
+        "ln_2": {"gain": d_gain_2, "bias": d_bias_2},
+        "attention": d_attention,
+        "feed_forward": d_network,
+    }
+
+
+@mistake(
+    "block_grad_no_path_by_feed_forward",
+    "decoder_block_backward",
+    caught_by="block_back_stream",
+    says="The gradient does not pass by the feed-forward sub-layer: that residual path is missing.",
+    hint="Which paths lead around the feed-forward on the way forward?",
+)
+def block_no_path_by_feed_forward(d_out, x, params, n_heads, mask):
+    ln_1, ln_2 = params["ln_1"], params["ln_2"]
+    n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
+    middle = x + multi_head_attention(n_1, params["attention"], n_heads, mask)
+    n_2 = layer_norm(middle, ln_2["gain"], ln_2["bias"])
+    d, d_network = network_back(d_out, n_2, params["feed_forward"])
+    d, d_gain_2, d_bias_2 = norm_back(d, middle, ln_2["gain"])
+    d_middle = d
+    d, d_attention = heads_back(d_middle, n_1, params["attention"], n_heads, mask)
+    d, d_gain_1, d_bias_1 = norm_back(d, x, ln_1["gain"])
+    return d + d_middle, {
         "ln_1": {"gain": d_gain_1, "bias": d_bias_1},
         "ln_2": {"gain": d_gain_2, "bias": d_bias_2},
         "attention": d_attention,

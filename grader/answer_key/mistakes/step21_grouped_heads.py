@@ -769,6 +769,40 @@ def mask_as_number(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=
 
 
 @mistake(
+    "mask_finite_beside_bias",
+    "grouped_query_attention",
+    caught_by="groups_bias",
+    says="Hidden keys get a large negative number in place of -inf, and a bias outweighs it.",
+    hint="Is there a bias that makes up for your number?",
+)
+def mask_as_smaller_number(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    scores = attention_scores(q, k)
+    if mask is not None:
+        scores = np.where(headed(mask), scores, -1e4)
+    return mixed(softmax(biased(scores, bias)), v, params)
+
+
+@mistake(
+    "mask_finite_beside_bias",
+    "grouped_query_attention",
+    caught_by="groups_bias",
+    says="Hidden keys get -1e9 in place of -inf, which large scores outweigh.",
+    hint="Is there a score, or a bias, that makes up for your number?",
+)
+def mask_as_larger_number(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    scores = attention_scores(q, k)
+    if mask is not None:
+        scores = np.where(headed(mask), scores, -1e9)
+    return mixed(softmax(biased(scores, bias)), v, params)
+
+
+@mistake(
     "gqa_uneven_accepted",
     "grouped_query_attention",
     caught_by="groups_errors",

@@ -307,6 +307,22 @@ def chunk_causal_only(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
+    "wcache_causal_mask_only",
+    "attend_with_window_cache",
+    caught_by="wcache_chunks",
+    also={"new_window_cache": "cache_with"},
+    says="The mask is plainly causal, so tokens see what the cache holds beyond the window.",
+    hint="How many keys may the newest token see, its own included, and how many are at hand?",
+)
+def window_kept_causal_only(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    y = attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2]))
+    return y, last(k, v, window, window)
+
+
+@mistake(
     "wcache_cut_before_attending",
     "attend_with_window_cache",
     caught_by="wcache_chunks",

@@ -1403,6 +1403,27 @@ def step_turns_again(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.
 
 
 @mistake(
+    "kv_rope_rotated_wrongly",
+    "llama_step",
+    caught_by="llama_step_agree",
+    also={"new_llama_cache": "layers_cache"},
+    says="Keys are stored before they are turned, and not turned when they are read again.",
+    hint="Which angle has an old key when a new query meets it?",
+)
+def step_stores_unturned(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    width = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
+    start = cache["length"]
+    where = np.arange(start, start + tokens_new.shape[-1])
+    back = -rotary_angles(where, width, base)
+
+    def unturned(k, v, k_new, v_new, old):
+        k_new = rotate(k_new, back)
+        return (k_new if old is None else np.concatenate([old[0], k_new], axis=-2)), v
+
+    return stepped(tokens_new, cache, params, n_heads, n_kv_heads, base, eps, kept=unturned)
+
+
+@mistake(
     "step_keys_in_half",
     "llama_step",
     caught_by="llama_step_agree",
