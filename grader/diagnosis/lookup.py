@@ -277,4 +277,5 @@ class Answers:
         if nearly is None:
             return None
         known, check = nearly
-        return but_for(Diagnosis(known.id, known.hint, known.says), check)
+        cause = Diagnosis(known.id, known.hint, known.says)
+        return but_for(cause, check, passes=not known.answers.get(check))

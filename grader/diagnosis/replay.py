@@ -458,6 +458,9 @@ def nearly(
 ) -> list[list[Any]]:
     """Return the causes that explain the calls of all checks but one, each with that check.
 
+    With them stands whether right code would answer that check as the cause does: then nothing
+    of what is wrong there comes from it.
+
     spans: the calls of each check that may be the one, by its name. What is in the span must be
     explained, and not by right code as well. A cause and right are as in `survivors`.
     """
@@ -471,8 +474,44 @@ def nearly(
         for number, cause in enumerate(causes):
             if explains(mistakes.module, cause, first):
                 left = _find_unexplained(mistakes.anew(), cause, calls, spans)
-                found += [[number, name] for name in left]
+                found += [
+                    [number, name, _as_right(mistakes.anew(), cause, right, calls, spans[name])]
+                    for name in left
+                ]
         return found
+
+
+def _as_right(
+    module: Space, cause: Cause, right: Cause, calls: list[Call], span: Sequence[int]
+) -> bool:
+    """Return whether these functions answer the calls of a check as right code does."""
+    spaces = [bound(module, one["places"], one["rebind"]) for one in (cause, right)]
+    kept: list[Kept] = [{}, {}]
+    for call in calls[slice(*span)]:
+        if call["function"] not in cause["calls"] or call["function"] == FETCH:
+            continue
+        got = []
+        for space, own in zip(spaces, kept):
+            try:
+                result, _, _, held = ask(space[call["function"]], call, own)
+            except Exception as error:
+                result = held = type(error).__name__
+            _keep(call.get("value"), result, own)
+            if "kept" in call:
+                own[call["kept"]] = held
+            got.append(_without_held(result, call.get("value")))
+        if not same(got[0], got[1], call["tolerance"]):
+            return False
+    return True
+
+
+def _without_held(got: Any, told: Any) -> Any:
+    """Return a result with nothing in the places of what is opaque."""
+    if isinstance(told, dict) and HANDLE in told:
+        return None
+    if isinstance(got, (tuple, list)) and isinstance(told, (tuple, list)):
+        return [_without_held(one, other) for one, other in zip(got, told)]
+    return got
 
 
 def _find_unexplained(

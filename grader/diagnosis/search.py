@@ -14,7 +14,7 @@ import marshal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
 GUESSED = 4  # pairs of mistakes that fit alike
+MOST_SUPPOSED = 3  # suppositions that fit alike; where more do, hardly anything matters
 REPLAY = PACKAGE / "diagnosis" / "replay.py"
 FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
@@ -163,7 +164,7 @@ class Library:
         explains both functions, where its twin in the caller would be a second one.
         """
         singles = [variant for variant in _read_mistakes(step) if function in variant.places]
-        used = _find_used(self.right[step.id][0], function)
+        used = find_used(self.right[step.id][0], function)
         yield [
             *(c for c in named if used & set(c.places)),
             *map(_alone, singles),
@@ -181,6 +182,27 @@ class Library:
             for one, other in itertools.product(first, second)
         )
         yield list(itertools.islice(pairs, MAX_PAIRS))
+
+    def supposed(self, step: Step, function: str, calls: Sequence[Call]) -> Iterator[list[Cause]]:
+        """Yield right code that is given something else: the function itself, then its parts."""
+        from grader.diagnosis import suppositions
+
+        source = self.right[step.id][0]
+        own = [call for call in calls if call.function == function]
+        given = suppositions.arguments_of(source, function, own)
+        yield [
+            *map(_alone, suppositions.suppose_arguments(step.id, function, given)),
+            *map(_alone, suppositions.suppose_defaults(step.id, function, source)),
+        ]
+        steps = [*self.registry.before(step), self.registry.find(step.id)]
+        owners = {f.name: owner.id for owner in steps for f in owner.functions}
+        used = sorted(find_used(source, function) & set(owners))
+        parts = [
+            suppositions.suppose_parts(owners[name], name, self.right[owners[name]][0])
+            for name in used
+            if owners[name] in self.right
+        ]
+        yield [_alone(variant) for part in parts for variant in part]
 
     def _plain(self, variant: Variant) -> bool:
         """Return whether a function is wrong on plain cases, so two mistakes are unlikely."""
@@ -216,17 +238,17 @@ class Library:
 
     def nearly(
         self, step: Step, function: str, causes: Sequence[Cause], log: Log, failing: Sequence[str]
-    ) -> list[tuple[Cause, str]]:
+    ) -> list[tuple[Cause, str, bool]]:
         """Return causes that reproduce every call except those of one failing check, not the first.
 
-        With each of them that check.
+        With each of them that check, and whether right code answers there as the cause does.
         """
         first, *others = (log.spans.get(check, (0, 0)) for check in failing)
         spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
         right, *replayed = self._describe_causes(step, function, [Cause(()), *causes], log.calls)
         question = [right, [_record(call) for call in log.calls], spans, list(first), replayed]
         found = self._replay(step, "nearly", [_compile(self._text(step, causes)), *question])
-        return [(causes[number], check) for number, check in found]
+        return [(causes[number], check, alike) for number, check, alike in found]
 
     def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
         """Return whether correct code answers these calls as the student's code did."""
@@ -239,7 +261,7 @@ class Library:
     ) -> list[dict[str, Any]]:
         """Return what the replay must know of causes: their code, and which calls matter."""
         own = {f.name for f in self.registry.find(step.id).functions}
-        used = sorted((_find_used(self.right[step.id][0], function) | {function}) & own)
+        used = sorted((find_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
         return [
             {
@@ -285,8 +307,8 @@ def _compile(text: str) -> NDArray[np.uint8]:
     return np.frombuffer(marshal.dumps(code), np.uint8)
 
 
-@cache
-def _find_used(source: str, function: str) -> frozenset[str]:
+@lru_cache(maxsize=64)
+def find_used(source: str, function: str) -> frozenset[str]:
     """Return the names that a function of that module uses, directly or indirectly."""
     tree = ast.parse(source)
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -389,15 +411,42 @@ def diagnose(
         return found
     passed = [check.id for check in step.function(function).checks if check.id not in failing]
     log = log.with_passed(passed)
+    span = log.spans.get(failing[0], (0, 0))
     for causes in library.causes(step, function, named):
         try:
-            span = log.spans.get(failing[0], (0, 0))
             fits = library.explaining(step, function, causes, log.calls, span) if causes else []
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits:
             return _name_shared(fits, named)
     return _but_for_one_check(library, step, function, log, failing)
+
+
+def suppose(
+    library: Library,
+    step: Step,
+    function: str,
+    log: Log,
+    failing: Sequence[str],
+    named: list[Cause],
+) -> Diagnosis | None:
+    """Return what right code would have to be given to answer all calls as the student's did.
+
+    The arguments are those of `diagnose`.
+    """
+    if step.id not in library.right or not log.whole:
+        return None
+    span = log.spans.get(failing[0], (0, 0))
+    passed = [check.id for check in step.function(function).checks if check.id not in failing]
+    log = log.with_passed(passed)
+    for causes in library.supposed(step, function, log.calls):
+        try:
+            fits = library.explaining(step, function, causes, log.calls, span) if causes else []
+        except CallFailed:
+            continue
+        if fits:
+            return _name_supposed(fits, named)
+    return None
 
 
 def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
@@ -415,14 +464,25 @@ def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
     return Diagnosis(one.id, one.hint, says)
 
 
+def _name_supposed(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
+    """Return the first supposition that fits; nothing where so many do that none means much."""
+    if len(fits) > MOST_SUPPOSED:
+        return None
+    named.append(fits[0])
+    return fits[0].diagnosis
+
+
 def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
     """Return whether a cause may leave one failing check unexplained: not the check of values."""
     return len(failing) > 1 and bool(log.fingerprint(failing[0]))
 
 
-def but_for(cause: Diagnosis, check: str) -> Diagnosis:
-    """Return the cause, with a word that it leaves that check unexplained."""
-    return replace(cause, says=f"{cause.says} It does not explain what is wrong in {check}.")
+def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
+    """Return the cause, with a word on that check. passes: whether code with this mistake does."""
+    more = f"It does not explain what is wrong in {check}."
+    if not passes:  # perhaps the same mistake, in another way at an edge
+        more = f"In {check} other results are wrong than with this alone."
+    return replace(cause, says=f"{cause.says} {more}")
 
 
 def _but_for_one_check(
@@ -439,7 +499,7 @@ def _but_for_one_check(
         found = library.nearly(step, function, singles, log, failing) if singles else []
     except CallFailed:
         return None
-    if len({cause.diagnosis.misconception for cause, _ in found}) != 1:
+    if len({cause.diagnosis.misconception for cause, _, _ in found}) != 1:
         return None
-    cause, check = found[0]
-    return but_for(cause.diagnosis, check)
+    cause, check, alike = found[0]
+    return but_for(cause.diagnosis, check, passes=alike)

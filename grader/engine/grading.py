@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
 from grader.diagnosis.lookup import Answers
-from grader.diagnosis.properties.experiments import find_facts
-from grader.diagnosis.properties.facts import said
+from grader.diagnosis.properties.experiments import find_facts, find_kept
+from grader.diagnosis.properties.facts import said, says_all
 from grader.diagnosis.properties.survey import survey
-from grader.diagnosis.search import Cause, Library, Log, diagnose
+from grader.diagnosis.properties.tried import Tried
+from grader.diagnosis.search import Cause, Library, Log, diagnose, find_used, suppose
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
@@ -23,6 +24,7 @@ from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, TimedOut
 from grader.report.records import (
+    PROPERTY,
     CheckVerdict,
     Diagnosis,
     Report,
@@ -255,7 +257,11 @@ class Grader:
                     v.check for v in verdicts if v.function == verdict.function and _wrong(v)
                 ]
                 known = self._find_known(step, verdict, log, failing, named)
-                causes[verdict.function] = known or self._properties(attempt, verdict.function)
+                causes[verdict.function] = (
+                    known
+                    or _blame_called(attempt.source, verdict.function, causes)
+                    or self._find_pattern(attempt, verdict.function, log, failing, named)
+                )
         return [
             replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
             for verdict in verdicts
@@ -279,6 +285,27 @@ class Grader:
             return self.answers.diagnosis(step, verdict.function, log, failing)
         return None
 
+    def _find_pattern(
+        self,
+        attempt: Attempt,
+        name: str,
+        log: Log,
+        failing: Sequence[str],
+        named: list[Cause],
+    ) -> Diagnosis | None:
+        """Return how wrong results come from right ones; else what right code would have to get.
+
+        Or at least where they are wrong.
+        """
+        pattern = self._properties(attempt, name)
+        if pattern is not None and says_all(pattern):
+            return pattern
+        try:
+            supposed = suppose(self.library, attempt.step, name, log, failing, named)
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+            return pattern
+        return supposed or pattern
+
     def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
         """Return patterns in a function's wrong results, in all cases of its checks."""
         function = attempt.step.function(name)
@@ -287,7 +314,13 @@ class Grader:
             given = self.bench.inputs_for(attempt.step)
             host, program = self.bench.host, attempt.program
             tried = survey(host, program, attempt.step, function, checks, given)
-            facts = find_facts(host, program, name, tried)
+
+            def alone(check: str) -> list[Tried]:
+                one = [each for each in checks if each.function.__name__ == check]
+                return survey(host, program, attempt.step, function, one, given, apart=True)
+
+            kept = find_kept(tried, alone)
+            facts = [kept] if kept else find_facts(host, program, name, tried)
             return said(tried, function.takes, facts)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
@@ -381,6 +414,23 @@ class Grader:
         return StepVerdict(
             step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
         )
+
+
+def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
+    """Return that a function calls others of its step that fail checks of their own."""
+    try:
+        called = [name for name in failing if name in find_used(source, function)]
+    except (SyntaxError, ValueError):
+        return None
+    if not called:
+        return None
+    names = " and ".join(called)
+    fail = "fail their own checks" if len(called) > 1 else "fails its own checks"
+    return Diagnosis(
+        f"{PROPERTY}calls_wrong",
+        f"Fix {names} first, then check again: what is wrong here may come from there.",
+        f"{function} calls {names}, which {fail}.",
+    )
 
 
 def _wrong(verdict: CheckVerdict) -> bool:

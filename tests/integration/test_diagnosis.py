@@ -94,7 +94,8 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
     found = diagnosed("step14_masked_lm", end)
     assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
     (cause,) = set(found.values())
-    assert cause.says.endswith(" It does not explain what is wrong in corruption_borders.")
+    more = "In corruption_borders other results are wrong than with this alone."
+    assert cause.says.endswith(more)
 
 
 @pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two"]]), (1e-2, [])])

@@ -76,6 +76,14 @@ def half_nan(x):
     return np.where(x > 0, x, np.nan)
 
 
+def exponential(x):
+    return np.exp(x)
+
+
+def last_feature_wrong(x):
+    return np.where(np.arange(x.shape[-1]) == x.shape[-1] - 1, x**3 + 2, x)
+
+
 FIRES = {
     "negated": (same, lambda x: -x, OBLONGS),
     "swapped_axes": (same, lambda x: np.swapaxes(x, -1, -2), OBLONGS),
@@ -93,6 +101,16 @@ FIRES = {
     "other_sums": (softmax, lambda x: softmax(x, axis=-2), OBLONGS),
     "factor_along_-1": (softmax, lambda x: np.exp(x), OBLONGS),
     "nan": (same, half_nan, OBLONGS),
+    "unit_rows": (same, lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True), OBLONGS),
+    "centred_rows": (
+        exponential,
+        lambda x: np.exp(x) - np.exp(x).mean(axis=-1, keepdims=True),
+        OBLONGS,
+    ),
+    "zero": (same, lambda x: np.where(x > 0, x, 0), OBLONGS),
+    "wrong_-1_-1": (same, last_feature_wrong, [(3, 4), (4, 1), (5, 3)]),
+    "plus_x": (exponential, lambda x: np.exp(x) + x, OBLONGS),
+    "divided_x": (lambda x: x * np.sin(x), lambda x: np.sin(x), OBLONGS),
     "symmetric": (same, lambda x: x @ np.swapaxes(x, -1, -2), SQUARES),
     "equal_rows": (same, lambda x: np.sin(x[..., :1, :]) + 0 * x, SQUARES),
     "above_diagonal": (same, wrong_above, OBLONGS),
@@ -518,3 +536,16 @@ def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
 
     checks = work(make_grader(steps, host, "visible", SEED, (step,)))
     assert {(check.status, check.diagnosis) for check in checks} == {(Status.PASSED, None)}
+
+
+def test_arrays_of_a_tree_that_are_wrong_are_named():
+    def right(x):
+        return {"blocks": [{"w": x, "b": x.sum(axis=0)}, {"w": 2 * x, "b": x.sum(axis=0)}]}
+
+    def wrong(x):
+        return {"blocks": [{**block, "b": block["b"] * 0} for block in right(x)["blocks"]]}
+
+    found = said(tried(right, wrong, arrays((3, 4), (2, 5))), ["x"])
+    assert found.says == "Only blocks.b is wrong, and is 0; all other arrays are right."
+    found = said(tried(right, lambda x: right(-x), arrays((3, 4), (2, 5))), ["x"])
+    assert "leaves" not in ids(found)

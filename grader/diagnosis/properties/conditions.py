@@ -406,3 +406,11 @@ def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
             lambda one, a=a, b=b: bool(one.sizes[a] == one.sizes[b]),  # type: ignore[misc]
             chancy=True,
         )
+        yield Condition(
+            f"{a}_is_{b}_above_1",
+            f"where {WORDS[a]} = {WORDS[b]} > 1",
+            "of any other kind",
+            SLICES,
+            lambda one, a=a, b=b: bool(one.sizes[a] == one.sizes[b] > 1),  # type: ignore[misc]
+            chancy=True,
+        )

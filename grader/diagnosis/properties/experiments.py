@@ -7,7 +7,7 @@ when nothing was asked before is wrong because something was kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ UNMOVED = 1e-12
 IDLE = ("b_k",)
 MASKS = ("mask", "padding")
 SIZES = ("length", "source", "vocabulary", "d_model", "d_k", "d_v", "d_ff")
+TEXTS = "What do two texts share? Each needs a cache of its own, made anew."
 STATE = "What does the function keep from one call to the next, or draw at random?"
 
 
@@ -55,6 +56,23 @@ def find_state(host: Host, program: Program, function: str, tried: Sequence[Trie
     cases = "1 case" if others == 1 else f"{others} cases"
     says = f"In {cases} the same question got another answer when it was asked once more."
     return Fact("answers_differ", says, STATE)
+
+
+def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
+    """Return that a chunk is right if its text is all that a process was asked.
+
+    alone: surveys one check, with a new process for each text. A chunk's cache comes out of the
+    process itself, so the chunk cannot be asked again by itself.
+    """
+    wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
+    for check in list(dict.fromkeys(one.check for one in wrong))[:ASKED]:
+        again = {(one.part, one.key): one for one in reversed(alone(check))}
+        before = [again.get((one.part, one.key)) for one in wrong if one.check == check]
+        asked = [one for one in before if one is not None]
+        if asked and all(one.right for one in asked):
+            says = "Asked alone, in a new process, this is right: an earlier text is in the way."
+            return Fact("state", says, TEXTS)
+    return None
 
 
 def _within(one: Tried) -> Tolerance:

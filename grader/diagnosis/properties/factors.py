@@ -5,7 +5,8 @@ Only a plain number is named, because any other could carry a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -144,3 +145,39 @@ def find_copied(pairs: Sequence[Pair]) -> Fact | None:
         ):
             return Fact("copied", f"What comes back is {name} as it was given.", COPIED)
     return None
+
+
+def find_joined(pairs: Sequence[Pair]) -> Fact | None:
+    """Return the argument that is in the result once too often, or once too few."""
+    for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
+        given = [pair.tried.arguments.get(name) for pair in pairs]
+        if not all(_fits(value, pair) for value, pair in zip(given, pairs, strict=True)):
+            continue
+        for id, words, hint, keeps in JOINED:
+            if all(keeps(pair, value) for value, pair in zip(given, pairs, strict=True)):
+                return Fact(f"{id}_{name}", f"It is the right result {words} {name}.", hint)
+    return None
+
+
+def _fits(value: Any, pair: Pair) -> bool:
+    """Return whether it could be joined to the result, number by number, and would change it."""
+    if pair.discrete or not pair.same_shape or not isinstance(value, np.ndarray):
+        return False
+    if value.dtype.kind != "f" or value.shape != pair.got.shape or not np.isfinite(value).all():
+        return False
+    return bool((value != 0).any() and (value != 1).any())
+
+
+PLACED = "Which line adds it, or takes it away, and does the formula?"
+TIMES = "Which factors has the formula, and which of them has your code?"
+JOINED: list[tuple[str, str, str, Callable[[Pair, Any], bool]]] = [
+    ("plus", "plus", PLACED, lambda pair, value: pair.alike(pair.expected + value, pair.got)),
+    ("minus", "without", PLACED, lambda pair, value: pair.alike(pair.expected - value, pair.got)),
+    ("times", "times", TIMES, lambda pair, value: pair.alike(pair.expected * value, pair.got)),
+    (
+        "divided",
+        "without the factor",
+        TIMES,
+        lambda pair, value: pair.alike(pair.expected, pair.got * value),
+    ),
+]

@@ -7,6 +7,7 @@ three if they are single numbers. It states an observation and names no cause.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,10 +18,17 @@ from grader.checks.compare import KINDS, as_array, wrong_cells
 from grader.checks.tolerances import EXACT, SINGLE
 from grader.diagnosis.properties import places, resemblance
 from grader.diagnosis.properties.circumstances import circumstance
-from grader.diagnosis.properties.factors import digits, factor, find_added, find_copied
+from grader.diagnosis.properties.factors import (
+    digits,
+    factor,
+    find_added,
+    find_copied,
+    find_joined,
+)
 from grader.diagnosis.properties.pairs import Pair, enough, pairs
 from grader.diagnosis.properties.tried import Fact, Tried, differ, distinct
 from grader.report.records import PROPERTY, Diagnosis
+from grader.steps.tree import named_leaves
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     factor,
     find_added,
     find_copied,
+    find_joined,
     Property(
         "exponential",
         "Every number is the exponential of the right one.",
@@ -150,6 +159,18 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
         resemblance.sign,
     ).state_facts,
     Property(
+        "unit_rows",
+        "Each row along axis -1 is the right one, divided by its own length.",
+        DIVIDED,
+        resemblance.unit_rows,
+    ).state_facts,
+    Property(
+        "centred_rows",
+        "Each row along axis -1 is the right one, with its own mean taken off.",
+        TAKEN,
+        resemblance.centred_rows,
+    ).state_facts,
+    Property(
         "permuted",
         "The numbers are the right ones, but they stand in other places.",
         ORDER,
@@ -177,6 +198,18 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     ),
 ]
 
+# Facts beside those above that leave nothing to say about where, or with which argument.
+ENOUGH_SAID = (
+    "factor",
+    "added",
+    "copied",
+    "digits",
+    "state",
+    "answers_differ",
+    "exchanged",
+    "type",
+)
+
 # Those that say something of all wrong results, but not everything.
 PARTLY = [
     Property(
@@ -191,6 +224,12 @@ PARTLY = [
         "What is wrong is infinite, everything else is right.",
         FINITE,
         resemblance.infinite,
+    ),
+    Property(
+        "zero",
+        "What is wrong is 0, everything else is right.",
+        "Which places does your code fill, and does any loop or slice end too early?",
+        resemblance.zero,
     ),
     Property(
         "one_value",
@@ -359,6 +398,44 @@ def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
     return True
 
 
+def says_all(diagnosis: Diagnosis) -> bool:
+    """Return whether a diagnosis says how the wrong results come from the right ones."""
+    ids = set(diagnosis.misconception.removeprefix(PROPERTY).split("+"))
+    whole = {str(getattr(getattr(one, "__self__", None), "id", "")) for one in WHOLE}
+    joined = any(id.split("_")[0] in ("plus", "minus", "times", "divided") for id in ids)
+    return bool(ids & {*whole, *ENOUGH_SAID}) or joined
+
+
+def leaves_at_fault(tried: Sequence[Tried]) -> Fact | None:
+    """Return the few arrays of a tree that are wrong, the same ones in every wrong case."""
+    wrong = [one for one in distinct(tried) if not one.right and one.error is None]
+    if len(wrong) < 2 or any(not isinstance(one.got, Mapping) for one in wrong):
+        return None
+    found: set[str] = set()
+    others: set[str] = set()
+    zero = True
+    for one in wrong:
+        right, got = named_leaves(one.expected), named_leaves(one.got)
+        if right.keys() != got.keys():
+            return None
+        tolerance = SINGLE if one.single else EXACT
+        for way, leaf in right.items():
+            name = re.sub(r"\[\d+\]", "", way)
+            expected, came = as_array(leaf), as_array(got[way])
+            if expected is None or came is None or expected.shape != came.shape:
+                return None
+            bad = wrong_cells(expected.astype(float), came.astype(float), tolerance).any()
+            (found if bad else others).add(name)
+            zero = zero and (not bad or not came.any())
+    names = sorted(found - others)
+    if found & others or not others or not 0 < len(names) <= 3:
+        return None
+    told = " and ".join(names)
+    are, all_zero = ("is", ", and is 0") if len(names) == 1 else ("are", ", and are 0")
+    says = f"Only {told} {are} wrong{all_zero if zero else ''}; all other arrays are right."
+    return Fact("leaves", says, f"Which lines make {told}, and what does each sum run over?")
+
+
 def said(
     tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
 ) -> Diagnosis | None:
@@ -398,6 +475,8 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     if (order := are_exchanged(tried)) is not None:
         return [_say_where_returned(order, tried)]
     where, found = circumstance(tried, takes), pairs(tried)
+    if (leaves := leaves_at_fault(tried)) is not None:
+        return [leaves, where]
     if any(pair.other_kind or pair.only_kind for pair in found):
         typed = other_kind(found) if _covers_all_but_raised(tried, found) else None
         return [_say_where_returned(typed, tried), where]

@@ -12,8 +12,8 @@ from grader.diagnosis.properties.pairs import Pair
 
 
 def _places(pair: Pair, axis: int) -> list[bool] | None:
-    """Return whether anything is wrong at each place along an axis of more than two."""
-    if not pair.same_shape or pair.got.ndim < -axis or pair.got.shape[axis] < 2:
+    """Return whether anything is wrong at each place along an axis."""
+    if not pair.same_shape or pair.got.ndim < -axis:
         return None
     moved = np.moveaxis(pair.wrong, axis, 0).reshape(pair.got.shape[axis], -1)
     return [bool(one.any()) for one in moved]

@@ -112,11 +112,12 @@ def is_flipped(pair: Pair, axis: int) -> bool | None:
 
 def is_shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
     """Return whether each position holds the value of its neighbour."""
-    if not pair.same_shape or pair.got.ndim < -axis or pair.got.shape[axis] < 3:
+    if not pair.same_shape or pair.got.ndim < -axis:
         return False
     one, other = (pair.got, pair.expected) if late else (pair.expected, pair.got)
     places = np.arange(pair.got.shape[axis])
-    return pair.alike(np.take(one, places[1:], axis), np.take(other, places[:-1], axis))
+    shifted = pair.alike(np.take(one, places[1:], axis), np.take(other, places[:-1], axis))
+    return shifted and (len(places) > 2 or None)
 
 
 def is_permuted(pair: Pair) -> bool | None:
@@ -184,19 +185,41 @@ def along(pair: Pair, axis: int, *, factor: bool) -> bool | None:
     """Return whether each slice along the axis is off by one number of its own."""
     if not pair.same_shape or pair.discrete or pair.got.ndim < 1:
         return False
-    if pair.got.ndim < -axis or pair.got.shape[axis] < 2:
+    if pair.got.ndim < -axis:
         return False
     if not np.isfinite(pair.got).all() or not np.isfinite(pair.expected).all():
         return False
     if not factor:
         off = pair.got - pair.expected
-        return pair.alike(off, np.broadcast_to(off.mean(axis, keepdims=True), off.shape))
+        same = pair.alike(off, np.broadcast_to(off.mean(axis, keepdims=True), off.shape))
+        return same and (pair.got.shape[axis] > 1 or None)
     first = np.abs(pair.expected).argmax(axis)[..., None]
     one, other = (np.moveaxis(a, axis, -1) for a in (pair.expected, pair.got))
     if not np.abs(one).max(axis=-1).all():
         return False
     scale = np.take_along_axis(other, first, -1) / np.take_along_axis(one, first, -1)
-    return pair.alike(one * scale, other)
+    return pair.alike(one * scale, other) and (pair.got.shape[axis] > 1 or None)
+
+
+def unit_rows(pair: Pair) -> bool | None:
+    """Return whether each row is the right one, divided by its length."""
+    if pair.discrete or not pair.same_shape or pair.got.ndim < 1:
+        return False
+    length = np.linalg.norm(pair.expected, axis=-1, keepdims=True)
+    return pair.alike(pair.expected / length, pair.got) and (pair.got.shape[-1] > 1 or None)
+
+
+def centred_rows(pair: Pair) -> bool | None:
+    """Return whether each row is the right one without its mean."""
+    if pair.discrete or not pair.same_shape or pair.got.ndim < 1:
+        return False
+    mean = pair.expected.mean(axis=-1, keepdims=True)
+    return pair.alike(pair.expected - mean, pair.got) and (pair.got.shape[-1] > 1 or None)
+
+
+def zero(pair: Pair) -> bool | None:
+    """Return whether all that is wrong is 0."""
+    return pair.same_shape and not pair.discrete and not pair.got[pair.wrong].any()
 
 
 def smaller(pair: Pair, sign: int) -> bool | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.checks.compare import Broken, matches
@@ -39,11 +39,16 @@ class Survey:
         self.error: Raised | None = None
         self.laid = False
         self.check = ""
+        self.anew: Callable[[], Worker] | None = None
+        self.makers: frozenset[str] = frozenset()
 
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
+        if self.anew is not None and function in self.makers:
+            self.worker.close()
+            self.worker = self.anew()
         try:
             return self.worker.call(function, *args, **options)
         except Raised as raised:
@@ -95,18 +100,32 @@ def survey(
     function: Function,
     checks: Sequence[CheckFunction],
     given: Given,
+    *,
+    apart: bool = False,
 ) -> list[Tried]:
     """Return the outcomes of all cases of these checks, with the suite's own sizes.
 
-    Takes no longer than a few calls may take: what was not reached by then is not in it.
+    Takes no longer than a few calls may take: what was not reached by then is not in it. apart:
+    each cache is made in a process of its own, where nothing has been asked before.
     """
-    worker = Worker(host, time.monotonic() + PATIENCE * host.limits.call_seconds)
-    found = Survey(worker, function)
+    deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
+
+    def start() -> Worker:
+        worker = Worker(host, deadline)
+        worker.load(program)
+        return worker
+
+    found = Survey(Worker(host, deadline), function)
+    if apart:
+        found.anew = start
+        found.makers = frozenset(
+            other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
+        )
     given = copy.copy(given)
     given.witness = found.note
     try:
-        worker.load(program)
-        student = Student(step, found.ask, worker.fetch)
+        found.worker.load(program)
+        student = Student(step, found.ask, lambda handle: found.worker.fetch(handle))
         for check in checks:
             found.check = check.function.__name__
             # Laws that are about something else than values end here as they may.
@@ -115,5 +134,5 @@ def survey(
     except CallFailed:
         pass
     finally:
-        worker.close()
+        found.worker.close()
     return found.tried
