@@ -98,7 +98,7 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
     assert cause.says.endswith(more)
 
 
-@pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two"]]), (1e-2, [])])
+@pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two", False]]), (1e-2, [])])
 def test_cause_that_leaves_a_check_explains_more_than_right_code(tolerance, found):
     code = _compile("def f(x):\n    return x\n\ndef g(x):\n    return x + 1e-3\n")
     calls = [

@@ -191,14 +191,19 @@ def along(pair: Pair, axis: int, *, factor: bool) -> bool | None:
         return False
     if not factor:
         off = pair.got - pair.expected
-        same = pair.alike(off, np.broadcast_to(off.mean(axis, keepdims=True), off.shape))
-        return same and (pair.got.shape[axis] > 1 or None)
+        mean = off.mean(axis, keepdims=True)
+        same = pair.alike(off, np.broadcast_to(mean, off.shape))
+        varies = pair.got.shape[axis] > 1 and not np.allclose(mean, mean.flat[0])
+        return same and (varies or None)
     first = np.abs(pair.expected).argmax(axis)[..., None]
     one, other = (np.moveaxis(a, axis, -1) for a in (pair.expected, pair.got))
     if not np.abs(one).max(axis=-1).all():
         return False
     scale = np.take_along_axis(other, first, -1) / np.take_along_axis(one, first, -1)
-    return pair.alike(one * scale, other) and (pair.got.shape[axis] > 1 or None)
+    if not scale.all():
+        return False  # what is 0 is gone, whatever it was multiplied by
+    varies = pair.got.shape[axis] > 1 and not np.allclose(scale, scale.flat[0])
+    return pair.alike(one * scale, other) and (varies or None)
 
 
 def unit_rows(pair: Pair) -> bool | None:
