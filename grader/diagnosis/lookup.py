@@ -278,4 +278,6 @@ class Answers:
             return None
         known, check = nearly
         cause = Diagnosis(known.id, known.hint, known.says)
-        return but_for(cause, check, passes=not known.answers.get(check))
+        other = known.answers.get(check, {})
+        passes = not any(str(number) in other for number in range(len(calls[check])))
+        return but_for(cause, check, passes=passes)
