@@ -209,7 +209,8 @@ def test_norm_back_batch(student, given):
 
 def test_norm_back_large(student, given):
     """Features of thousands, or of a million and a little, give finite, right gradients."""
-    stays_right_when_large(student.layer_norm_backward, given.cases(vectors, NORMED_LARGE))
+    cases = given.cases(vectors, NORMED_LARGE)
+    stays_right_when_large(student.layer_norm_backward, cases, cancels=False)
 
 
 def test_norm_back_float32(student, given):

@@ -786,11 +786,11 @@ def mask_as_smaller_number(x, params, n_heads, n_kv_heads, mask=None, angles=Non
 
 
 @mistake(
-    "mask_finite_beside_bias",
+    "attn_blocked_uniform",
     "grouped_query_attention",
-    caught_by="groups_bias",
-    says="Hidden keys get -1e9 in place of -inf, which large scores outweigh.",
-    hint="Is there a score, or a bias, that makes up for your number?",
+    caught_by="groups_blocked",
+    says="Hidden keys get -1e9 in place of -inf: a query that may attend to nothing averages all.",
+    hint="What are the weights of a row that is hidden throughout?",
 )
 def mask_as_larger_number(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
     q, k, v = projected(x, params, n_heads, n_kv_heads)
