@@ -36,6 +36,7 @@ from grader.steps.registry import Check, Registry, Step
 from grader.steps.stubs import is_unfinished, solutions
 
 Sources = Mapping[str, tuple[str, str]]
+MAX_PARSED = 100_000  # characters of a source that is parsed to see who calls whom
 
 
 def fresh_seed() -> int:
@@ -418,9 +419,11 @@ class Grader:
 
 def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
     """Return that a function calls others of its step that fail checks of their own."""
+    if len(source) > MAX_PARSED:
+        return None
     try:
         called = [name for name in failing if name in find_used(source, function)]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if not called:
         return None

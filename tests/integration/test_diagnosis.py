@@ -8,6 +8,7 @@ import pytest
 from grader.answer_key.variants import MISTAKES, read
 from grader.diagnosis import replay
 from grader.diagnosis.search import Call, Library, _compile
+from grader.engine import grading
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.steps.stubs import solutions
@@ -481,3 +482,18 @@ def softmax(scores, axis=-1):
 def test_small_number_in_the_sum_is_named_with_what_it_does_not_fix(diagnosed, top, named):
     found = diagnosed("step04_softmax", SUMS.format(top=top))
     assert {cause and cause.misconception for cause in found.values()} == {named}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x = " + "-" * 60_000 + "1", "x = " + "+".join("1" * 30_000), "x = 1\n" * 100_000, "x = ("],
+    ids=["deep", "long", "large", "broken"],
+)
+def test_source_that_cannot_be_parsed_blames_nobody(source):
+    assert grading._blame_called(source, "attention", ["softmax"]) is None
+
+
+def test_caller_of_a_failing_function_says_so():
+    source = "def softmax(x):\n    return x\n\n\ndef attention(x):\n    return softmax(x)\n"
+    found = grading._blame_called(source, "attention", ["softmax"])
+    assert found.says == "attention calls softmax, which fails its own checks."
