@@ -42,8 +42,6 @@ STEP_SECONDS = 60.0
 HASTE = 0.2
 CHATTER = 200  # thousand characters
 PATHS_UNKNOWN = "paths of the host are unknown"
-# What an isolation does not promise.
-EXEMPT = {"process+": {PATHS_UNKNOWN}}
 
 
 @dataclass(frozen=True)
@@ -182,6 +180,14 @@ def _leaves_nothing(probe: Probe) -> bool:
                 (Path(folder) / probe.token).unlink()
 
 
+def _leaves_no_trace(probe: Probe) -> bool:
+    return bool(probe.try_to("is_remembered") == [])
+
+
+def _brings_no_code(probe: Probe) -> bool:
+    return bool(probe.try_to("brings_code") == [])
+
+
 PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "NumPy works": _computes,
     "no network": _network,
@@ -198,6 +204,8 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "output is limited": _output,
     "time is limited": _time,
     "nothing is left for the next worker": _leaves_nothing,
+    "no file can be looked up or dropped from memory": _leaves_no_trace,
+    "no machine code can be brought along": _brings_no_code,
 }
 
 
@@ -253,13 +261,13 @@ def _world() -> World:
         raise SandboxError(UNUSUAL) from None
 
 
-def _bubblewrap(limits: Limits) -> Isolation:
+def _bubblewrap(limits: Limits) -> Bubblewrap:
     if not find_installed():
         raise SandboxError(MISSING)
     return Bubblewrap(_world(), limits)
 
 
-def _process_plus(limits: Limits) -> Isolation:
+def _process_plus(limits: Limits) -> ProcessPlus:
     if landlock_version() < LEAST:
         raise SandboxError(NO_LANDLOCK)
     return ProcessPlus(_world(), limits)
@@ -299,10 +307,10 @@ def isolation_for_grading(
         raise SandboxError(f"there is no isolation {name!r}: {CHOICES}")
     if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
         raise SandboxError(ELSEWHERE)
-    isolation = (_process_plus if name == "process+" else _bubblewrap)(limits)
+    isolation = _process_plus(limits) if name == "process+" else _bubblewrap(limits)
+    isolation.world.read_through()
     isolation.held = held = held or _probe_or_refuse(isolation, limits)
-    exempt = EXEMPT.get(isolation.name, set())
-    if failed := [promise for promise in held if not held[promise] and promise not in exempt]:
+    if failed := [promise for promise in held if not held[promise]]:
         raise SandboxError(LEAKS.format(isolation.name, "; ".join(failed)))
     return isolation
 

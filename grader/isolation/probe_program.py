@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
+import mmap
 import os
 import signal
 import socket
 import sys
 import threading
+import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 PTRACE_SEIZE = 0x4206
+MADV_COLD, MADV_PAGEOUT = 20, 21
 PLACES = (".", "..", "/", "/tmp", "/dev/shm", "/var/tmp")
 
 
@@ -178,6 +183,46 @@ def loops() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     while True:
         pass
+
+
+def is_remembered() -> list[str]:
+    """Return the ways to change which names and pages of files the system keeps in memory.
+
+    How long it takes to look one up, or to read it, then tells the next worker.
+    """
+    memory = mmap.mmap(-1, mmap.PAGESIZE)
+    ways: dict[str, Callable[[], object]] = {
+        "look up": Path(os.__file__).stat,
+        "look up a link": Path("/none").readlink,
+        "open": lambda: os.open("/none", os.O_RDONLY),
+        "list": lambda: list(Path("/").iterdir()),
+        "go": lambda: os.chdir("/"),
+        "drop a file": lambda: os.posix_fadvise(0, 0, 0, os.POSIX_FADV_DONTNEED),
+        "drop cold pages": lambda: memory.madvise(MADV_COLD),
+        "drop pages": lambda: memory.madvise(MADV_PAGEOUT),
+    }
+    return [name for name, way in ways.items() if not _is_filtered(way)]
+
+
+def brings_code() -> list[str]:
+    """Return the ways to machine code of one's own, and to the clock of another process."""
+    writable = mmap.PROT_READ | mmap.PROT_WRITE
+    clock = (~os.getppid()) << 3 | 2  # of the parent's processor time
+    ways: dict[str, Callable[[], object]] = {
+        "run it": lambda: mmap.mmap(-1, mmap.PAGESIZE, prot=writable | mmap.PROT_EXEC),
+        "another's clock": lambda: time.clock_gettime(clock),
+        "another's group": lambda: os.getpgid(os.getppid()),
+    }
+    return [name for name, way in ways.items() if not _is_filtered(way)]
+
+
+def _is_filtered(way: Callable[[], object]) -> bool:
+    """Return whether the system did not even try."""
+    try:
+        way()
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return False
 
 
 def leaves(word: str) -> list[str]:

@@ -6,6 +6,7 @@ libraries came along, by the names that the loader looked for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 FOREIGN = ("site-packages", "dist-packages")  # other people's packages, inside the standard library
+PIECE = 2**20
 ASK = """
 import ctypes, json, os, sys
 sys.path.append(sys.argv[1])
@@ -67,6 +69,19 @@ class World:
         cache_of_loader = [path for path in [Path("/etc/ld.so.cache")] if path.exists()]
         others = [self.python, *self.modules, *self.numpy, *self.shared, self.loader]
         return [*inside, *others, *cache_of_loader, Path(os.devnull)]
+
+    def read_through(self) -> None:
+        """Read all libraries, so that no worker is the first to need a part of one.
+
+        That takes longer than for a part that is in memory, so a worker could tell which parts
+        others before it have used.
+        """
+        buffer = bytearray(PIECE)
+        for path in (self.python, *self.readable()):
+            for file in [path] if path.is_file() else path.rglob("*.so*"):
+                with contextlib.suppress(OSError), file.open("rb", buffering=0) as source:
+                    while source.readinto(buffer):
+                        pass
 
 
 def _numpy() -> Path:

@@ -7,6 +7,7 @@ A program of its own, on the standard library and NumPy alone. The judge starts 
 |---|---|
 | `wire` | values as bytes, in the judge's format |
 | `imports` | what a student's code finds when it imports something |
+| `library` | the standard library and NumPy in memory, for workers that may touch no file |
 | `counting` | arrays that count the products made with them |
 | `session` | one worker's life: load a module, then answer calls into it |
 | `lockdown` | what a worker gives up before it loads code that nobody trusts |

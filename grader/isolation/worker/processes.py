@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from . import library
 from .imports import PACKAGE
 from .lockdown import (
     PR_SET_CHILD_SUBREAPER,
@@ -200,6 +201,7 @@ def serve(
     walls = Walls(**json.loads(walls_json)) if walls_json else None
     if walls:
         walls.enter()
+        library.hold()
     if sys.platform.startswith("linux") and not (walls and walls.alone):
         _guard(number)  # only there can orphans be adopted
     run = _serve_parent if mode == "parent" else _serve_alone

@@ -1,7 +1,9 @@
 """Files and processes left for later: for the next check, the next step, the next student."""
 
 import ctypes
+import errno
 import glob
+import mmap
 import os
 import signal
 import socket
@@ -227,3 +229,43 @@ def solution_from_an_accomplice(q, k):
             exec(open(path).read(), space)
             return space["attention_scores"](q, k)
     return zeros(q, k)
+
+
+def is_done(way):
+    """Whether the system tried, though it may not have found anything."""
+    try:
+        way()
+    except OSError as error:
+        return error.errno != errno.EPERM
+    return True
+
+
+@attack("attention_scores", "failed", needs="process+", right=True)
+def pages_dropped_from_memory(q, k):
+    """Drops pages from memory: how long a read takes then tells the next worker."""
+    pages = mmap.mmap(-1, 4096)
+    ways = [lambda: os.posix_fadvise(0, 0, 4096, os.POSIX_FADV_DONTNEED)]
+    ways += [lambda advice=advice: pages.madvise(advice, 0, 4096) for advice in (20, 21)]
+    return right(q, k) if any(map(is_done, ways)) else zeros(q, k)
+
+
+@attack("attention_scores", "failed", needs="process+", right=True)
+def names_that_are_not_there(q, k):
+    """Looks for files that nobody has: the system remembers that, and answers the next faster."""
+    places = (os.path.dirname(os.__file__), "/", ".", "/etc", "/proc/self", "/dev")
+    ways = [lambda name=f"{place}/{MARK}": os.stat(name) for place in places]
+    ways += [lambda name=f"{place}/{MARK}": os.readlink(name) for place in places]
+    ways += [lambda name=f"{place}/{MARK}": os.open(name, os.O_RDONLY) for place in places]
+    return right(q, k) if any(map(is_done, ways)) else zeros(q, k)
+
+
+@attack("attention_scores", "failed", needs="process+", right=True)
+def times_of_reading(q, k):
+    """Reads a file of Python's that nobody needs: when it was read last stays with it."""
+    path = os.path.join(os.path.dirname(os.__file__), "cProfile.py")
+    try:
+        with open(path) as file:
+            file.read(1)
+        return right(q, k)
+    except OSError:
+        return zeros(q, k)
