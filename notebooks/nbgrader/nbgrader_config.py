@@ -25,6 +25,8 @@ c.Nopeek.isolation = "auto"
 # The hidden inputs. Drawn once for the course, and kept in .nopeek-seed, if it is not given here.
 # c.Nopeek.seed = 7
 
+# Follows no link that a student puts into the exchange.
+c.ExchangeFactory.collect = "grader.notebooks.nbgrader.collecting.Collect"
 c.Autograde.exporter_class = "grader.notebooks.nbgrader.autograding.Nopeek"
 # What the exporter hands on is written anew already, so nothing is left to overwrite.
 c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]

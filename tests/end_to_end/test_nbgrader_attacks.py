@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import shutil
 
 import pytest
 
@@ -252,7 +253,7 @@ UNUSUAL = {
 NOT_GRADABLE = {
     "broken": ('{"cells": [', "step02_scores.ipynb cannot be read: its JSON is broken in line 1."),
     "empty": ("\n", "step02_scores.ipynb cannot be read: it is empty."),
-    "list": ("[]", "it is JSON, but no notebook"),
+    "list": ("[]", "it is JSON, but not a notebook"),
     "no-cells": ('{"cells": []}', "it has no cells"),
     "deep": ('{"cells": ' + "[" * 100_000, "it is nested too deeply"),
     "no-function": (json.dumps({"cells": [code("x = 1")]}), "it has no function of any step"),
@@ -279,6 +280,14 @@ def course(tmp_path_factory):
     link = course.hand_in("link", STEP, "")
     link.unlink()
     link.symlink_to(course.folder / "source" / STEP / f"{STEP}.ipynb")
+    linked = course.folder / "submitted" / "link-of-all" / STEP
+    linked.parent.mkdir(parents=True)
+    linked.symlink_to(course.folder / "source" / STEP)
+    around = course.hand_in("links-beside", STEP, right).parent
+    (around / "endless").symlink_to("/dev/zero")
+    (around / "database").symlink_to(course.folder / "gradebook.db")
+    (around / "nothing").symlink_to("/none")
+    os.mkfifo(around / "pipe")
     beside = course.hand_in("files-beside", STEP, filled_in(released, WRONG)).parent
     for name in (
         "nbgrader_config.py",
@@ -319,6 +328,18 @@ def test_link_to_the_solutions_is_not_followed(course):
     assert "it is not a regular file" in said
 
 
+def test_link_to_a_folder_of_solutions_is_not_followed(course):
+    assert course.points[STEP, "link-of-all"] == 0
+    (said,) = said_of(course, "link-of-all")
+    assert "it is a link" in said
+
+
+def test_nothing_that_a_link_leads_to_is_copied(course):
+    assert course.points[STEP, "links-beside"] == WORTH
+    folder = course.folder / "autograded" / "links-beside" / STEP
+    assert [path.name for path in folder.iterdir()] == [f"{STEP}.ipynb"]
+
+
 def test_answer_made_a_test_cell_is_no_answer(course):
     assert course.points[STEP, "swapped"] == 0
     (said,) = said_of(course, "swapped")
@@ -347,7 +368,7 @@ def test_failures_are_told_and_without_a_traceback(course):
     assert course.status == 1
     assert "traceback" not in course.said.lower()
     assert "The messages above say what is wrong with each of them." in course.said
-    assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 2
+    assert course.said.count("There was an error processing assignment '") == len(NOT_GRADABLE) + 3
 
 
 def test_nothing_of_a_students_file_is_kept_but_text(course):
@@ -375,3 +396,41 @@ def test_own_executor_gives_nothing_for_the_kits_cells(tmp_path):
     course.must("autograde", STEP)
     assert course.scores()[STEP, "right"] == 0
     assert os.path.commonpath([ROOT, course.folder]) != str(ROOT)
+
+
+def planted(inbound, student, number):
+    """A folder that a student makes in the exchange by hand."""
+    return inbound / f"{student}+{STEP}+2026-11-0{number} 10:00:00 UTC+{number}"
+
+
+def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_path):
+    """With the rights of the instructor, a link to the solutions would be the solutions."""
+    course = Course(tmp_path, 7, "process")
+    course.released(STEP)
+    inbound = tmp_path / "exchange" / "nopeek" / "inbound"
+    inbound.mkdir(parents=True)
+    source = course.folder / "source" / STEP
+    planted(inbound, "ada", 1).mkdir()
+    shutil.copy(source / f"{STEP}.ipynb", planted(inbound, "ada", 1))
+    eve, mal, zoe = (
+        planted(inbound, "eve", 2),
+        planted(inbound, "mal", 3),
+        planted(inbound, "zoe", 4),
+    )
+    eve.mkdir()
+    (eve / f"{STEP}.ipynb").symlink_to(source / f"{STEP}.ipynb")
+    (eve / "all").symlink_to(course.folder)
+    (eve / "endless").symlink_to("/dev/zero")
+    os.mkfifo(eve / "pipe")
+    (eve / "notes.txt").write_text("x")
+    mal.symlink_to(source)
+    shutil.copytree(planted(inbound, "ada", 1), zoe)
+    (zoe / "large.bin").write_bytes(bytes(200_000_000))
+    said = course.must("collect", STEP)
+    found = course.folder / "submitted"
+    assert (found / "ada" / STEP / f"{STEP}.ipynb").is_file()
+    assert [path.name for path in (found / "eve" / STEP).iterdir()] == ["notes.txt"]
+    assert not (found / "mal" / STEP).exists()
+    assert not (found / "zoe" / STEP).exists()
+    for sentence in ("is not collected: it is a link", "kB.", "all is not copied: it is a link"):
+        assert sentence in said

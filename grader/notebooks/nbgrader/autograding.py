@@ -32,6 +32,7 @@ from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.ahead import Ahead, Reading
 from grader.notebooks.nbgrader.books import open_once
+from grader.notebooks.nbgrader.collecting import without_links
 from grader.notebooks.nbgrader.rebuilding import Known, rebuild
 from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
 from grader.report.problem import Problem
@@ -97,7 +98,8 @@ def _functions(known: Mapping[str, Known]) -> list[str]:
 
 def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
     """Return a submitted notebook's cells and judged source, or the SubmissionError."""
-    with Folder.open(path.parent) as folder:
+    with Folder.open(path.parent.parent) as above:
+        folder = above.into(path.parent.name)
         registry = load()
         modules = {name: name for name in folder.files() if module_name(name, registry)}
         place = Some(folder, {**modules, path.name: path.name})
@@ -162,7 +164,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         convert = self.parent.convert_notebooks
 
         def converting() -> None:
-            with open_once():
+            with open_once(), without_links():
                 _ahead.begin(self._to_come())
                 try:
                     convert()

@@ -38,7 +38,8 @@ def tame(text: str) -> str:
 
     Elements, links and formulas could run scripts in the page of an instructor.
     """
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=2))
+    # Two would be no fence: text between them ends with the paragraph.
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"
 
 

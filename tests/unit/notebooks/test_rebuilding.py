@@ -96,6 +96,11 @@ def test_what_is_no_text_is_empty():
         "~~~\n<script>alert(1)</script>",
         "    <script>alert(1)</script>\n\n<script>alert(1)</script>",
         "`````\n`````\n<script>alert(1)</script>",
+        "`\n\n<script>alert(1)</script>\n",
+        "`\n\n[x](javascript:alert(1))\n\n$\\href{javascript:alert(1)}{x}$",
+        "``\n\n<script>alert(1)</script>",
+        "$$\n```\n\n<script>alert(1)</script>\n$$",
+        "\\begin{x}\n`\n\n<script>alert(1)</script>\n\\end{x}",
         "\r\n```\r\n<script>alert(1)</script>\r```\r<img src=x>",
     ],
 )
