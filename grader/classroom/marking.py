@@ -172,7 +172,7 @@ class Rules:
                     earned += one.points - check.points
                     changed = True
                     notes.append(
-                        f"{check.check}: {one.points:g} instead of {check.points:g}{_why(one)}"
+                        f'"{check.title}": {one.points:g} instead of {check.points:g}{_why(one)}'
                     )
             for one in mine:
                 if one.target == step.step and one.points is not None:

@@ -209,7 +209,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.FORBIDDEN, "open the address that was printed")
 
     def _get(self) -> None:
-        place = urlsplit(self.path)
+        try:
+            place = urlsplit(self.path)
+        except ValueError:
+            raise Refused(HTTPStatus.BAD_REQUEST, "that is not an address") from None
         given = parse_qs(place.query).get("key", [""])[0]
         if place.path == "/" and _same(given, self.desk.key):
             cookie = f"{self._cookie()}={self.desk.key}; HttpOnly; SameSite=Strict; Path=/"

@@ -178,6 +178,8 @@ def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
         found, ignored = _find_entries(folder, registry)
         results = [each for each in found if _is_results(path, each, out)]
         found = [each for each in found if each not in results]
+        others = {each.attempt.name for each in results} - {out.name if out else ""}
+        ignored |= dict.fromkeys(others, f"it holds {RESULTS}, which grading writes")
         students: dict[str, list[Found]] = {}
         for each in found:
             students.setdefault(each.student, []).append(each)
@@ -254,12 +256,13 @@ def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:
 def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
     """Return when the attempt that counts was handed in, as ISO 8601; "" if that is not known.
 
-    nbgrader's `timestamp.txt` says it. files: whether the newest file's time may be taken.
+    nbgrader's `timestamp.txt` says it; in another platform's download a student has written that.
+    files: whether the newest file's time may be taken.
     """
     attempt = entry.attempts[-1]
     try:
         with Folder.open(entry.folder) as folder:
-            told = _timestamp(folder, attempt)
+            told = "" if entry.who.platform else _timestamp(folder, attempt)
             newest = _newest(folder, attempt, registry) if files and not told else ()
     except (SubmissionError, OSError):
         return ""

@@ -133,7 +133,7 @@ class Folder:
 
     def _descend(self, name: str) -> int | None:
         if not stat.S_ISDIR(self._stat(name).st_mode):
-            raise SubmissionError("it is a link, or no folder at all")
+            raise SubmissionError("it is a link or not a folder")
         if self.descriptor is None:
             return None
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.descriptor)

@@ -64,7 +64,7 @@ def _parse(data: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise SubmissionError("its JSON is broken") from error
     if not isinstance(notebook, dict):
-        raise SubmissionError("it is JSON, but no notebook")
+        raise SubmissionError("it is JSON, but not a notebook")
     return notebook
 
 

@@ -141,14 +141,14 @@ class _Reading:
     def _cell(self, number: int, grade_id: str, text: str) -> list[Cell]:
         first = text.lstrip().split(None, 1)[:1]
         if first and first[0].startswith("%%") and first[0] not in _PYTHON_CELLS:
-            self.warn(number, f"{show_name(first[0])} makes it no Python; it is left out.")
+            self.warn(number, f"{show_name(first[0])} is not valid Python; it is skipped.")
             return []
         cell = Cell(number, grade_id, cut_cell(text))
         if cell.cut.magics:
             what = ", ".join(sorted({show_name(magic) for magic in cell.cut.magics})[:5])
             self.warn(cell, f"what is for the notebook only was taken out ({what}).")
         if not cell.cut.closed:
-            self.warn(cell, "a bracket or a quote is never closed; what follows it is left out.")
+            self.warn(cell, "a bracket or a quote is never closed; the code after it is skipped.")
         return [cell]
 
     def owner(self, name: str, cells: Sequence[Cell]) -> Cell | None:
@@ -291,7 +291,7 @@ def of_cells(
     if reading.left_out:
         left_out = (
             f"{reading.label(*sorted(reading.left_out))}: statements that are neither imports, "
-            "definitions nor constants are left out."
+            "definitions nor constants are skipped."
         )
     warnings = (*reading.warnings, left_out) if left_out else tuple(reading.warnings)
     return Notebook(sources, written, warnings, left_out)

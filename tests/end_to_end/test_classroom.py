@@ -172,7 +172,7 @@ def test_interrupted_run_says_how_to_go_on(graded, tmp_path):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[1] == (
-        "nopeek: stopped; what is graded is kept: the same command goes on\n"
+        "nopeek: stopped; graded work is kept: the same command continues\n"
     )
     assert process.returncode == 2
 

@@ -5,6 +5,7 @@ import csv
 import http.client
 import os
 import shutil
+import socket
 import threading
 import urllib.parse
 from dataclasses import replace
@@ -331,7 +332,7 @@ def test_instructor_changes_a_grade_in_a_browser(visitor, graded):
         expect(page.get_by_role("heading", name="Changes by hand")).to_be_visible()
         expect(page.get_by_text("7 of 10 points")).to_be_visible()
         page.get_by_role("link", name="the student's page").click()
-        expect(page.get_by_text("scores_agree: 2 instead of 0 (Tim Ü")).to_be_visible()
+        expect(page.get_by_text('scores_agree.": 2 instead of 0 (Tim Ü')).to_be_visible()
         assert page.title().startswith("nopeek")
         page.go_back()
         page.get_by_role("button", name="Remove").click()
@@ -346,3 +347,9 @@ def test_any_name_can_be_signed_for(graded, name):
     desk = Desk(graded, REGISTRY, name or "x")
     desk.change("bob", Entry("", points="3", who=name or "x", when="today"))
     assert table(graded)["bob"]["score"] == "3"
+
+
+def test_address_that_is_none_is_refused(visitor):
+    with socket.create_connection((HOST, visitor.port), timeout=20) as connection:
+        connection.sendall(f"GET http://[ HTTP/1.1\r\nHost: {HOST}:{visitor.port}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.0 400 ")

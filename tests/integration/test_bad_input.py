@@ -55,7 +55,7 @@ BROKEN = {
         PRELUDE + "def attention_scores(q, k):\n    return q / 0\n\nattention_scores(1, 2)\n",
         Status.ERROR,
         Status.ERROR,
-        r"q / 0`\)\. It is called outside of all functions \(step02_scores.py, line \d+: `att",
+        r"q / 0`\)\. It is called outside any function \(step02_scores.py, line \d+: `att",
     ),
     "imports a missing step": (
         "from exercises.step77_magic import spell\n",
@@ -92,7 +92,7 @@ def hasty(steps):
 
 # In the hidden suite an exception's own words are withheld: they could quote what is secret.
 WITHHELD = {
-    "calls its functions at import": r"q / 0`\)\. It is called outside of all functions$",
+    "calls its functions at import": r"q / 0`\)\. It is called outside any function$",
     "syntax error": r"is not valid Python \(step02_scores.py, line 1: `def f\(:`\)",
     "raises at import": r"raised ZeroDivisionError \(step02_scores.py, line 2: `y = x / 0`\)",
 }

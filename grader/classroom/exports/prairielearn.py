@@ -13,8 +13,7 @@ from grader.report.sanitize import one_line, visible
 
 def _test(check: CheckVerdict, step: str) -> dict[str, Any]:
     return {
-        "name": f"{step}: {check.check}",
-        "description": check.title,
+        "name": f"{step}: {check.title}",
         "points": check.points,
         "max_points": check.max_points,
         "message": explain_check(check),

@@ -77,7 +77,7 @@ def _describe(course: Course) -> list[str]:
         late = course.late
         lines.append(
             f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} "
-            f"minutes of grace, {late.floor_percent:g} % are always left"
+            f"minutes of grace, {late.floor_percent:g} % always remain"
         )
     lines.append(f"seed: {course.seed}; {len(course.groups)} groups")
     return lines

@@ -53,7 +53,7 @@ NOTHING = "nothing was handed in"
     "--isolation",
     type=click.Choice(["auto", "bubblewrap", "process+", "process"]),
     default="auto",
-    help="What submissions run in; auto is bubblewrap.",
+    help="Isolation of submissions; auto is bubblewrap.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on this Dask cluster.")
 def grade(
@@ -241,10 +241,10 @@ def _one_sentence() -> Iterator[None]:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise Problem(
-            f"{where}{error.strerror or error}; what is graded is kept: run the same again"
+            f"{where}{error.strerror or error}; graded work is kept: run the same command again"
         ) from None
     except KeyboardInterrupt:
-        raise Problem("stopped; what is graded is kept: the same command goes on") from None
+        raise Problem("stopped; graded work is kept: the same command continues") from None
 
 
 def _exam(

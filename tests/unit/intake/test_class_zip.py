@@ -141,6 +141,15 @@ def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):
     assert entries.handed_in_at(entry, steps, files=False) == "2026-11-20T23:59:59+00:00"
 
 
+def test_time_that_a_student_noted_is_not_taken(steps, tmp_path):
+    folder = "Anna Abel_123_assignsubmission_file"
+    text = "1999-11-20 23:59:59 UTC\n"
+    spread(tmp_path, {f"{folder}/{FILE}": source(), f"{folder}/timestamp.txt": text})
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.handed_in_at(entry, steps, files=False) == ""
+    assert not entries.handed_in_at(entry, steps, files=True).startswith("1999")
+
+
 def test_time_of_a_file_is_taken_only_where_asked_for(steps, tmp_path):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as file:

@@ -387,7 +387,7 @@ def test_folder_behind_a_link_is_not_opened(tmp_path):
     (tmp_path / "alice").symlink_to("outside")
     with (
         Folder.open(tmp_path) as folder,
-        pytest.raises(SubmissionError, match="it is a link, or no folder at all"),
+        pytest.raises(SubmissionError, match="it is a link or not a folder"),
     ):
         folder.into("alice")
 
@@ -487,3 +487,14 @@ def test_loose_file_of_somebody_called_like_a_file_is_read_for_nobody(steps, tmp
     (tmp_path / name).write_text("{}")
     (alice,) = intake.entries(tmp_path, steps)
     assert list(intake.read(alice, steps).sources) == ["step02_scores"]
+
+
+def test_folder_that_looks_like_results_is_listed_as_ignored(tmp_path, steps):
+    for name in ("ada", "ben", "graded"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "step01_projections.py").write_text("", encoding="utf-8")
+    for name in ("ben", "graded"):
+        (tmp_path / name / "gradebook.db").touch()
+    listing = intake.survey(tmp_path, steps, tmp_path / "graded")
+    assert [entry.student for entry in listing.entries] == ["ada"]
+    assert listing.ignored == {"ben": "it holds gradebook.db, which grading writes"}

@@ -147,7 +147,7 @@ def test_notebook_without_functions_has_no_step(read):
 # What a step is made of.
 
 RIGHT = SCORES.format("'right'")
-LEFT_OUT = "statements that are neither imports, definitions nor constants are left out"
+LEFT_OUT = "statements that are neither imports, definitions nor constants are skipped"
 
 MIXTURES = {
     "calls": ("1 / 0\nprint(attention_scores(nothing, nothing))\n", LEFT_OUT),
@@ -168,7 +168,7 @@ MIXTURES = {
     "help": ("print?\n?print\nnp.dot??\n", "was taken out"),
     "assigned magic": ("files = !ls\nt = %timeit -o f(\n", "was taken out"),
     "timed cell": ("%%time\nx = 1\n", "was taken out (%%time)"),
-    "shell cell": ("%%bash\nrm -rf / '\n", "%%bash makes it no Python; it is left out"),
+    "shell cell": ("%%bash\nrm -rf / '\n", "%%bash is not valid Python; it is skipped"),
     "torch": ("import torch\nimport torch.nn as nn\n", "the import of 'torch' is left out"),
     "from a library": ("from matplotlib import (\n    pyplot as plt,\n)\n", "'matplotlib'"),
     "own module": ("from . import tools\n", "is left out"),
@@ -384,7 +384,7 @@ REFUSED = {
     "nothing": (b" \n", "it is empty"),
     "half of it": (b'{"cells": [\n\n{"cell_type":', "its JSON is broken in line 3"),
     "no JSON": (b"def f(): pass", "its JSON is broken"),
-    "a list": (b"[]", "it is JSON, but no notebook"),
+    "a list": (b"[]", "it is JSON, but not a notebook"),
     "no cells": (b"{}", "it has no cells"),
     "cells that are none": (b'{"cells": 5, "worksheets": [3, {"cells": {}}]}', "it has no cells"),
     "Latin-1": (b'{"cells": "caf\xe9"}', "it is not UTF-8 text"),
