@@ -119,6 +119,17 @@ def score_scale_seq_len(q, k):
 
 
 @mistake(
+    "score_scale_seq_len",
+    "attention_scores",
+    caught_by="scores_prefix",
+    says="The scale is the root of the number of queries instead of the root of d_k.",
+    hint="Should the score of two tokens change because the text got longer?",
+)
+def score_scale_count_of_queries(q, k):
+    return q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-2])
+
+
+@mistake(
     "score_scale_axis_1",
     "attention_scores",
     caught_by="scores_shapes",

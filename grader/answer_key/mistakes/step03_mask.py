@@ -1094,6 +1094,19 @@ def mask_index_does_not_broadcast(scores, mask):
 
 
 @mistake(
+    "mask_index_does_not_broadcast",
+    "apply_mask",
+    caught_by="masking_shapes",
+    says="The caller's scores are indexed with the mask and changed, which also needs a mask of "
+    "their full shape.",
+    hint="Whose array is changed here? And does indexing stretch axes of length 1?",
+)
+def mask_index_in_place(scores, mask):
+    scores[~mask] = -np.inf
+    return scores
+
+
+@mistake(
     "np_broad_except",
     "apply_mask",
     caught_by="masking_shapes",

@@ -157,11 +157,11 @@ def softmax_eps_denominator(scores, axis=-1):
 
 
 @mistake(
-    "softmax_eps_denominator",
+    "softmax_small_number_in_sum",
     "softmax",
     caught_by="softmax_distribution",
-    says="A small number in the denominator leaves the weights adding up to less than 1.",
-    hint="Print one minus the sum of a row.",
+    says="A small number is added to the sum, so the weights do not quite add up to 1.",
+    hint="What do you divide by when the row is empty, and what when it is not?",
 )
 def softmax_small_eps_denominator(scores, axis=-1):
     exponentials = safe_exponentials(scores, axis)
@@ -375,6 +375,18 @@ def softmax_global_max(scores, axis=-1):
 
 
 @mistake(
+    "softmax_global_max",
+    "softmax",
+    caught_by="softmax_large",
+    says="One maximum for the whole array is subtracted, so low rows vanish and become 0/0.",
+    hint="Whose maximum should each row subtract?",
+)
+def softmax_global_max_textbook(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
     "softmax_max_clamped_at_zero",
     "softmax",
     caught_by="softmax_large",
@@ -501,8 +513,8 @@ def softmax_maximum_minus_scores_unguarded(scores, axis=-1):
     "softmax_inf_minus_inf",
     "softmax",
     caught_by="softmax_blocked",
-    says="A row of minus infinity gives NaN, because its maximum is subtracted from itself.",
-    hint="What is the maximum of an empty choice?",
+    says="A row of minus infinity gives NaN: by infinity minus infinity, or by 0 / 0.",
+    hint="What are the maximum and the sum of an empty choice?",
 )
 def softmax_inf_minus_inf(scores, axis=-1):
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))

@@ -581,8 +581,8 @@ def kv_global_state(x_new, cache, w_q, w_k, w_v):
     "attend_with_cache",
     caught_by="cache_separate",
     also={"new_cache": "default_argument_cache"},
-    says="The lists of a new cache are default arguments, which all caches share.",
-    hint="How often does Python evaluate a default argument?",
+    says="All new caches share the same lists.",
+    hint="How often does Python evaluate a default argument, or the body of a class?",
 )
 def kv_global_state_default(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -597,8 +597,8 @@ def kv_global_state_default(x_new, cache, w_q, w_k, w_v):
     "attend_with_cache",
     caught_by="cache_separate",
     also={"new_cache": "class_list_cache"},
-    says="The lists of a cache belong to its class, so all caches share them.",
-    hint="Where is an attribute stored that is assigned outside of __init__?",
+    says="All new caches share the same lists.",
+    hint="How often does Python evaluate a default argument, or the body of a class?",
 )
 def kv_global_state_class(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)

@@ -532,6 +532,24 @@ def gen_cdf_reached(logits, u, temperature=1.0, top_k=None):
 
 
 @mistake(
+    "gen_cdf_reached",
+    "sample_token",
+    caught_by="sampling_edges",
+    says="A token is taken when the sum reaches u, though it must exceed u.",
+    hint="What should u = 0 give if the first token has probability zero?",
+)
+def gen_cdf_reached_by_kept(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    kept = kept_ids(logits, top_k)
+    total = np.cumsum(distribution(logits, temperature, top_k), axis=-1)
+    reached = (total >= np.asarray(u)[..., None]) & kept
+    last = logits.shape[-1] - 1 - np.argmax(kept[..., ::-1], axis=-1)
+    return np.where(reached.any(axis=-1), np.argmax(reached, axis=-1), last)
+
+
+@mistake(
     "gen_id_beyond_vocabulary",
     "sample_token",
     caught_by="sampling_edges",

@@ -187,6 +187,20 @@ def mlm_split_from_the_top(tokens, select, replace, random_ids, mask_id, rate=0.
 
 
 @mistake(
+    "mlm_shares_in_another_order",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="The shares come in another order: random, kept, hidden.",
+    hint="What becomes of a chosen token whose `replace` is 0.05, and of one at 0.95?",
+)
+def mlm_shares_in_another_order(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    chosen = select < rate
+    hidden, replaced = chosen & (replace >= 0.2), chosen & (replace < 0.1)
+    corrupted = filled_in(tokens, hidden, replaced, random_ids, mask_id)
+    return corrupted, target_ids(tokens, chosen)
+
+
+@mistake(
     "mlm_select_and_replace_swapped",
     "mask_tokens",
     caught_by="corruption_agree",

@@ -213,7 +213,7 @@ def attention_transposes_all(d_out, q, k, v, mask=None):
     "attn_grad_q_and_k_swapped",
     "attention_backward",
     caught_by="attention_back_agree",
-    says="The gradients of q and k have changed places.",
+    says="The gradients of q and k are swapped.",
     hint="In which order does the docstring name the results?",
 )
 def attention_q_and_k_swapped(d_out, q, k, v, mask=None):
@@ -625,7 +625,7 @@ def self_weights_transposed(d_out, x, w_q, w_k, w_v, padding=None):
     "self_grad_order",
     "masked_self_attention_backward",
     caught_by="self_back_agree",
-    says="The gradients of w_q and w_k have changed places.",
+    says="The gradients of w_q and w_k are swapped.",
     hint="In which order does the docstring name the results?",
 )
 def self_order(d_out, x, w_q, w_k, w_v, padding=None):

@@ -346,7 +346,7 @@ def norm_variance_by_squares(d_out, x, gain, eps=1e-5):
     "norm_grad_results_swapped",
     "layer_norm_backward",
     caught_by="norm_back_agree",
-    says="The gradients of gain and bias have changed places.",
+    says="The gradients of gain and bias are swapped.",
     hint="In which order does the docstring name the results?",
 )
 def norm_results_swapped(d_out, x, gain, eps=1e-5):
@@ -1169,7 +1169,7 @@ def block_sublayers_read_stream(d_out, x, params, n_heads, mask):
     "block_grad_norms_swapped",
     "decoder_block_backward",
     caught_by="block_back_agree",
-    says="The gradients of ln_1 and ln_2 have changed places.",
+    says="The gradients of ln_1 and ln_2 are swapped.",
     hint="Which of the two norms comes first on the way back?",
 )
 def block_norms_swapped(d_out, x, params, n_heads, mask):

@@ -63,6 +63,15 @@ def all_of(tokens, params, n_heads, ignore_id=None, mask=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
+def summed(one, other):
+    """The sum of two trees built alike."""
+    if isinstance(one, dict):
+        return {key: summed(item, other[key]) for key, item in one.items()}
+    if isinstance(one, list):
+        return [summed(*items) for items in zip(one, other, strict=True)]
+    return one + other
+
+
 def everywhere(function, tree):
     """The function's results in a tree built alike."""
     if isinstance(tree, dict):
@@ -653,6 +662,25 @@ def grads_count_ignored(tokens, params, n_heads, ignore_id=None):
     targets = tokens[..., 1:]
     count = targets.size if ignore_id is None else np.count_nonzero(targets != ignore_id)
     return loss, everywhere(lambda g: g * count / targets.size, grads)
+
+
+@mistake(
+    "grads_mean_of_sequences",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_ignored",
+    says="Each sequence's loss and gradients are averaged with equal weight.",
+    hint="Two sequences, one with 1 and one with 9 predictions. What is the mean over all ten?",
+)
+def grads_mean_of_sequences(tokens, params, n_heads, ignore_id=None):
+    rows = tokens.reshape(-1, tokens.shape[-1])
+    counted = [row for row in rows if ignore_id is None or (row[1:] != ignore_id).any()]
+    if not counted:
+        raise ValueError("all ignored")
+    loss, grads = all_of(counted[0], params, n_heads, ignore_id)
+    for row in counted[1:]:
+        more, others = all_of(row, params, n_heads, ignore_id)
+        loss, grads = loss + more, summed(grads, others)
+    return loss / len(counted), everywhere(lambda g: g / len(counted), grads)
 
 
 @mistake(

@@ -528,7 +528,7 @@ def adamw_no_root(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight
     "adamw_step",
     caught_by="adamw_steps",
     also={"new_adamw": "fresh"},
-    says="β₁ and β₂ have changed places.",
+    says="β₁ and β₂ are swapped.",
     hint="Which of the two means has the longer memory?",
 )
 def adamw_betas_swapped(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):

@@ -266,6 +266,21 @@ def scores_by_d_model(x, params, n_heads, n_kv_heads, mask=None, angles=None, bi
 
 
 @mistake(
+    "gqa_scale_model_by_heads",
+    "grouped_query_attention",
+    caught_by="groups_agree",
+    says="The scores are divided by √(d_model / n_heads), not by √d_head.",
+    hint="From which array can you read how long a query is?",
+)
+def scores_by_model_width(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(x.shape[-1] / n_heads)
+    return mixed(softmax(masked(biased(scores, bias), mask)), v, params)
+
+
+@mistake(
     "gqa_scale_all_heads",
     "grouped_query_attention",
     caught_by="groups_agree",

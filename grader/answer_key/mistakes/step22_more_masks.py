@@ -734,6 +734,18 @@ def places_of_first_row(documents):
 
 
 @mistake(
+    "places_through_rows",
+    "document_positions",
+    caught_by="places_again",
+    says="Positions run on from one row of a batch into the next.",
+    hint="Is the first token of a row ever anything but the first of its document?",
+)
+def places_flattened(documents):
+    flat = documents.reshape(-1)
+    return np.tril(same_run(flat), -1).sum(axis=-1).reshape(documents.shape)
+
+
+@mistake(
     "places_two_documents",
     "document_positions",
     caught_by="places_agree",

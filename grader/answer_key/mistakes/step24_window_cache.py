@@ -9,6 +9,7 @@ from exercises.step22_more_masks import sliding_window_mask
 from grader.answer_key.variants import mistake
 
 one_cache = {}
+newest = {}
 every_key = []
 
 
@@ -31,6 +32,14 @@ def forgetful_cache(window):
     """Empties the dict of this module, and hands it out."""
     one_cache.clear()
     return shared_cache(window)
+
+
+def cache_of_the_newest_window(window):
+    """An empty dict; the window is noted in the module."""
+    if window < 1:
+        raise ValueError("window")
+    newest["window"] = window
+    return {}
 
 
 def cache_with_texts(window):
@@ -474,6 +483,21 @@ def one_for_all(x_new, cache, w_q, w_k, w_v):
     y = seen(q, k, v, window)
     cache.update(last(k, v, window, window - 1))
     return y, cache
+
+
+@mistake(
+    "wcache_window_for_all",
+    "attend_with_window_cache",
+    caught_by="wcache_separate",
+    also={"new_window_cache": "cache_of_the_newest_window"},
+    says="The window of the cache that was made last counts for all caches.",
+    hint="Make two caches with different windows: where does each keep its own?",
+)
+def newest_window(x_new, cache, w_q, w_k, w_v):
+    window = newest["window"]
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    return seen(q, k, v, window), last(k, v, window, window - 1)
 
 
 @mistake(

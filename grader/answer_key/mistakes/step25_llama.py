@@ -118,20 +118,22 @@ def stepped(
     of_layer=None,
     kept=None,
     attend=attention,
+    late=0,
 ):
     """The right step, in which a few things can be replaced.
 
-    positions, mask: made from start and stop; of_layer: which layer's keys a layer reads; kept:
-    what is stored of the keys and values at hand, given the new ones too; attend: the attention.
+    positions, mask: made from start and stop; late: by how much positions of later layers are
+    off; of_layer: which layer's keys a layer reads; kept: what is stored of the keys and values
+    at hand, given the new ones too; attend: the attention.
     """
     start, stop = cache["length"], cache["length"] + tokens_new.shape[-1]
     d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
     where = np.arange(start, stop) if positions is None else positions(start, stop)
-    angles = rotary_angles(where, d_head, base)
     allowed = causal_mask(stop - start, stop) if mask is None else mask(start, stop)
     x, layers = params["embedding"][tokens_new], []
     for number, block in enumerate(params["blocks"]):
         weights, normed = block["attention"], rms_norm(x, block["norm_1"], eps)
+        angles = rotary_angles(where + late * (number > 0), d_head, base)
         q = rotate(split_heads(linear(normed, weights["w_q"]), n_heads), angles)
         k = k_new = rotate(split_heads(linear(normed, weights["w_k"]), n_kv_heads), angles)
         v = v_new = split_heads(linear(normed, weights["w_v"]), n_kv_heads)
@@ -1180,6 +1182,27 @@ def step_one_late(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, 
         base,
         eps,
         positions=lambda start, stop: np.arange(start, stop) + (start > 0),
+    )
+
+
+@mistake(
+    "step_start_read_late",
+    "llama_step",
+    caught_by="llama_step_agree",
+    also={"new_llama_cache": "layers_cache"},
+    says="Later layers read the length after the first layer's cache has grown.",
+    hint="When is the start position read, and what has changed by then?",
+)
+def step_start_grows(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    return stepped(
+        tokens_new,
+        cache,
+        params,
+        n_heads,
+        n_kv_heads,
+        base,
+        eps,
+        late=tokens_new.shape[-1],
     )
 
 
