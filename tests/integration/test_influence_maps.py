@@ -137,6 +137,17 @@ DRAWN = {
     "kv_not_updated_decoder": ["#....", "##...", "###..", "##?#.", "##?##"],
     "kv_chunk_unmasked_decoder": ["#....", "##...", "###..", "####!", "#####"],
     "mask_not_in_last_layer_decoder": ["#!...", "##...", "###..", "####!", "#####"],
+    "rotate_by_next": ["?!...", ".?!..", "..?!.", "...?!", "!...?"],
+    "always_causal": ["#????", "##???", "###??", "####?", "#####"],
+    "documents_causal": [".....", "??...", "???..", "????.", "?????"],
+    "places_last_beginning": [".....", "#?...", "##?..", "###?.", "#####"],
+    "merge_along_features": ["#!.", "!#!", ".!#"],
+    "stream_whole_blocks": ["####?", "####?", "####?"],
+    "stream_local_mask": ["#?#.!", "####!", "#####"],
+    "chunk_causal_only": ["#.....", "##....", "###...", ".###..", ".!###.", ".!!###"],
+    "keeps_too_few": ["#.....", "##....", "?##...", ".?##..", "..###.", "...###"],
+    "logits_first_block": ["#....", "?#...", "??#..", "???#.", "????#"],
+    "step_mask_upper_left": ["#....", "##...", "#?#..", "#??#.", "##??#"],
     "gen_prompt_last_token_only_writing": ["#..", ".#.", "..#", "??#", "??#", "??#", "???"],
 }
 
@@ -147,12 +158,14 @@ BLOCKS = {
     "mask_in_last_block_only_decoder": "blocks[0]",
     "pad_in_first_block_only_decoder": "blocks[1]",
     "pad_in_last_block_only_decoder": "blocks[0]",
+    "logits_last_block_open": "blocks[1]",
 }
 
 
 TOLD = (
     *("proj_centred_over_time", "softmax_query_axis", "mask_strict_excludes_self_self"),
     *("loss_no_shift", "kv_chunk_unmasked", "gen_u_reversed", "pad_replaces_causal_decoder"),
+    *("stream_local_mask", "chunk_causal_only", "step_mask_upper_left"),
 )
 
 
@@ -310,7 +323,7 @@ def test_unstable_is_not_leaking_and_not_missing():
 
 def test_dice_are_no_influence():
     random = np.random.default_rng(0)
-    with pytest.raises(Broken, match="gets another answer"):
+    with pytest.raises(Broken, match="returned something else"):
         PAST.draw(lambda x: running_sum(x) + random.normal(size=x.shape))
 
 

@@ -111,7 +111,8 @@ def test_cache_old_keys(student, given):
 def test_cache_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
-    caches_are_separate(student, in_chunks(student, cases[0]), cases, like=WHOLE)
+    functions = [in_chunks(student, case) for case in cases]
+    caches_are_separate(student, functions, cases, like=WHOLE)
 
 
 def test_cache_no_future(student, given):

@@ -507,7 +507,8 @@ def test_llama_step_no_future(student, given):
 def test_llama_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(chunked, STEP_TIMED) + given.cases(chunked, STEP_TIMED, salt="another")
-    caches_are_separate(student, in_chunks(student, cases[0]), cases, like=WHOLE)
+    functions = [in_chunks(student, case) for case in cases]
+    caches_are_separate(student, functions, cases, like=WHOLE)
 
 
 def test_llama_step_rows(student, given):

@@ -1,5 +1,7 @@
 """Attention: an output moves with what its query may see, and with nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from grader.checks.laws.influence import Bools, Change, Moves, everything, own, past
@@ -36,30 +38,36 @@ def _queries(mask: Bools) -> Moves:
     return Moves(Change(_ASKED | {"mask": mask}, _OTHERS, {"q": -2}), own(T_Q), input="query")
 
 
-_TEXT = {
-    "x": _draw.normal(T, FEATURES),
-    "w_q": _draw.normal(FEATURES, 3) / 2,
-    "w_k": _draw.normal(FEATURES, 3) / 2,
-    "w_v": _draw.normal(FEATURES, 2),
-}
-_OTHER_TEXT = {"x": _draw.normal(T, FEATURES)}
-_ALONG = {"x": -2}
-# Queries that do not read feature 0, which is the only one that changes: what moves then, moves by
-# the key and the value of that token. By its query every output would move with its own token.
-_BLIND = _TEXT | {"w_q": _TEXT["w_q"] * (np.arange(FEATURES) > 0)[:, None]}
-_OTHER_FEATURE = {"x": np.where(np.arange(FEATURES) > 0, _TEXT["x"], _OTHER_TEXT["x"])}
-OFFERS = (
-    "Up to a position's own token only what the tokens offer was changed, their keys and values."
-)
+def change_tokens(draw: Draw, length: int) -> tuple[Change, Change]:
+    """Return a change of one token of a text at a time, and one of what it offers alone.
+
+    In the second, queries do not read feature 0, which is the only one that changes: what moves
+    then, moves by the token's key and value. By its query every output would move with its own
+    token.
+    """
+    text = {
+        "x": draw.normal(length, FEATURES),
+        "w_q": draw.normal(FEATURES, 3) / 2,
+        "w_k": draw.normal(FEATURES, 3) / 2,
+        "w_v": draw.normal(FEATURES, 2),
+    }
+    others, along, read = draw.normal(length, FEATURES), {"x": -2}, np.arange(FEATURES) > 0
+    blind = text | {"w_q": text["w_q"] * read[:, None]}
+    offered = {"x": np.where(read, text["x"], others)}
+    return Change(text, {"x": others}, along), Change(blind, offered, along)
+
+
+_TOKENS, _OFFERED = change_tokens(_draw, T)
+OFFERS = "Up to a position's own token, a changed token keeps its query: its key and value change."
 
 
 def _texts(real: Bools) -> Moves:
     """Return self-attention over a text whose keys are real where that is True."""
     padding = {} if real.all() else {"padding": real[None, :]}
     return Moves(
-        Change(_TEXT | padding, _OTHER_TEXT, _ALONG),
+        replace(_TOKENS, arguments=_TOKENS.arguments | padding),
         past(T) & real | own(T),  # a padded token is hidden as a key, not as a query
-        offers=Change(_BLIND | padding, _OTHER_FEATURE, _ALONG),
+        offers=replace(_OFFERED, arguments=_OFFERED.arguments | padding),
         offered=past(T) & (real | ~own(T)),
         how=OFFERS + (f" Token {PADDED} is padding." if padding else ""),
     )

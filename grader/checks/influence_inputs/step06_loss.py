@@ -37,7 +37,7 @@ _BIGRAMS = {
     "w_out": _draw.normal(V, V),
 }
 _SCORED = {"logits": _draw.normal(T, V), "targets": _TOKENS}
-RAISED = "One position at a time gave one of the targets more of a chance."
+RAISED = "One position at a time made one of the targets more likely."
 
 
 def _read(model: Arguments) -> Change:

@@ -21,7 +21,7 @@ _PROMPT = np.asarray([4, 310, 717])
 _U = np.asarray([0.31, 0.62, 0.47, 0.55])
 _TEXT = {"prompt": _PROMPT, "n_new": NEW, "params": _PARAMS, "temperature": 1.0, "u": _U}
 _OTHERS = {"prompt": (_PROMPT + 123) % V, "u": (_U + 0.4) % 1}
-BECAME = "A token that became another one moved by 1."
+BECAME = "A token that became another one counts as moved by 1."
 
 _PROMPT_SEEN = np.vstack([own(T), np.full((NEW, T), True)])
 _U_SEEN = np.vstack([np.full((T, NEW), False), past(NEW)])

@@ -55,7 +55,7 @@ _WRITTEN = {
     **{"n_heads": HEADS, "temperature": 4.0, "u": _U},
 }
 _OTHERS = {"prompt": (_PROMPT + 123) % MANY, "u": (_U + 0.4) % 1}
-BECAME = "A token that became another one moved by 1."
+BECAME = "A token that became another one counts as moved by 1."
 
 _PROMPT_SEEN = np.vstack([own(len(_PROMPT)), np.full((NEW, len(_PROMPT)), True)])
 _U_SEEN = np.vstack([np.full((len(_PROMPT), NEW), False), past(NEW)])

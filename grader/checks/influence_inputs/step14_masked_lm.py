@@ -46,7 +46,7 @@ MAPS: dict[str, list[Map]] = {
             _SCORED,
             _raise_logit,
             own(T) & _CHOSEN[:, None],
-            how="One position at a time gave one of the tokens more of a chance. "
+            how="One position at a time made one of the tokens more likely. "
             "Positions 1 and 4 are not chosen.",
         )
     ],

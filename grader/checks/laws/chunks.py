@@ -214,21 +214,26 @@ def _apart(arguments: Arguments) -> Arguments:
 
 
 def caches_are_separate(
-    student: Student, function: InChunks, cases: Sequence[Case], *, like: str
+    student: Student, functions: Sequence[InChunks], cases: Sequence[Case], *, like: str
 ) -> None:
-    """Demand that sequences in turns, each with its own cache, come out right."""
+    """Demand that sequences in turns, each with its own cache, come out right.
+
+    functions: for each case, with as many chunks.
+    """
     kept: list[Answer] = []
+    step = functions[0].step
 
     def keeping(**given: Any) -> Any:
-        kept.append(function.step.answer(**given, keep=True))
+        kept.append(step.answer(**given, keep=True))
         return kept[-1].value
 
-    texts = [function.pieces(case.arguments, keeping) for case in cases]
-    with noting("With several texts in turns, each with a cache of its own: "):
+    pairs = list(zip(functions, cases, strict=True))
+    texts = [function.pieces(case.arguments, keeping) for function, case in pairs]
+    with noting("With several sequences in turns, each with a cache of its own: "):
         for turn in zip(*texts, strict=True):
-            for case, piece in zip(cases, turn, strict=True):
+            for (function, case), piece in zip(pairs, turn, strict=True):
                 _piece_right(function, case, piece, like)
     for answer in kept:
         now = student.fetch(answer.kept)
         y = now[0] if isinstance(now, (tuple, list)) and now else None
-        still(function.step, answer.value[0], y)
+        still(step, answer.value[0], y)

@@ -120,7 +120,7 @@ class Moves:
         ]
         # Dice, or what is left of earlier calls, move outputs too; that is nobody's influence.
         if movement(before, self._result(function, change.arguments), self.axis).any():
-            raise Broken("The same question gets another answer.")
+            raise Broken("The same call returned something else.")
         return np.stack(columns, axis=1)
 
     def _result(self, function: Asked, arguments: Arguments) -> NDArray[Any]:

@@ -93,6 +93,9 @@ def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
 
 def _check_argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> None:
     if isinstance(value, dict):
+        more = [key for key in after if key not in value] if isinstance(after, dict) else []
+        if more:
+            raise Broken(f"{function.name} changed its argument {name}: {more[0]!r} is new in it.")
         for key, item in value.items():
             found = after.get(key) if isinstance(after, dict) else None
             _check_argument_unchanged(function, f"{name}.{key}", item, found)

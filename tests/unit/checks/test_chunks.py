@@ -180,7 +180,7 @@ def test_limit_of_a_decoder_is_told_where_it_should_have_refused():
 def separate(attend):
     pupil = Pupil(attend)
     cases = [case(), case(salt=1)]
-    laws.caches_are_separate(pupil, pupil.in_chunks(2, 2, 1), cases, like=LIKE)
+    laws.caches_are_separate(pupil, [pupil.in_chunks(2, 2, 1) for _ in cases], cases, like=LIKE)
 
 
 def test_separate_caches_do_not_hear_of_each_other():
@@ -191,7 +191,7 @@ def test_separate_caches_do_not_hear_of_each_other():
         y, shared[0] = reference.attend_with_cache(x_new, shared[0], *weights)
         return y, cache
 
-    with pytest.raises(Broken, match=r"several texts in turns.* y_new for positions 0\.\.1"):
+    with pytest.raises(Broken, match=r"several sequences in turns.* y_new for positions 0\.\.1"):
         separate(global_cache)
 
 
@@ -205,8 +205,9 @@ def test_results_that_change_later_are_told():
 
     pupil = Pupil(buffered)
     ask, pupil.ask = pupil.ask, lambda *args, **options: copied(ask(*args, **options))
+    functions = [pupil.in_chunks(2, 2, 1)] * 2
     with pytest.raises(Broken, match="changed when attend_with_cache was called again"):
-        laws.caches_are_separate(pupil, pupil.in_chunks(2, 2, 1), [case(), case(salt=1)], like=LIKE)
+        laws.caches_are_separate(pupil, functions, [case(), case(salt=1)], like=LIKE)
 
 
 def copied(answer):

@@ -1,6 +1,7 @@
 """The laws on small functions: right ones keep them, wrong ones are told what and where."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from grader.checks.compare import (
     show_inputs,
 )
 from grader.checks.laws import Case
+from grader.checks.laws.state import call_unchanged
 from grader.checks.tolerances import SINGLE
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, map_arrays, resize
@@ -400,3 +402,20 @@ def test_wrong_values_are_told_after_the_last_of_several_laws():
     with pytest.raises(Broken, match="the law is broken"):
         laws.keeps_all(wrong, broken)
     laws.keeps_all(keeps("law"), keeps("law"))
+
+
+def test_key_that_a_call_puts_into_a_dict_is_a_change():
+    class Asked:
+        name = "decoder_logits"
+        function = SimpleNamespace(takes=["params"])
+
+        def __init__(self, change):
+            self.change = change
+
+        def answer(self, *, arguments, params):
+            return SimpleNamespace(value=0, arguments=[[self.change(dict(params))], {}])
+
+    given = {"params": {"embedding": np.ones(2)}}
+    call_unchanged(Asked(lambda params: params), given)
+    with pytest.raises(Broken, match="changed its argument params: 'head' is new in it"):
+        call_unchanged(Asked(lambda params: {**params, "head": np.ones(2)}), given)
