@@ -169,7 +169,12 @@ def _met(one: Shape, other: Shape, known: Known) -> str:
     lengths = f"{known.label(one[axis], axis)} met {known.label(other[axis], axis)}"
     short, long = sorted((one, other), key=len)
     dropped = len(short) > 0 and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
-    word = " A sum or a maximum over an axis drops it, unless keepdims=True." if dropped else ""
+    word = (
+        " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
+        "an index may leave one of length 1."
+        if dropped
+        else ""
+    )
     return f"{one} and {other} do not fit: at axis {axis}, {lengths}.{word}"
 
 
@@ -263,12 +268,16 @@ def _bounds(match: re.Match[str], known: Known) -> str:
         return ""
     # Where several arguments are as long there, which of them it was is not known.
     long = known.label(size) if known.holders(size, axis) < 2 else str(size)
-    return f"Axis {axis} is {long} long, and a place beyond its end was asked for."
+    return f"Axis {axis} is {long} long, and the code asks for a place beyond it."
 
 
 def _axes(match: re.Match[str], known: Known) -> str:
     axes = int(match[1])
-    return f"The array has {axes} axes, and another one was named." if axes < 10 else ""
+    return (
+        f"The array has {axes} axes, new ones counted; the code names one more."
+        if axes < 10
+        else ""
+    )
 
 
 def _indices(match: re.Match[str], known: Known) -> str:
@@ -282,7 +291,7 @@ def _indices(match: re.Match[str], known: Known) -> str:
 def _key(match: re.Match[str], known: Known) -> str:
     if match[1] in known.keys or not known.keys:
         return ""
-    return f"The dict that was asked has no such key; params has {', '.join(known.keys)}."
+    return f"The dict has no such key; params has {', '.join(known.keys)}."
 
 
 def _explain_unnamed(match: re.Match[str], known: Known) -> str:
@@ -291,7 +300,7 @@ def _explain_unnamed(match: re.Match[str], known: Known) -> str:
     if match[1] in known.earlier:
         line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
         return f"It is a function of an earlier step: `{line}` is missing above it."
-    return "A name is used there that nothing was given."
+    return "A name is used there that was never assigned."
 
 
 Words = Callable[[re.Match[str], Known], str]
@@ -336,15 +345,17 @@ TUPLE = _say_always("A tuple is shorter than expected: of a shape, the array has
 RESULTS = _say_always(
     "There is a tuple: a function with several results returns all of them together."
 )
-NUMPY = _say_always("NumPy has nothing of that name.")
+NUMPY = _say_always("NumPy has nothing by that name.")
 UNBOUND = _say_always("A name is read there before it has a value, at least in this case.")
 ENDLESS = _say_always("A function calls itself without end.")
-TYPED = _say_always("Nobody can type anything there: leave out what asks for it, such as input().")
-DEBUGGER = _say_always("There is no debugger there: what print() prints is shown with what fails.")
+TYPED = _say_always(
+    "Nobody can type anything there: remove calls that wait for input, such as input()."
+)
+DEBUGGER = _say_always("No debugger runs there. Use print(): its output is shown with the failure.")
 ZERO = _say_always("Something is divided by 0.")
 
 DOTS = _say_always(
-    "An einsum keeps the axes under the dots: write them behind the arrow too, or sum over them "
+    "An einsum keeps the axes under the dots: write them after the arrow too, or sum over them "
     "in a line of its own."
 )
 

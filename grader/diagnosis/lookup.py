@@ -280,4 +280,4 @@ class Answers:
         cause = Diagnosis(known.id, known.hint, known.says)
         other = known.answers.get(check, {})
         passes = not any(str(number) in other for number in range(len(calls[check])))
-        return but_for(cause, check, passes=passes)
+        return but_for(cause, log.titles.get(check, check), passes=passes)

@@ -72,11 +72,13 @@ class Call:
 class Log:
     """The calls of an attempt, in order, and which of them each check made.
 
-    whole: whether they are all, or only those since a process has ended that should not have.
+    titles: the checks' own sentences, for the reader. whole: whether they are all, or only those
+    since a process has ended that should not have.
     """
 
     calls: list[Call] = field(default_factory=list)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
     whole: bool = True
 
     def of(self, check: str) -> Sequence[Call]:
@@ -478,10 +480,13 @@ def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
 
 
 def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
-    """Return the cause, with a word on that check. passes: whether code with this mistake does."""
-    more = f"It does not explain what is wrong in {check}."
+    """Return the cause, with a word on that check, of which this is the title.
+
+    passes: whether code with this mistake does.
+    """
+    more = f'It may not explain what is wrong here: "{check}"'
     if not passes:  # perhaps the same mistake, in another way at an edge
-        more = f"In {check} other results are wrong than with this alone."
+        more = f'Here other results are wrong than with this alone: "{check}"'
     return replace(cause, says=f"{cause.says} {more}")
 
 
@@ -502,4 +507,4 @@ def _but_for_one_check(
     if len({cause.diagnosis.misconception for cause, _, _ in found}) != 1:
         return None
     cause, check, alike = found[0]
-    return but_for(cause.diagnosis, check, passes=alike)
+    return but_for(cause.diagnosis, log.titles.get(check, check), passes=alike)

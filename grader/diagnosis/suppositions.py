@@ -63,19 +63,19 @@ ROWS = "every row of {name}"
 ARRAYS = {
     "zero": ("a * 0", "{name} = 0 throughout"),
     "ones": ("a * 0 + 1", "{name} = 1 throughout"),
-    "backwards_-2": ("a[..., ::-1, :]", "{name} read backwards along axis -2"),
-    "backwards_-1": ("a[..., ::-1]", "{name} read backwards along axis -1"),
+    "backwards_-2": ("a[..., ::-1, :]", "{name} reversed along axis -2"),
+    "backwards_-1": ("a[..., ::-1]", "{name} reversed along axis -1"),
     "transposed": ("_np.swapaxes(a, -1, -2)", "{name} transposed"),
     "negated": ("-a", "the sign of {name} changed"),
-    "late_-2": ("_np.roll(a, 1, -2)", "{name} shifted one place on along axis -2, in a ring"),
-    "early_-2": ("_np.roll(a, -1, -2)", "{name} shifted one place back along axis -2, in a ring"),
-    "late_-1": ("_np.roll(a, 1, -1)", "{name} shifted one place on along axis -1, in a ring"),
-    "early_-1": ("_np.roll(a, -1, -1)", "{name} shifted one place back along axis -1, in a ring"),
+    "late_-2": ("_np.roll(a, 1, -2)", "{name} shifted forward by one along axis -2, cyclically"),
+    "early_-2": ("_np.roll(a, -1, -2)", "{name} shifted back by one along axis -2, cyclically"),
+    "late_-1": ("_np.roll(a, 1, -1)", "{name} shifted forward by one along axis -1, cyclically"),
+    "early_-1": ("_np.roll(a, -1, -1)", "{name} shifted back by one along axis -1, cyclically"),
     "length": (
         "a / _np.linalg.norm(a, axis=-1, keepdims=True)",
         f"{ROWS} divided by its length",
     ),
-    "centred": ("a - a.mean(axis=-1, keepdims=True)", f"the mean of {ROWS} taken off"),
+    "centred": ("a - a.mean(axis=-1, keepdims=True)", f"the mean of {ROWS} subtracted"),
     "no_last_-1": ("_without(a, (..., -1))", "the last entry of {name} along axis -1 set to 0"),
     "no_first_-1": ("_without(a, (..., 0))", "the first entry of {name} along axis -1 set to 0"),
     "no_last_-2": (
@@ -86,16 +86,16 @@ ARRAYS = {
         "_without(a, (..., 0, slice(None)))",
         "the first entry of {name} along axis -2 set to 0",
     ),
-    "first_row": ("a * 0 + a[..., :1, :]", "the first row of {name} in every place"),
+    "first_row": ("a * 0 + a[..., :1, :]", "the first row of {name} in place of every row"),
     "sizes": ("abs(a)", "every number of {name} made positive"),
     "double": ("2 * a", "{name} doubled"),
     "half": ("a / 2", "{name} halved"),
-    "whole": ("_np.trunc(a)", "{name} cut to whole numbers"),
-    "wide": ("a * _np.sqrt(a.shape[-1])", "{name} times the root of its width"),
-    "narrow": ("a / _np.sqrt(a.shape[-1])", "{name} divided by the root of its width"),
+    "whole": ("_np.trunc(a)", "{name} truncated to whole numbers"),
+    "wide": ("a * _np.sqrt(a.shape[-1])", "{name} times the square root of its width"),
+    "narrow": ("a / _np.sqrt(a.shape[-1])", "{name} divided by the square root of its width"),
 }
 MASKS = {
-    "inverted": ("~a", "every True and False of {name} exchanged"),
+    "inverted": ("~a", "True and False swapped in {name}"),
     "everything": ("a | True", "{name} = True throughout"),
     "causal": ("_causal(a)", "{name} made causal as well"),
     "transposed": ("_np.swapaxes(a, -1, -2)", "{name} transposed"),
@@ -106,22 +106,22 @@ NUMBERS = {
     "one_less": ("a - 1", "{name} - 1"),
     "double": ("2 * a", "2 · {name}"),
     "half": ("a / 2", "{name} / 2"),
-    "root": ("a ** 0.5", "the root of {name}"),
+    "root": ("a ** 0.5", "the square root of {name}"),
     "square": ("a ** 2", "{name} squared"),
     "inverse": ("1 / a", "1 / {name}"),
 }
 LISTS = {
     "backwards": ("a[::-1]", "{name} in reverse order"),
-    "first": ("[a[0] for _ in a]", "the first of {name} in the place of each"),
+    "first": ("[a[0] for _ in a]", "the first of {name} in place of each"),
     "no_last": ("a[:-1]", "{name} without the last"),
     "no_first": ("a[1:]", "{name} without the first"),
 }
 RESULTS = {
     "zero": ("_right(*args, **kwargs) * 0", "gives 0 throughout"),
-    "negated": ("-_right(*args, **kwargs)", "gives its result with the other sign"),
+    "negated": ("-_right(*args, **kwargs)", "returns its result with the opposite sign"),
     "left_out": (
         "next(iter([*args, *kwargs.values()]))",
-        "gives back what goes in, unchanged",
+        "returns its input unchanged",
     ),
 }
 PARTS = ("zero", "negated", "backwards_-2", "late_-2", "early_-2", "transposed")
@@ -202,7 +202,7 @@ def suppose_arguments(step: str, function: str, given: Mapping[str, Any]) -> lis
             found[name, id] = _given(step, function, name, f"{id}_{name}", change, told)
     for one, other in dict.fromkeys(_siblings(given)):
         change = f"_exchanged(given, {one!r}, {other!r})"
-        id, words = f"exchanged_{one}_{other}", f"{one} and {other} exchanged"
+        id, words = f"exchanged_{one}_{other}", f"{one} and {other} swapped"
         found[one, other] = _given(step, function, one, id, change, words)
     return list(found.values())
 

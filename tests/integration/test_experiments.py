@@ -32,8 +32,8 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
 """
 WRONG = {
     "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
-    "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call makes the difference"),
-    "random": ("step08_generation", RANDOM, "the same question"),
+    "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
+    "random": ("step08_generation", RANDOM, "the same call"),
 }
 
 

@@ -240,6 +240,16 @@ def test_text_is_long_without_a_cache_to_ask_about():
     assert "keep for later" not in found.hint
 
 
+@pytest.mark.parametrize(("far", "told"), [(40, True), (9, False)])
+def test_one_case_that_is_far_longer_means_something(far, told):
+    cases = [
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n})
+        for n in (*range(2, 9), far)
+    ]
+    found = said(tried(same, lambda x: x if len(x) < 9 else np.sin(x) - x**2, cases), ["x"])
+    assert ("Wrong in the one case with 40 positions or more; right in all 7" in found.says) == told
+
+
 def test_text_is_not_called_long_for_two_short_ones():
     """A text of one position has little that can be wrong."""
     cases = [
@@ -324,7 +334,103 @@ def test_results_that_have_changed_places_are_recognised(wrong, name):
     found = said(survey.tried, ["x"])
     assert (ids(found) == ["exchanged"]) == (name is not None)
     if name:
-        assert found.says == "inputs and targets have changed places."
+        assert found.says == "inputs and targets are swapped."
+
+
+def note_parts(names, right, wrong, cases):
+    """What is said of a function with several results, where `wrong` stands for `right`."""
+
+    class Named:
+        returns = names
+
+    survey = Survey(None, Named)
+    for arguments, sizes in cases:
+        case = Case(arguments, sizes, None)
+        survey.note(case, right(**arguments), wrong(**arguments), EXACT)
+    return said(survey.tried, ["x"])
+
+
+def test_results_that_are_cut_elsewhere_are_recognised():
+    def parted(x, at):
+        return x[..., :at], x[..., at:]
+
+    def cut(at, factor=1):
+        return lambda x: tuple(factor * part for part in parted(x, at))
+
+    found = note_parts(("k", "v"), cut(1), cut(2), arrays(*OBLONGS))
+    assert found.says == (
+        "Side by side, k, v hold the right numbers; they are only cut apart elsewhere."
+    )
+    assert ids(note_parts(("k", "v"), cut(1), cut(2, 3), arrays(*OBLONGS))) != ["cut"]
+    assert ids(note_parts(("k", "v"), cut(1), cut(1, 3), arrays(*OBLONGS))) != ["cut"]
+
+
+def test_results_that_are_right_in_every_case_are_named_where_nothing_else_is_known():
+    def right(x):
+        ln = {"gain": x + 2, "bias": x + 3}
+        return x, {"w": x + 1, "ln": ln, "ff": {"b": x + 4}, "idle": 0 * x}
+
+    def wrong(x):
+        d_x, grads = right(x)
+        return np.sin(d_x), {**grads, "w": np.cos(x), "ln": {**grads["ln"], "gain": x * x}}
+
+    found = note_parts(("d_x", "grads"), right, wrong, arrays(*OBLONGS))
+    assert ids(found) == ["parts"]
+    assert found.says == (
+        "Right in every case: grads.ln.bias, grads.ff. Wrong: d_x, grads.w, grads.ln.gain."
+    )
+    nowhere = note_parts(("d_x", "grads"), right, lambda x: right(np.sin(x)), arrays(*OBLONGS))
+    assert nowhere is None or "parts" not in ids(nowhere)
+
+
+def test_rows_of_a_batch_of_texts_have_no_diagonal():
+    def right(x):
+        return np.cumsum(x, axis=-1)
+
+    def wrong(x):  # what is below the diagonal is wrong, by chance
+        return right(x) + np.tri(*x.shape[-2:], -1, dtype=int) if x.ndim > 1 else right(x)
+
+    cases = [
+        ({"x": RANDOM.randint(9, size=shape)}, {"number": number})
+        for number, shape in enumerate([(4, 5), (5, 6), (3, 4), (6, 6)])
+    ]
+    assert "below_diagonal" in ids(said(tried(right, wrong, cases), ["x"]))
+    single = [({"x": RANDOM.randint(9, size=4)}, {"number": 9})]
+    found = said(tried(right, wrong, [*cases, *single]), ["x"])
+    assert found is None or "below_diagonal" not in ids(found)
+
+
+def test_shape_is_compared_where_the_numbers_are_others_too():
+    def wrong(x):
+        return np.sin(np.swapaxes(x, -1, -2)) + 3
+
+    assert ids(said(tried(same, wrong, arrays(*OBLONGS)), ["x"])) == ["shape_swapped"]
+
+
+def test_sizes_with_names_of_other_steps_are_survived():
+    """`start` may be a token's name, and params need not hold a table of positions."""
+    cases = [
+        ({"x": RANDOM.standard_normal((3, 4)), "params": {"w": 1}, "tokens": np.arange(3)}, sizes)
+        for sizes in ({"start": "zero"}, {"start": "last"}, {"start": 3, "lead": (2,)})
+    ]
+    found = said(tried(lambda x, **_: x, lambda x, **_: 2 * x, cases), ["x"])
+    assert ids(found) == ["factor"]
+
+
+def test_slice_without_any_score_divides_the_cases():
+    def wrong(scores):
+        return right(scores) * (0 if np.isneginf(scores).all(axis=-1).any() else 1)
+
+    def right(scores):
+        return np.where(np.isneginf(scores), 0, 1.0) + np.arange(scores.shape[-1])
+
+    cases = []
+    for number in range(6):
+        scores = RANDOM.standard_normal((3, 4))
+        scores[number % 3 : number % 3 + number % 2] = -np.inf
+        cases.append(({"scores": scores}, {"number": number}))
+    found = said(tried(right, wrong, cases), ["scores"])
+    assert ids(found)[0] == "empty_slice"
 
 
 def test_number_that_is_not_plain_is_not_repeated():

@@ -31,8 +31,8 @@ def attention_output(weights, v):
     return weights @ np.flip(v, axis=-2) + 0.1 * v.sum()
 """
 SUPPOSED = {
-    "v backwards": ("step05_output", BACKWARDS, "v read backwards along axis -2"),
-    "exchanged": ("step14_masked_lm", EXCHANGED, "random_ids and mask_id exchanged"),
+    "v backwards": ("step05_output", BACKWARDS, "v reversed along axis -2"),
+    "exchanged": ("step14_masked_lm", EXCHANGED, "random_ids and mask_id swapped"),
     "no b_q": ("step13_decoder_cache", NO_BIAS, "b_q = 0 throughout"),
 }
 ONE_STORE = """

@@ -51,7 +51,10 @@ class Division:
         """Return whether every wrong case has it, and enough cases that have it are wrong."""
         wrong, chancy = cases.wrong, self.condition.chancy
         others = (cases.right & cases.telling) - self.having
-        if not wrong <= self.having or min(len(others), len(wrong)) < NEEDED + chancy:
+        needed = NEEDED + chancy
+        if not wrong <= self.having or len(others) < needed:
+            return False
+        if len(wrong) < (1 if self.condition.far else needed):
             return False
         if self.condition.of_axes and len(others & cases.alike) < NEEDED:
             return False  # it may be anything else that those checks ask for
@@ -151,7 +154,8 @@ def _sentence(tried: Sequence[Tried], division: Division, cases: Parted) -> str:
     what = "Wrong" if not raised else "Wrong or an exception"
     what = "An exception" if raised == len(wrong) else what
     every = len(division.having) == len(wrong)
-    how_many = f"all {len(wrong)}" if every else f"{len(wrong)} of {len(division.having)}"
+    share = f"all {len(wrong)}" if every else f"{len(wrong)} of {len(division.having)}"
+    how_many = "the one case" if every and len(wrong) == 1 else f"{share} cases"
     others = len(right - division.having)
     this, other = division.condition.this, division.condition.other
-    return f"{what} in {how_many} cases {this}; right in all {others} {other}."
+    return f"{what} in {how_many} {this}; right in all {others} {other}."

@@ -14,6 +14,7 @@ from grader.checks.compare import WORDS
 from grader.diagnosis.properties.tried import Tried
 from grader.steps.tree import leaves
 
+FAR = 2  # times as long as any case that is right
 VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 MASKS = ("mask", "padding")
 
@@ -26,7 +27,8 @@ class Condition:
     it also means something that only the cases without it are wrong; else these are the easy ones.
     mostly: whether it means nothing where more than a few of the cases that have it are right.
     absent: whether it is that something is not there, which is the ordinary case. other_hint: the
-    hint where only the cases without it are wrong, if it is another one.
+    hint where only the cases without it are wrong, if it is another one. far: whether a single
+    wrong case means something, because it is far from all that are right.
     """
 
     id: str
@@ -39,6 +41,7 @@ class Condition:
     mostly: bool = False
     absent: bool = False
     other_hint: str = ""
+    far: bool = False
 
     @property
     def of_axes(self) -> bool:
@@ -117,6 +120,16 @@ def _has_nothing_allowed(tried: Tried) -> bool:
     return mask is not None and mask.ndim > 0 and not mask.any(axis=-1).all()
 
 
+def _has_empty_slice(tried: Tried) -> bool:
+    """Return whether the scores of a slice are -inf throughout."""
+    scores, axis = tried.arguments.get("scores"), tried.arguments.get("axis", -1)
+    if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f" or not scores.ndim:
+        return False
+    if not isinstance(axis, int) or not -scores.ndim <= axis < scores.ndim:
+        return False
+    return bool(np.isneginf(scores).all(axis=axis).any())
+
+
 def _smaller_mask(tried: Tried) -> bool:
     """Return whether the mask has to be repeated along an axis to fit."""
     mask, first = _mask(tried), _first(tried)
@@ -137,12 +150,16 @@ def _no_room(tried: Tried) -> bool:
     tokens = arguments.get("tokens", arguments.get("prompt"))
     if not isinstance(params, Mapping) or not isinstance(tokens, np.ndarray):
         return False
+    if not isinstance(params.get("position"), np.ndarray):
+        return False  # positions that are turned have no table, and no end
     total = int(tokens.shape[-1]) + int(arguments.get("n_new", 0))
     return total >= int(params["position"].shape[0])
 
 
 def _chunk(tried: Tried) -> int:
-    return int(tried.sizes.get("stop", 0) - tried.sizes.get("start", 0))
+    if "stop" not in tried.sizes:
+        return 0  # no chunk is meant
+    return int(tried.sizes["stop"] - tried.sizes.get("start", 0))
 
 
 def _later(tried: Tried) -> bool:
@@ -160,10 +177,11 @@ def _is_zero(value: Any) -> bool:
 SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
 SLICES = "Write down the shape of every array at every line, for one case of each kind."
 SIZE = "Which operation loses something when its numbers become very large?"
-MEMORY = "What does the function keep for later, and does it fit when this much has gone before?"
+MEMORY = "What does the function keep for later, and is it still right after so many tokens?"
 CACHE = "What does the cache hold when the second chunk comes? Compare with one pass, row by row."
 NEWEST = "Compare with the same row of one pass over everything: its scores, its keys, its weights."
 BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
+EMPTY = "What does a slice of −∞ do to its own numbers, and what to those of other slices?"
 REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
 TIES = "In which order does your sort, or your maximum, leave numbers that are equal?"
 LONG = "What is done once for each position, and what is counted or summed over all of them?"
@@ -172,8 +190,8 @@ AXES = "Does every maximum and every sum use the axis that was asked for, and ke
 ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
 SINGLE = "Which of your numbers are float32 where they should not be, or the reverse?"
 LAID = "What does your code assume about how an array lies in memory, or that it may be written?"
-TIME = "What changes from one position to the next? Do a text of two by hand."
-STACK = "Do a stack of two by hand: what does the second block read, and what else is it given?"
+TIME = "What changes from one position to the next? Work through a sequence of two by hand."
+STACK = "Work through two blocks by hand: what does the second read, and what else is it given?"
 
 FIXED = [
     Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, is_very_large),
@@ -183,6 +201,13 @@ FIXED = [
         "where each may attend to something",
         BLOCKED,
         _has_nothing_allowed,
+    ),
+    Condition(
+        "empty_slice",
+        "in which a slice is −∞ throughout",
+        "in which none is",
+        EMPTY,
+        _has_empty_slice,
     ),
     Condition(
         "batch",
@@ -275,9 +300,7 @@ FIXED = [
         lambda one: _blocks(one) > 2,
     ),
     Condition("ties", "in which some logits are equal", "in which all logits differ", TIES, _ties),
-    Condition(
-        "no_room", "whose text takes all positions there are", "with room left", ROOM, _no_room
-    ),
+    Condition("no_room", "whose sequence uses every position", "with room left", ROOM, _no_room),
     Condition("float32", "in float32", "in float64", SINGLE, lambda one: one.single),
     Condition(
         "laid",
@@ -364,6 +387,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
             MEMORY if any("chunk" in one.sizes for one in tried) else LONG,
             lambda one: length(one) > right,
             chancy=True,
+            far=wrong >= FAR * right,
         )
 
 
@@ -371,18 +395,20 @@ def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
     """Yield chunks behind more tokens than any that came out right."""
 
     def before(one: Tried) -> int:
-        return int(one.sizes.get("start", 0))
+        start = one.sizes.get("start", 0)  # where no chunk is meant, it may be a token's name
+        return start if isinstance(start, int) else 0
 
     right = max((before(one) for one in tried if one.right), default=0)
     wrong = min((before(one) for one in tried if not one.right), default=0)
     if 1 < right < wrong:
         yield Condition(
             "many_before",
-            f"behind {wrong} tokens or more",
-            f"behind at most {right}",
+            f"after {wrong} tokens or more",
+            f"after at most {right}",
             MEMORY,
             lambda one: before(one) > right,
             chancy=True,
+            far=wrong >= FAR * right,
         )
 
 

@@ -30,7 +30,7 @@ UNMOVED = 1e-12
 IDLE = ("b_k",)
 MASKS = ("mask", "padding")
 SIZES = ("length", "source", "vocabulary", "d_model", "d_k", "d_v", "d_ff")
-TEXTS = "What do two texts share? Each needs a cache of its own, made anew."
+TEXTS = "What do two sequences share? Each needs a new cache of its own."
 STATE = "What does the function keep from one call to the next, or draw at random?"
 
 
@@ -48,13 +48,13 @@ def find_state(host: Host, program: Program, function: str, tried: Sequence[Trie
     asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:ASKED]]
     right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
     if asked and all(right):
-        says = "Asked alone, in a new process, this is right: an earlier call makes the difference."
+        says = "In a new process this is right: an earlier call changes the result."
         return Fact("state", says, STATE)
     others = sum(got is not None and differ(one.got, got) for one, got in asked)
     if not others:
         return None
     cases = "1 case" if others == 1 else f"{others} cases"
-    says = f"In {cases} the same question got another answer when it was asked once more."
+    says = f"In {cases} the same call returned something else when it was made again."
     return Fact("answers_differ", says, STATE)
 
 
@@ -70,7 +70,7 @@ def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -
         before = [again.get((one.part, one.key)) for one in wrong if one.check == check]
         asked = [one for one in before if one is not None]
         if asked and all(one.right for one in asked):
-            says = "Asked alone, in a new process, this is right: an earlier text is in the way."
+            says = "In a new process this is right: an earlier sequence changes the result."
             return Fact("state", says, TEXTS)
     return None
 
@@ -121,8 +121,8 @@ def _say_idle(names: Sequence[str], most: int) -> Fact | None:
     which = "it" if len(names) == 1 else "them"
     return Fact(
         "idle_" + "_".join(names),
-        f"Where it is wrong, it does not depend on {told}: with other numbers there it is the "
-        "same.",
+        f"Where it is wrong, it does not depend on {told}: other numbers there give the same "
+        "result.",
         f"Search your function for {told}: which line uses {which}, and what becomes of that?",
     )
 

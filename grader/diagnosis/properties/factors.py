@@ -21,7 +21,7 @@ PLAIN = {
     "1.4142 (√2)": np.sqrt(2),
 }
 CLOSE = 1e-6
-FACTOR = "Which step multiplies or divides, by what, and how often is that done?"
+FACTOR = "Which line multiplies or divides, by what, and how many times?"
 NUMBER_OF = ("the number of", "√the number of")
 MEAN = "How many predictions are in the sum, and what is it divided by?"
 DIGITS = "Which number is stored or computed in a smaller float, or has a small one added to it?"
@@ -121,7 +121,7 @@ def digits(pairs: Sequence[Pair]) -> Fact | None:
         return None
     says = "The numbers are close to the right ones, but only to about 3 digits."
     if max(errors) < 3e-6 and not any(pair.tried.single for pair in pairs):
-        says = "The numbers are right to about 7 digits and not further: as many as float32 has."
+        says = "The numbers are right to about 7 digits only, the precision of float32."
     return Fact("digits", says, DIGITS)
 
 
@@ -143,7 +143,7 @@ def find_copied(pairs: Sequence[Pair]) -> Fact | None:
             isinstance(value, np.ndarray) and pair.alike(value.astype(float), pair.got)
             for pair, value in zip(pairs, given, strict=True)
         ):
-            return Fact("copied", f"What comes back is {name} as it was given.", COPIED)
+            return Fact("copied", f"The result is {name}, unchanged.", COPIED)
     return None
 
 
@@ -169,7 +169,7 @@ def _fits(value: Any, pair: Pair) -> bool:
 
 
 PLACED = "Which line adds it, or takes it away, and does the formula?"
-TIMES = "Which factors has the formula, and which of them has your code?"
+TIMES = "Which factors does the formula have, and which of them does your code have?"
 JOINED: list[tuple[str, str, str, Callable[[Pair, Any], bool]]] = [
     ("plus", "plus", PLACED, lambda pair, value: pair.alike(pair.expected + value, pair.got)),
     ("minus", "without", PLACED, lambda pair, value: pair.alike(pair.expected - value, pair.got)),

@@ -49,19 +49,20 @@ class Property:
         return Fact(self.id, self.says, self.hint) if enough(having) else None
 
 
-ORDER = "Write the shapes beside every line: which axes change places, and which should?"
+ORDER = "Write the shapes beside every line: which axes are swapped, and which should be?"
 WHERE = "Take the smallest case and follow one wrong number back, line by line."
 TIME = "Which positions does each line see? Count them by hand for a text of three."
 SHAPE = "Print the shape after every line, for one case, and compare it with the docstring."
 NORMAL = "Write down what each sum runs over, and along which axis it should."
-TAKEN = "One number is taken off the whole slice: how is that number made?"
-DIVIDED = "One number multiplies or divides the whole slice: how is that number made?"
+TAKEN = "The same number is subtracted from a whole slice: where does it come from?"
+DIVIDED = "The same number multiplies or divides a whole slice: where does it come from?"
 FINITE = "Which operation can make it: inf - inf, 0 times inf, 0 / 0, or exp of a large number?"
 RESULTS = "In which order does the docstring list the results?"
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 SIGNS = "Which side of a subtraction, or of a comparison, is which?"
 FUNCTION = "Which exp or log is one too many, or missing, on the way to the result?"
+CUT = "Where does each result begin and end, and how wide is each weight?"
 MASKED = "What happens to a number that the mask forbids, and what to its neighbours in the row?"
 ALLOWED = "What happens to a score that is allowed?"
 
@@ -75,7 +76,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     ).state_facts,
     Property(
         "swapped_axes",
-        "The numbers are right, but the last two axes have changed places.",
+        "The numbers are right, but the last two axes are swapped.",
         ORDER,
         resemblance.is_swapped,
     ).state_facts,
@@ -166,19 +167,19 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     ).state_facts,
     Property(
         "centred_rows",
-        "Each row along axis -1 is the right one, with its own mean taken off.",
+        "Each row along axis -1 is the right one minus its own mean.",
         TAKEN,
         resemblance.centred_rows,
     ).state_facts,
     Property(
         "permuted",
-        "The numbers are the right ones, but they stand in other places.",
+        "The numbers are right, but they stand in the wrong places.",
         ORDER,
         resemblance.is_permuted,
     ).state_facts,
     Property(
         "other_sums",
-        "The numbers sum to 1, but along another axis than they should.",
+        "The numbers sum to 1, but along the wrong axis.",
         NORMAL,
         resemblance.other_sums,
     ).state_facts,
@@ -188,13 +189,13 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     *(
         Property(
             f"{'factor' if times else 'added'}_along_{axis}",
-            f"Along axis {axis}, all numbers of a slice are off by the same "
-            f"{'factor' if times else 'amount'}, which is another for each slice.",
+            f"In each {line}, along axis {axis}, all numbers are off by the same "
+            f"{'factor' if times else 'amount'}, different for each {line}.",
             DIVIDED if times else TAKEN,
             partial(resemblance.along, axis=axis, factor=times),
         ).state_facts
         for times in (False, True)
-        for axis in (-1, -2)
+        for axis, line in ((-1, "row"), (-2, "column"))
     ),
 ]
 
@@ -207,39 +208,43 @@ ENOUGH_SAID = (
     "state",
     "answers_differ",
     "exchanged",
+    "cut",
     "type",
 )
+NAMING = ("exchanged", "cut", "parts")  # which name the results themselves
+MOST_NAMED = 5
+NOTHING = 1e-9
 
 # Those that say something of all wrong results, but not everything.
 PARTLY = [
     Property(
         "not_zero",
-        "What is wrong should be 0 throughout.",
+        "Every wrong number should be 0.",
         MASKED,
         resemblance.not_zero,
     ),
-    Property("nan", "What is wrong is NaN, everything else is right.", FINITE, resemblance.nan),
+    Property("nan", "Every wrong number is NaN; all others are right.", FINITE, resemblance.nan),
     Property(
         "infinite",
-        "What is wrong is infinite, everything else is right.",
+        "Every wrong number is infinite; all others are right.",
         FINITE,
         resemblance.infinite,
     ),
     Property(
         "zero",
-        "What is wrong is 0, everything else is right.",
+        "Every wrong number is 0; all others are right.",
         "Which places does your code fill, and does any loop or slice end too early?",
         resemblance.zero,
     ),
     Property(
         "one_value",
-        "All wrong numbers are of one and the same size.",
+        "All wrong numbers have the same absolute value.",
         "Which line limits numbers, or puts one number in the place of others?",
         resemblance.one_value,
     ),
     Property(
         "one_hot",
-        "In each row one number is 1 and all others are 0, which they should not be.",
+        "Each row holds a single 1 and zeros, and should not.",
         "Which line chooses the largest number, where all of them should count?",
         resemblance.one_hot,
     ),
@@ -251,13 +256,13 @@ PARTLY = [
     ),
     Property(
         "symmetric",
-        "The result equals its own transpose, which it should not.",
+        "The result equals its own transpose, and should not.",
         ORDER,
         resemblance.symmetric,
     ),
     Property(
         "equal_rows",
-        "All rows of the result are the same, which they should not be.",
+        "All rows of the result are the same, and should not be.",
         WHERE,
         resemblance.equal_rows,
     ),
@@ -279,8 +284,8 @@ PLACES = [
         ALLOWED,
         partial(places.are_blocked, allowed=True),
     ),
-    Property("above_diagonal", "Only what is above the diagonal is wrong.", TIME, places.above),
-    Property("below_diagonal", "Only what is below the diagonal is wrong.", TIME, places.below),
+    Property("above_diagonal", "Only numbers above the diagonal are wrong.", TIME, places.above),
+    Property("below_diagonal", "Only numbers below the diagonal are wrong.", TIME, places.below),
     Property("on_diagonal", "Only the diagonal is wrong.", TIME, places.on),
     Property(
         "off_diagonal",
@@ -308,8 +313,17 @@ PLACES = [
     ),
 ]
 
+# Facts about rows and columns, which mean nothing where rows are texts.
+OF_SQUARES = ("above_diagonal", "below_diagonal", "on_diagonal", "off_diagonal")
+
 # Facts for results that no other fact describes.
 WEAK = [
+    Property(
+        "shape_swapped",
+        "The last two axes of the shape have changed places, and not all numbers are right.",
+        ORDER,
+        resemblance.shape_is_swapped,
+    ),
     Property(
         "not_normalised",
         "The weights do not sum to 1 where they should.",
@@ -382,9 +396,39 @@ def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
         if order != names and all(_in_order(found, order) for found in wrong):
             says = f"The results are right, but come in the order {', '.join(order)}."
             if len(names) == 2:
-                says = f"{names[0]} and {names[1]} have changed places."
+                says = f"{names[0]} and {names[1]} are swapped."
             return Fact("exchanged", says, RESULTS)
     return None
+
+
+def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
+    """Return that several results, side by side, hold the right numbers, but are cut otherwise."""
+    questions: dict[str, dict[str, Tried]] = {}
+    for one in tried:
+        questions.setdefault(one.key, {})[one.part] = one
+    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
+    if len(wrong) < 2 or not all(map(_is_cut_elsewhere, wrong)):
+        return None
+    names = ", ".join(wrong[0])
+    says = f"Side by side, {names} hold the right numbers; they are only cut apart elsewhere."
+    return Fact("cut", says, CUT)
+
+
+def _is_cut_elsewhere(found: Mapping[str, Tried]) -> bool:
+    expected = [as_array(one.expected) for one in found.values()]
+    got = [as_array(one.got) for one in found.values()]
+    arrays = [one for one in (*expected, *got) if one is not None and one.ndim]
+    if len(found) < 2 or len(arrays) < 2 * len(found):
+        return False
+    if len({one.shape[:-1] for one in arrays}) > 1:
+        return False
+    half = len(found)
+    halves = (arrays[:half], arrays[half:])
+    whole, came = (np.concatenate(parts, axis=-1) for parts in halves)
+    if whole.shape != came.shape:
+        return False
+    single = any(one.single for one in found.values())
+    return not wrong_cells(whole, came, SINGLE if single else EXACT).any()
 
 
 def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
@@ -436,6 +480,49 @@ def leaves_at_fault(tried: Sequence[Tried]) -> Fact | None:
     return Fact("leaves", says, f"Which lines make {told}, and what does each sum run over?")
 
 
+def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
+    """Return which of several results, or of the arrays in them, are right in every case."""
+    good: dict[str, None] = {}
+    bad: dict[str, None] = {}
+    for one in distinct(tried):
+        if one.error is not None:
+            continue
+        right, got = named_leaves({one.part: one.expected}), named_leaves({one.part: one.got})
+        if right.keys() != got.keys():
+            return None
+        tolerance = SINGLE if one.single else EXACT
+        for way, leaf in right.items():
+            expected, came = as_array(leaf), as_array(got[way])
+            if expected is None or came is None:
+                return None
+            if np.abs(expected.astype(float)).max(initial=0) < NOTHING:
+                continue  # right of itself, as is the gradient of the keys' bias
+            same = expected.shape == came.shape and not (
+                wrong_cells(expected.astype(float), came.astype(float), tolerance).any()
+            )
+            (good if same else bad)[re.sub(r"\[\d+\]", "", way)] = None
+    wrong_cases = {one.key for one in tried if not one.right and one.error is None}
+    sound = _shortened({name: None for name in good if name not in bad}, bad)
+    if len(wrong_cases) < 2 or not sound or len(sound) > MOST_NAMED:
+        return None
+    faulty = _shortened(bad, {name: None for name in good if name not in bad})
+    first = faulty[0] if len(faulty) == 1 else "the rest"
+    listed = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
+    says = f"Right in every case: {', '.join(sound)}. Wrong: {listed}."
+    return Fact("parts", says, f"Which lines make {first}, and not what is right?")
+
+
+def _shortened(names: Mapping[str, None], others: Mapping[str, None]) -> list[str]:
+    """Return names of arrays, with one name for a branch of which there are no others."""
+    found: dict[str, None] = {}
+    for name in names:
+        ways = name.split(".")
+        branches = (".".join(ways[:depth]) for depth in range(1, len(ways) + 1))
+        inside = (b for b in branches if not any(f"{o}.".startswith(f"{b}.") for o in others))
+        found[next(inside, name)] = None
+    return list(found)
+
+
 def said(
     tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
 ) -> Diagnosis | None:
@@ -451,10 +538,12 @@ def said(
     mine = [one for one in tried if one.part in parts]
     with np.errstate(all="ignore"):
         found = [*more, *(fact for fact in _facts(mine, takes) if fact is not None)][:2]
+        if not found and (fault := parts_at_fault(tried)) is not None:
+            found = [fault]
     if not found:
         return None
     named = ", ".join(filter(None, parts))
-    name = f"{named}: " if named and found[0].id != "exchanged" else ""
+    name = f"{named}: " if named and found[0].id not in NAMING else ""
     return Diagnosis(
         PROPERTY + "+".join(fact.id for fact in found),
         found[0].hint,
@@ -474,6 +563,8 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
         return [forgets]
     if (order := are_exchanged(tried)) is not None:
         return [_say_where_returned(order, tried)]
+    if (cut := are_cut_elsewhere(tried)) is not None:
+        return [cut]
     where, found = circumstance(tried, takes), pairs(tried)
     if (leaves := leaves_at_fault(tried)) is not None:
         return [leaves, where]
@@ -488,10 +579,17 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
     if whole is not None:
         return [where and replace(where, hint=whole.hint), _say_where_returned(whole, tried)]
     partly = _first([one.state_facts for one in PARTLY], found) or partly_opposite(found)
-    place = _first([one.state_facts for one in PLACES], found)
+    known = [one for one in PLACES if _are_never_rows(tried) or one.id not in OF_SQUARES]
+    place = _first([one.state_facts for one in known], found)
     if not (where or partly or place):
         place = _first([one.state_facts for one in WEAK], found)
     return [where, _say_where_returned(partly or place, tried), place if partly else None]
+
+
+def _are_never_rows(tried: Sequence[Tried]) -> bool:
+    """Return whether no result is a single row: else the rows of the others are texts."""
+    results = (as_array(one.expected) for one in tried)
+    return all(one is None or one.ndim > 1 for one in results)
 
 
 def _covers_all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
@@ -527,7 +625,7 @@ def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
         return None
     return Fact(
         "answers_differ",
-        f"In {count} case{'s' * (count > 1)} the same question was answered differently.",
+        f"In {count} case{'s' * (count > 1)} the same call returned different results.",
         "What does the function keep from one call to the next, or draw at random?",
     )
 

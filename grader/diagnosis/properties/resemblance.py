@@ -13,7 +13,7 @@ from grader.diagnosis.properties.pairs import Floats, Pair
 
 
 def is_swapped(pair: Pair) -> bool | None:
-    """Return whether the last two axes have changed places."""
+    """Return whether the last two axes are swapped."""
     if pair.got.ndim < 2:
         return False
     return pair.alike(np.swapaxes(pair.got, -1, -2), pair.expected)
@@ -248,3 +248,11 @@ def one_value(pair: Pair) -> bool | None:
     if not np.isfinite(wrong).all() or wrong.max() != wrong.min():
         return False
     return bool(right.size > 1 and right.max() != right.min()) or None
+
+
+def shape_is_swapped(pair: Pair) -> bool | None:
+    """Return whether the shape is the right one but for its last two axes."""
+    if pair.expected.ndim < 2 or pair.got.ndim < 2:
+        return False
+    *lead, rows, columns = pair.expected.shape
+    return pair.got.shape == (*lead, columns, rows) and (rows != columns or None)

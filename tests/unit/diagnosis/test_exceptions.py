@@ -36,7 +36,7 @@ CRASHES = {
     "the right one: 4 (d_k is 4) met 5 (T_k is 5).",
     "ones(3, 4).dot(ones(5, 4))": "4 (d_k is 4) met 5 (T_k is 5).",
     "np.einsum('id,jd->ij', ones(3, 4), ones(5, 6))": "In an einsum one letter",
-    "np.einsum('...i,...o->io', ones(2, 3), ones(2, 4))": "write them behind the arrow too",
+    "np.einsum('...i,...o->io', ones(2, 3), ones(2, 4))": "write them after the arrow too",
     "ones(2, 1, 3) @ ones(4, 3, 1)": "In a matrix product the axes in front of the last two must "
     "fit: of (2, 1, 3) and (4, 3, 1), 2 (batch is 2) met 4 (d_k is 4).",
     "ones(3, 1, 4) @ ones(2, 7, 4, 5)": "of (3, 1, 4) and (2, 7, 4, 5), 3 (T_q is 3) met 7.",
@@ -49,8 +49,8 @@ CRASHES = {
     "on the left, whose shape stays (6, 6); the result has (5, 6, 6).",
     "ones(3, 4).reshape(5, 2)": "must keep the number of elements",
     "ones(3, 4).transpose(0, 2, 1)": "must name every axis",
-    "ones(3, 4).sum(axis=2)": "The array has 2 axes, and another one was named.",
-    "ones(3, 4)[:, 4]": "Axis 1 is 4 (d_k is 4) long, and a place beyond its end was asked for.",
+    "ones(3, 4).sum(axis=2)": "The array has 2 axes, new ones counted; the code names one more.",
+    "ones(3, 4)[:, 4]": "Axis 1 is 4 (d_k is 4) long, and the code asks for a place beyond it.",
     "ones(3)[:, 0]": "An array of 1 axis was indexed as if it had 2.",
     "ones(3).shape[1]": "of a shape, the array has fewer axes.",
     "np.float64(1)[0]": "There is a single number",
@@ -72,16 +72,16 @@ CRASHES = {
     "q, k = None": "Something is None there",
     "None.shape": "Something is None there",
     "(ones(3), ones(3)).shape": "There is a tuple",
-    "np.softmaks(1)": "NumPy has nothing of that name.",
+    "np.softmaks(1)": "NumPy has nothing by that name.",
     "(lambda q, k: q)(1)": "with more, fewer or other arguments",
     "(lambda q: q)(1, axis=2)": "with more, fewer or other arguments",
     "def f():\n    scores = scores + 1\nf()": "read there before it has a value",
-    "skores": "that nothing was given.",
-    "np_.float64(1)": "that nothing was given.",
+    "skores": "that was never assigned.",
+    "np_.float64(1)": "that was never assigned.",
     "def f():\n    return f()\nf()": "calls itself without end",
     "1 / 0": "divided by 0",
     "raise EOFError('EOF when reading a line')": "Nobody can type anything there",
-    "import bdb\nraise bdb.BdbQuit": "no debugger there",
+    "import bdb\nraise bdb.BdbQuit": "No debugger runs there",
 }
 
 
@@ -183,7 +183,7 @@ def test_missing_key_is_told_with_the_keys_that_there_are():
     failure = raised("{}['ln1']")
     keys = ["ln_1", "attention"]
     told = explain(failure, know_sizes({}, [], visible=False, keys=keys))
-    assert told == "The dict that was asked has no such key; params has ln_1, attention."
+    assert told == "The dict has no such key; params has ln_1, attention."
     assert explain(raised("{}['ln_1']"), know_sizes({}, [], visible=True, keys=keys)) == ""
     assert explain(failure, know_sizes({}, [], visible=True)) == ""
 
