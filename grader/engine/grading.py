@@ -128,14 +128,15 @@ class Grader:
                 yield number, self.step(submission, step)
             return
 
-        def other(number: int) -> dict[str, Any]:
-            self.bench.host = self.library.host = second
+        def judge(number: int) -> dict[str, Any]:
             return asdict(self.step(submission, steps[number]))
 
-        here = in_two(len(steps), lambda number: self.step(submission, steps[number]), other)
-        for number, verdict in here:
-            is_data = isinstance(verdict, dict)
-            yield number, step_from_dict(verdict) if is_data else verdict
+        def other(number: int) -> dict[str, Any]:
+            self.bench.host = self.library.host = second
+            return judge(number)
+
+        for number, verdict in in_two(len(steps), judge, other):
+            yield number, step_from_dict(verdict)
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
         """Return the verdict on one step."""

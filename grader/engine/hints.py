@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import DATA, Step, read_toml
 
 BOTTOM = DATA.parent / "bottom_hints.toml"
+FILE = ".hints.json"  # beside the exercises: which hints were given
 
 
 def ladder(step: Step, verdict: StepVerdict) -> list[str]:
     """Return all hints for this state of the step, each once."""
-    mine = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
-    return list(dict.fromkeys([*mine, *_levels(step, verdict), *_bottom(verdict)]))
+    causes = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
+    return list(dict.fromkeys([*causes, *_levels(step, verdict), *_bottom(verdict)]))
 
 
 def _bottom(verdict: StepVerdict) -> tuple[str, ...]:
@@ -45,17 +45,15 @@ def _name(hint: str) -> str:
     return hashlib.sha256(hint.encode()).hexdigest()[:12]
 
 
-def _read_given(memory: Path) -> dict[str, list[str]]:
-    """Return which hints were given, by step; none if that cannot be read."""
-    with contextlib.suppress(OSError, ValueError):
-        read = json.loads(memory.read_text(encoding="utf-8"))
-        return read if isinstance(read, dict) else {}
-    return {}
+def _read_given(step: str, memory: Path) -> set[str]:
+    """Return the names of the hints that were given for a step."""
+    names = read_notes(memory).get(step)
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
 
 
 def are_all_given(step: Step, hints: Sequence[str], memory: Path) -> bool:
     """Return whether each of these hints was given before."""
-    return {*map(_name, hints)} <= {*_read_given(memory).get(step.id, ())}
+    return {*map(_name, hints)} <= _read_given(step.id, memory)
 
 
 def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
@@ -64,10 +62,20 @@ def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]
     memory: the file that remembers which were given. A hint is given even if the file
     cannot be read or written.
     """
-    given = _read_given(memory)
-    before = set(given.get(step.id, ()))
+    before = _read_given(step.id, memory)
     number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
-    given[step.id] = sorted(before | {_name(hints[number])})
-    with contextlib.suppress(OSError):
-        memory.write_text(json.dumps(given), encoding="utf-8")
+    _note_given(step.id, hints[number], memory)
     return number + 1, hints[number]
+
+
+def note_shown(verdict: StepVerdict, memory: Path) -> None:
+    """Note that a screen shows the first failing check's own help: the next hint follows it."""
+    failed = (check for check in verdict.checks if check.status is not Status.PASSED)
+    first = next(failed, None)
+    if first is not None and first.diagnosis:
+        _note_given(verdict.step, first.diagnosis.hint, memory)
+
+
+def _note_given(step: str, hint: str, memory: Path) -> None:
+    given = sorted(_read_given(step, memory) | {_name(hint)})
+    write_notes(memory, {**read_notes(memory), step: given})

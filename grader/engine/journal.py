@@ -6,13 +6,11 @@ that cannot be read or written is ignored.
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.report.files import write_whole
+from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Part, Registry
 
@@ -27,15 +25,8 @@ class Journal:
         self.path = folder / ".progress.json"
 
     def _read(self) -> dict[str, Any]:
-        with contextlib.suppress(OSError, ValueError):
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-            if isinstance(data, dict) and isinstance(data.get("steps"), dict):
-                return data
-        return {"steps": {}, "ended": []}
-
-    def _write(self, data: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):
-            write_whole(self.path, [json.dumps(data, indent=1) + "\n"])
+        data = read_notes(self.path)
+        return data if isinstance(data.get("steps"), dict) else {"steps": {}, "ended": []}
 
     def note(self, verdicts: Sequence[StepVerdict], now: float) -> None:
         """Note what a check found: time goes to the step that was worked on until now."""
@@ -50,7 +41,7 @@ class Journal:
             known = (check.diagnosis for check in verdict.checks if check.diagnosis)
             news = {one.says: None for one in known if one.known and one.says not in met}
             entry["met"] = [*met, *news][:MOST_MISTAKES]
-        self._write(data)
+        write_notes(self.path, data)
 
     def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
         """Credit the time since the last check, unless there was a pause."""
@@ -88,7 +79,7 @@ class Journal:
                 news.append(part)
         if news:
             data["ended"] = sorted({*told, *(part.number for part in news)})
-            self._write(data)
+            write_notes(self.path, data)
         return news[-1] if news else None
 
 

@@ -166,14 +166,15 @@ def _beginnings(source: str) -> list[tuple[int, str]]:
 
 
 def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
-    """Return where the function under check called what raised, if that is another function."""
+    """Return the line where the function under check called what raised, if that is another one."""
     if not raised.lines or _function_around(source, raised.lines[-1]) in (function, ""):
         return ""
     calls = [n for n in raised.lines[:-1] if _function_around(source, n) == function]
     here, _ = place(source, raised.lines[-1], step.filename)
-    there, _ = place(source, calls[-1], step.filename) if calls else ("", "")
+    there, text = place(source, calls[-1], step.filename) if calls else ("", "")
     file, _, line = there.rpartition(", ")
-    return line if file == here.rpartition(", ")[0] else there
+    where = line if file == here.rpartition(", ")[0] else there
+    return f"{where}: `{text[:100]}`" if where and text else where
 
 
 def _place_in_call(
@@ -191,7 +192,7 @@ def _place_in_call(
     caller = _caller(raised, function, source, step)
     called = f", called from {caller}" if caller else ""
     hint = " The line that calls may be the wrong one." if caller else ""
-    return f" ({where}{called}: `{line[:100]}`)", hint
+    return f" ({where}: `{line[:100]}`{called})", hint
 
 
 def _suggest(failure: Raised) -> str:
@@ -266,7 +267,7 @@ def _explain_refused_import(raised: Raised, source: str) -> str:
     if package == "exercises":
         if "ModuleNotFoundError" in raised.kinds:
             return f": there is no step file {module}.py to import from"
-        return f": {module}.py has not all of these names"
+        return f": {module}.py does not define all of these names"
     if package == "numpy" or package in sys.stdlib_module_names:
         return ""
     if re.match(r"step\d", package):
@@ -285,9 +286,9 @@ def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -
     if first or not last:
         return ""
     if not visible:
-        return ". It is called outside of all functions"
+        return ". It is called outside any function"
     where, line = place(source, raised.lines[0], step.filename)
-    return f". It is called outside of all functions ({where}: `{line[:100]}`)"
+    return f". It is called outside any function ({where}: `{line[:100]}`)"
 
 
 def explain_not_loaded(

@@ -1,13 +1,16 @@
-"""Two steps at a time: the judge forks after it has loaded everything, and shares the steps out."""
+"""Two steps at a time: the judge forks twice after it has loaded everything, and only listens."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import selectors
 from collections.abc import Callable, Iterator
 from typing import Any
 
 Judge = Callable[[int], Any]
+CHUNK = 1 << 16  # bytes read at a time
 
 
 def _tickets(descriptor: int) -> Iterator[int]:
@@ -16,8 +19,8 @@ def _tickets(descriptor: int) -> Iterator[int]:
         yield ticket[0]
 
 
-def _other_half(tickets: int, results: int, judge: Judge) -> None:
-    """Judge the other half in the forked process, and never return."""
+def _work(tickets: int, results: int, judge: Judge) -> None:
+    """Judge a share of the numbers in a forked process, and never return."""
     try:
         with os.fdopen(results, "w", encoding="utf-8") as lines:
             for number in _tickets(tickets):
@@ -27,28 +30,51 @@ def _other_half(tickets: int, results: int, judge: Judge) -> None:
         os._exit(0)
 
 
-def in_two(count: int, judge: Judge, other: Judge) -> Iterator[tuple[int, Any]]:
-    """Yield results for 0..count-1 as they come; `other` runs in a second process.
+def _begin(tickets: int, judge: Judge) -> tuple[int, int]:
+    """Return a new process, and the pipe on which its results come."""
+    results, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(results)
+        _work(tickets, write, judge)
+    os.close(write)
+    return child, results
 
-    What the second process leaves out, because it broke, is done here.
+
+def _lines(pipes: list[int]) -> Iterator[bytes]:
+    """Yield the lines that come on these pipes, each as soon as it is whole."""
+    with selectors.DefaultSelector() as waiting:
+        for pipe in pipes:
+            waiting.register(pipe, selectors.EVENT_READ, bytearray())
+        while waiting.get_map():
+            for key, _ in waiting.select():
+                chunk = os.read(key.fd, CHUNK)
+                if not chunk:
+                    waiting.unregister(key.fd)
+                *whole, rest = (key.data + chunk).split(b"\n")
+                key.data[:] = rest
+                yield from whole
+
+
+def in_two(count: int, judge: Judge, other: Judge) -> Iterator[tuple[int, Any]]:
+    """Yield results for 0..count-1 as they come, from a process for each of the two judges.
+
+    What both leave out, because one broke, is done here by the first.
     """
     tickets, fill = os.pipe()
     os.write(fill, bytes(range(count)))
     os.close(fill)
-    results, write = os.pipe()
-    child = os.fork()
-    if not child:
-        _other_half(tickets, write, other)
-    os.close(write)
+    children, pipes = zip(*(_begin(tickets, one) for one in (judge, other)))
     missing = set(range(count))
-    with os.fdopen(results, encoding="utf-8") as lines:
-        for number in _tickets(tickets):
-            missing.discard(number)
-            yield number, judge(number)
-        for line in lines:
+    try:
+        for line in _lines([*pipes]):
             number, data = json.loads(line)
             missing.discard(number)
             yield number, data
-    os.close(tickets)
-    os.waitpid(child, 0)
+        for child in children:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+    finally:
+        for descriptor in (tickets, *pipes):
+            os.close(descriptor)
     yield from ((number, judge(number)) for number in sorted(missing))

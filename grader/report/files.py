@@ -1,12 +1,18 @@
-"""Files as the kit writes them: whole or not at all, and zips that are the same every time."""
+"""Files as the kit writes them: whole or not at all, and zips that are the same every time.
+
+Notes are small files beside a learner's work, which nothing depends on.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 
@@ -28,6 +34,20 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def read_notes(path: Path) -> dict[str, Any]:
+    """Return the notes in a file; none if it cannot be read, whatever the reason."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
+def write_notes(path: Path, data: dict[str, Any]) -> None:
+    """Write notes, if that is possible."""
+    with contextlib.suppress(OSError):
+        write_whole(path, [json.dumps(data, indent=1) + "\n"])
 
 
 def put(archive: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False) -> None:

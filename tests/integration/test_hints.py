@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.hints import ladder, next_hint, read_bottom
+from grader.engine.hints import ladder, next_hint, note_shown, read_bottom
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
 from grader.steps.stubs import solution_of
@@ -115,6 +115,13 @@ def test_bottom_follows_for_the_first_function_that_is_not_right():
 def test_recognised_mistake_comes_first_and_once():
     cause = Diagnosis("some_mistake", "Look here.")
     assert ladder(STEP, verdict(cause, cause, None)) == ["Look here.", *STEP.hints]
+
+
+def test_help_that_a_screen_showed_is_not_given_once_more(tmp_path):
+    cause = verdict(Diagnosis("some_mistake", "Look here."), None)
+    memory = tmp_path / "memory"
+    note_shown(cause, memory)
+    assert next_hint(STEP, ladder(STEP, cause), memory) == (2, STEP.hints[0])
 
 
 def test_next_call_gives_the_next_level_and_stays_at_the_last(tmp_path):

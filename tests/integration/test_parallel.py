@@ -18,6 +18,22 @@ def test_every_number_is_judged_once():
     assert sorted(in_two(20, lambda n: n * n, lambda n: n * n)) == [(n, n * n) for n in range(20)]
 
 
+def test_results_come_while_the_first_judge_is_busy():
+    wait, release = os.pipe()
+
+    def busy(number):
+        os.read(wait, 1)
+        return number
+
+    found = []
+    for result in in_two(2, busy, lambda n: n):
+        found.append(result)
+        os.write(release, b"x")
+    assert sorted(found) == [(0, 0), (1, 1)]
+    os.close(wait)
+    os.close(release)
+
+
 def dies(number):
     os._exit(3)
 

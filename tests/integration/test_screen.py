@@ -323,7 +323,8 @@ def test_exception_shows_its_call_and_who_called(judged):
         int(part.split()[0].strip(",:")) for part in first.message.split("line ")[1:3]
     )
     assert called - raised == 3
-    assert f"called from line {called}: `return q @ k / 2`)" in first.message
+    assert f"line {raised}: `return q @ k / 2`, called from" in first.message
+    assert f"called from line {called}: `scores = scaled(q, k)`)" in first.message
     assert "gufunc" not in first.message
     assert "the columns of the left array meet the rows of the right one" in first.message
     assert first.message.endswith("The line that calls may be the wrong one.")

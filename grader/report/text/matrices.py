@@ -103,7 +103,16 @@ def _decimals(expected: Array, got: Array) -> int:
 
 
 def titles(arrays: Sequence[Array]) -> str:
-    """Return names and shapes: `q (2, 4), k (3, 4)`. Nested parameters are summarised."""
-    flat = [array for array in arrays if not is_nested(array)]
-    named = ", ".join(f"{array.name} {shape_text(array.shape)}".strip() for array in flat)
+    """Return names with shapes, or with values of single numbers: `q (2, 4), window = 5`.
+
+    Nested parameters are summarised.
+    """
+    named = ", ".join(_title(array) for array in arrays if not is_nested(array))
     return "; ".join(filter(None, (named, nest_text(arrays))))
+
+
+def _title(array: Array) -> str:
+    if array.shape or array.cells is None:
+        return f"{array.name} {shape_text(array.shape)}".strip()
+    value = f"{array.cells:.6g}" if isinstance(array.cells, float) else array.cells
+    return f"{array.name} = {value}"

@@ -26,6 +26,12 @@ def journal(tmp_path):
     return Journal(tmp_path)
 
 
+def test_file_that_cannot_be_read_is_no_record(journal):
+    for text in ("[" * 100_000, "{", "[]", '{"steps": 1}', "\udcff"):
+        journal.path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        assert journal.mistakes(FIRST) == []
+
+
 def test_mistake_is_kept_once_after_it_was_fixed(journal):
     for _ in range(2):
         journal.note([verdict(FIRST, Status.FAILED, "No scale.")], 0.0)
