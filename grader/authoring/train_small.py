@@ -73,7 +73,7 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     text = Text("", np.array([places[word] for word in words], np.int64))
     registry = registry_module.load()
     own, _ = run.modules(registry, read_folder(SOLUTIONS, registry))
-    own = own if masked else run.without_mask(registry)
+    own = own if masked else run.exchange_mask(registry, {}, run.NO_MASK)
     params = run.first_params(SIZES, len(vocabulary), SEED)
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
     with start_host(Process(), limits) as host, run.trainer(host, own) as worker:

@@ -66,12 +66,12 @@ LATER = {
     "proof": "grader.cli.authoring.authors",
     "costs": "grader.cli.pictures",
     "grade": "grader.cli.kit.grade",
-    "gpt2": "grader.cli.kit.gpt2",
-    "llama": "grader.cli.kit.llama",
+    "gpt2": "grader.cli.demos.gpt2",
+    "llama": "grader.cli.demos.llama",
     "init": "grader.cli.learner.init",
     "lab": "grader.cli.lab",
     "dev": "grader.cli.authoring.dev",
-    "explore": "grader.cli.kit.explore",
+    "explore": "grader.cli.explore",
     "export": "grader.cli.kit.export",
     "leakmap": "grader.cli.pictures",
     "look": "grader.cli.looking",
@@ -129,7 +129,7 @@ _isolation = click.option(
     "--isolation",
     type=click.Choice(["auto", "process", "process+", "bubblewrap"]),
     default="auto",
-    help="What the submission's code runs in; auto is process, for your own code.",
+    help="Isolation of the submission's code; auto is process, for your own code.",
 )
 
 
@@ -310,8 +310,9 @@ def _rest(
 
     printer.total(report)
     todo = terminal.first_to_do(report)
+    is_exercises = folder.resolve() == EXERCISES.resolve()
     if todo is None and not whole:
-        printer.line(f"\nWhat was judged passes. `{spell_command('check')}` judges the rest.")
+        printer.line(f"\nAll judged steps pass. `{spell_command('check')}` judges the rest.")
         return
     if todo is None and report.unsupported:
         _say_unsupported(printer, report.unsupported[0], folder)
@@ -319,15 +320,22 @@ def _rest(
     if todo is None:
         after = NEXT_AFTER_ALL[suite].format(spell_command("exam")) if HIDDEN.is_dir() else ""
         printer.line(f"\nAll of it passes. {after}".rstrip(" "))
+        if len(report.steps) == 1 and is_exercises:
+            number = terminal.number_of(report.steps[0])
+            printer.line(f"`{spell_command('quiz', number)}` asks about the lesson.")
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(number, todo)
+        if is_exercises:
+            from grader.engine import hints
+
+            hints.note_shown(todo, folder / hints.FILE)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
-    if folder.resolve() == EXERCISES.resolve() and not (folder / f"{todo.step}.py").exists():
-        printer.line(f"\nNext: `{spell_command('reset', number)}` makes the file anew.")
+    if is_exercises and not (folder / f"{todo.step}.py").exists():
+        printer.line(f"\nNext: `{spell_command('reset', number)}` writes the stub again.")
         return
     again = spell_command("exam") if suite == "hidden" else spell_command("check")
     printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
@@ -412,7 +420,7 @@ def hint(step: str | None, submission: Path) -> None:
     found = registry.find(todo.step)
     known = hints.ladder(found, todo)
     place = submission if submission.is_dir() else submission.parent
-    number, text = hints.next_hint(found, known, place / ".hints.json")
+    number, text = hints.next_hint(found, known, place / hints.FILE)
     printer.line(f"Step {found.number}, {found.title}: hint {number} of {len(known)}", "bold")
     printer.line()
     told, *code = text.split("\n")
@@ -444,7 +452,7 @@ def solution(step: str, submission: Path) -> None:
     place = submission if submission.is_dir() else submission.parent
     known = hints.ladder(found, verdict)
     passed = verdict.status is Status.PASSED
-    if not passed and not hints.are_all_given(found, known, place / ".hints.json"):
+    if not passed and not hints.are_all_given(found, known, place / hints.FILE):
         raise Problem(
             f"step {found.number} does not pass yet, and there are hints left: "
             f"`{spell_command('hint', found.number)}` gives the next"
@@ -484,6 +492,6 @@ def main() -> None:
 
 
 NEXT_AFTER_ALL = {
-    "visible": "`{}` puts it through the hidden checks.",
-    "hidden": "That was fresh input: it is right, not only on the examples.",
+    "visible": "`{}` runs the hidden checks on it.",
+    "hidden": "Those inputs were new: your code is right, not only on the examples.",
 }

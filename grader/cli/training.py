@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
     from grader.demos.training.weights import About
     from grader.isolation import Host
     from grader.isolation.client import Worker
+    from grader.notebooks.pictures import Curve
     from grader.report.text.terminal import Printer
 
 Modules = Mapping[str, tuple[str, str]]
+PEEKING = "peeking"
 CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the other's
 LONGEST = 24 * 3600.0  # seconds that a whole training may take
 PATIENCE = 120.0  # for one step
 TELL_EVERY = 20
+UP = "loss, nats per character"
 
 
 @click.command()
@@ -46,7 +50,7 @@ TELL_EVERY = 20
 @click.option("--sample-every", type=click.IntRange(1), default=100, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("trained"), show_default=True)
 @click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
-@click.option("--cheat", is_flag=True, help="Beside it, train one without its mask.")
+@click.option("--cheat", is_flag=True, help="Beside it, train one that sees its answers.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
 def train(
     text: Path | None,
@@ -70,7 +74,7 @@ def train(
     """
     if d_model % heads:
         raise Problem(f"--d-model is {d_model}, which --heads, {heads}, does not divide")
-    from grader.demos.loaded import NotReady
+    from grader.demos.loaded import NotReady, right_modules
     from grader.demos.training import run, stories
     from grader.report.text.terminal import Printer
 
@@ -89,12 +93,19 @@ def train(
     try:
         codes = {"": own}
         if cheat:
-            codes["without its mask"] = run.without_mask(registry)
-            printer.line("beside it, the solutions' decoder without the causal mask")
+            codes[PEEKING] = run.exchange_mask(registry, own, run.PEEKING)
+            whose = "the solutions'" if right_modules(registry) else "your"
+            printer.line(
+                f"beside it, {whose} decoder with a mask one place too wide: each position sees "
+                "the token that it must predict"
+            )
         plan = Plan(printer, words, sizes, steps, lr, seed, sample_every)
         with hosts(patient, "auto", 1) as (host,):
             for name, modules in codes.items():
                 plan.start(name, modules, out / CHEAT if name else out)
+            if cheat:
+                params = run.first_params(sizes, len(words.characters), seed)
+                run.check_switch(host, (own, codes[PEEKING]), words, params, sizes)
             plan.take_steps(host, own)
             plan.tell_end(host, own, html_file)
     except NotReady as error:
@@ -160,7 +171,7 @@ class Plan:
         for model, start in zip(self.models, before):
             if model.about.steps > start:
                 weights.save(model.folder, model.params, model.about)
-                name = f"the weights {model.name}".rstrip()
+                name = " ".join(["the", *model.name.split(), "weights"])
                 self.printer.line(
                     f"{name} are in {show_path(model.folder)}; the same command goes on from them"
                 )
@@ -209,7 +220,8 @@ class Plan:
         begun = self.text.tokens[:1]
         ids = run.write(host, masked, begun, model.params, self.sizes, self.seed)
         model.written = self.text.decode(ids)
-        self.printer.line(f"   {model.name} it writes: {model.written!r}".replace("    ", "   "))
+        writes = f"{model.name}, it writes" if model.name else "it writes"
+        self.printer.line(f"   {writes}: {model.written!r}")
         if model.honest.values:
             self.printer.line(
                 f"   its loss where it cannot look ahead: {model.honest.values[-1]:.3f}"
@@ -217,7 +229,7 @@ class Plan:
 
     def tell_end(self, host: Host, masked: Modules, html_file: Path | None) -> None:
         """Draw the losses in letters and, if a page is asked for, there."""
-        from grader.demos.training.losses import plot_letters
+        from grader.notebooks.pictures import Curve, plot
 
         lines = [model.losses.smooth() for model in self.models]
         lines += [model.honest for model in self.models]
@@ -225,20 +237,21 @@ class Plan:
         if len(lines[0].values if lines else ()) < 2:
             return
         self.printer.line()
-        for row in plot_letters(lines):
+        drawn = [Curve(line.name, line.steps, line.values) for line in lines]
+        guessing = math.log(len(self.text.characters))
+        for row in plot("step", UP, drawn, [("guessing", guessing)]).split("\n"):
             self.printer.line(row)
         if html_file is not None:
-            self._write_page(html_file, lines)
+            self._write_page(html_file, drawn)
 
-    def _write_page(self, path: Path, lines: list[Losses]) -> None:
+    def _write_page(self, path: Path, drawn: list[Curve]) -> None:
         from grader.cli.pictures import write_page
-        from grader.notebooks.pictures import Curve, curves
+        from grader.notebooks.pictures import curves
         from grader.report.html.page import template
 
-        drawn = [Curve(line.name, line.steps, line.values) for line in lines]
         data = {
-            "svg": curves("Losses", "training step", "loss, nats per character", drawn, []),
-            "rows": [(line.name, line.steps[-1], line.values[-1]) for line in lines],
+            "svg": curves("Losses", "training step", UP, drawn, []),
+            "rows": [(line.name, line.x[-1], line.y[-1]) for line in drawn],
             "written": [(model.name, model.written) for model in self.models if model.written],
         }
         write_page(self.printer, path, template("training.html").render(data).lstrip())
@@ -248,6 +261,7 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
     """Return the parameters to begin with: new ones, or those that are in the folder already."""
     from grader.demos.training import run, weights
 
+    weights.check_folder(out)
     params = run.first_params(sizes, len(words.characters), seed)
     layers, heads, d_model = sizes.n_layers, sizes.n_heads, sizes.d_model
     about = weights.About(layers, heads, d_model, sizes.length, words.characters)
@@ -259,10 +273,12 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
                 f"{show_path(out)} holds weights of other sizes or characters: name another --out"
             )
         printer.line(
-            f"going on from {show_path(out)}, after {found.steps} steps, with a new optimiser"
+            f"going on from {show_path(out)}, after {found.steps} steps, with a new optimiser; "
+            "the learning rate begins anew too, so the loss may rise at first"
         )
         return weights.refill(params, arrays), found
     printer.line(
-        f"{number:,} parameters, {len(words.tokens):,} characters, {len(words.characters)} kinds"
+        f"{number:,} parameters, {len(words.tokens):,} characters, {len(words.characters)} kinds; "
+        f"guessing costs ln {len(words.characters)} = {math.log(len(words.characters)):.2f}"
     )
     return params, about

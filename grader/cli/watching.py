@@ -91,7 +91,7 @@ class Watch:
             return
         step = self.grader.registry.find(todo.step)
         known = hints.ladder(step, todo)
-        number, text = hints.next_hint(step, known, self.folder / ".hints.json")
+        number, text = hints.next_hint(step, known, self.folder / hints.FILE)
         heading = f"Step {step.number}, {step.title}: hint {number} of {len(known)}"
         self.printer.line(heading, "bold")
         self.printer.line(text.partition("\n")[0], indent=1)
@@ -155,6 +155,7 @@ class Watch:
             self._say_next()
         else:
             self.printer.step(terminal.number_of(todo), todo)
+            hints.note_shown(todo, self.folder / hints.FILE)
 
     def _say_next(self) -> None:
         """Print which file comes next."""

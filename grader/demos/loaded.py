@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
+from grader.diagnosis.exceptions import Known, explain
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, TimedOut, Worker
@@ -70,7 +71,9 @@ def _why(failure: CallFailed, what: str) -> str:
         if "NotImplementedError" in failure.kinds:
             place = where or " a step that it stands on"
             return f"{what} cannot run yet:{place} is still to be written."
-        return f"{what} raised {failure.type}{where and ' in' + where}: {failure.text}"
+        raised = f"{what} raised {failure.type}{where and ' in' + where}"
+        explained = explain(failure, Known({}, None)) if "gufunc" in failure.text else ""
+        return f"{raised}. {explained}" if explained else f"{raised}: {failure.text}"
     if isinstance(failure, TimedOut):
         return f"{what} took longer than {failure.seconds:g} seconds."
     return f"The process that ran {what} ended."

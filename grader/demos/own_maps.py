@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from grader.checks.compare import Broken
-from grader.checks.laws.influence import Change, Map, Moves, past
+from grader.checks.laws.influence import Map
 from grader.checks.student import Student
 from grader.demos.loaded import NotReady, sources, worker_with
 from grader.engine.influence_maps import maps_of
@@ -20,7 +18,6 @@ from grader.isolation import Host
 from grader.isolation.client import Program
 from grader.report.influences import findings
 from grader.report.records import Influence
-from grader.steps.inputs import Arguments, Draw
 from grader.steps.registry import Registry, Step
 
 FIRST = 5  # the first step whose functions see several positions and must not see all of them
@@ -78,37 +75,4 @@ def _draw(host: Host, program: Program, step: Step, name: str, maps: Sequence[Ma
 
 def _maps(step: Step) -> dict[str, Sequence[Map]]:
     """Return what is drawn of each function of a step."""
-    maps = {name: maps for name, maps in maps_of(step)[0].items() if maps}
-    names = {function.name for function in step.functions}
-    if "llama_logits" in names and "llama_logits" not in maps:
-        maps["llama_logits"] = [_llama()]
-    return maps
-
-
-def _llama() -> Moves:
-    """Return a small Llama that reads six tokens."""
-    draw, width, wide, vocabulary = Draw("maps", "llama"), 8, 12, 9
-
-    def weight(rows: int, columns: int) -> object:
-        return draw.normal(rows, columns) / np.sqrt(rows)
-
-    def block() -> Arguments:
-        square = {f"w_{name}": weight(width, width) for name in "qo"}
-        narrow = {f"w_{name}": weight(width, width // 2) for name in "kv"}
-        rising = {f"w_{name}": weight(width, wide) for name in ("gate", "up")}
-        return {
-            "norm_1": 1 + draw.normal(width) / 4,
-            "attention": square | narrow,
-            "norm_2": 1 + draw.normal(width) / 4,
-            "feed_forward": {**rising, "w_down": weight(wide, width)},
-        }
-
-    params = {
-        "embedding": draw.normal(vocabulary, width),
-        "blocks": [block(), block()],
-        "norm_f": 1 + draw.normal(width) / 4,
-        "w_out": weight(width, vocabulary),
-    }
-    tokens, others = np.asarray([2, 5, 0, 4, 1, 7]), np.asarray([6, 3, 8, 3, 6, 8])
-    arguments = {"tokens": tokens, "params": params, "n_heads": 4, "n_kv_heads": 2}
-    return Moves(Change(arguments, {"tokens": others}, {"tokens": -1}), past(len(tokens)))
+    return {name: maps for name, maps in maps_of(step)[0].items() if maps}

@@ -109,7 +109,7 @@ def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
     (mine / "step05_output.py").unlink()
     done = CliRunner().invoke(cli, ["check", "5", "--submission", str(mine)])
     assert "There is no step05_output.py in the submission." in done.output
-    assert done.output.endswith("\nNext: `make reset STEP=5` makes the file anew.\n")
+    assert done.output.endswith("\nNext: `make reset STEP=5` writes the stub again.\n")
 
 
 def test_no_command_checks_the_exercises(nopeek):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
-from grader.cli.kit import gpt2 as command
+from grader.cli.demos import gpt2 as command
 from grader.demos.gpt2 import tiny, weights, writing
 from tests.conftest import ROOT
 

@@ -111,7 +111,7 @@ def test_block_with_a_mask_of_its_own_is_told(measured):
         ("return x + np.random.random(x.shape)", "another answer when it is asked again"),
         (
             "return x @ np.ones((3, 3))",
-            r"decoder_block raised ValueError in line \d+ of exercises/step11_block\.py: matmul",
+            r"raised ValueError in line \d+ of exercises/step11_block\.py\. In a matrix",
         ),
     ],
 )

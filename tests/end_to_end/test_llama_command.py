@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from safetensors.numpy import load_file, save_file
 
-from grader.cli.kit import llama as command
+from grader.cli.demos import llama as command
 from grader.demos.gpt2 import weights
 from grader.demos.llama import tiny
 from tests.conftest import ROOT

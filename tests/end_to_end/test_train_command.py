@@ -6,6 +6,12 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
+from grader.cli.hosts import hosts
+from grader.demos.loaded import NotReady, right_modules
+from grader.demos.training import run, stories
+from grader.steps.registry import load
 from tests.conftest import ROOT
 from tests.support.stubs import write_stubs
 
@@ -62,18 +68,44 @@ def test_cheating_decoder_is_trained_beside_the_honest_one(tmp_path):
     options = ["--steps", "20", "--lr", "0.02", "--submission", str(ROOT / "solutions")]
     code, text = trained(tmp_path, *options, "--cheat", "--html", "page.html")
     assert code == 0, text
-    pairs = re.findall(r"loss (\S+)   without its mask loss (\S+)", text)
+    pairs = re.findall(r"loss (\S+)   peeking loss (\S+)", text)
     assert len(pairs) == 2
-    assert pairs[0][0] == pairs[0][1] or float(pairs[0][0]) > 2
+    assert float(pairs[0][0]) > 2
     assert pairs[-1][0] != pairs[-1][1]
     assert "   its loss where it cannot look ahead: " in text
-    assert " + without its mask, when it must write" in text
+    assert "\nx peeking, when it must write\n" in text
     assert (tmp_path / "kept" / "weights.safetensors").is_file()
     assert (tmp_path / "kept" / "cheat" / "weights.safetensors").is_file()
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.count("<path d=") > 3
-    assert "without its mask, when it must write" in page
+    assert "peeking, when it must write" in page
     assert "<script" not in page
+
+
+def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_path):
+    mine = shutil.copytree(ROOT / "solutions", tmp_path / "mine")
+    for name in ("step12_decoder.py", "step18_decoder_gradient.py"):
+        text = (mine / name).read_text("utf-8")
+        (mine / name).write_text(
+            text + "\n\ndef causal_mask(t):\n    return np.tri(t, dtype=bool)\n", "utf-8"
+        )
+    code, text = trained(tmp_path, "--steps", "1", "--cheat", "--submission", str(mine))
+    assert code == 0, text  # the solutions have the switch
+
+    registry = load()
+    own = {name: (text, place) for name, (text, place) in right_modules(registry).items()}
+    for name in ("step12_decoder", "step18_decoder_gradient"):
+        own[name] = ((mine / f"{name}.py").read_text("utf-8"), own[name][1])
+    mask, place = own[run.MASK]
+    words = stories.prepare(stories.stories(0), 8)
+    sizes = run.Sizes(1, 2, 8, 8, 4)
+    params = run.first_params(sizes, len(words.characters), 0)
+    unmasked = {**own, run.MASK: (mask + run.PEEKING, place)}
+    with (
+        hosts(registry, "process", 1) as (host,),
+        pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),
+    ):
+        run.check_switch(host, (own, unmasked), words, params, sizes)
 
 
 def test_loss_that_is_no_number_stops_the_training(tmp_path):

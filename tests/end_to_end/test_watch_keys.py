@@ -59,8 +59,9 @@ def test_state_is_shown_first_then_keys_and_points(watching):
     wrong = read_until(screen, "q quit")
     assert "step02_scores.py, " in wrong
     assert "The scores are not divided by" in wrong
+    # The screen above shows the first hint: the key gives the next one.
     os.write(screen, b"h")
-    assert "Step 2, Scaled scores: hint 1 of" in read_until(screen, "q quit")
+    assert "Step 2, Scaled scores: hint 2 of" in read_until(screen, "q quit")
     (folder / "step02_scores.py").write_text(right, encoding="utf-8")
     assert "+7 points: 16.5 of 415.5" in read_until(screen, "q quit")
     os.write(screen, b"n")

@@ -56,7 +56,7 @@ def _autograder(
     path.write_bytes(autograder([step.id for step in steps], course, overrides))
     if overrides:
         click.echo(f"with {len(overrides)} changes by hand")
-    click.echo(f"wrote {path}: upload it to Gradescope, and give it to no student")
+    click.echo(f"wrote {path}: upload it to Gradescope, and do not give it to students")
 
 
 def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:

@@ -1,74 +1,147 @@
-"""Ask a student's decoder, layer by layer. It runs in a worker beside the student's modules.
+"""Watch a student's decoder at work. It runs in a worker beside the student's modules.
 
-It is sent there as text and never imported by the judge. Everything that is shown comes out of the
-student's functions, so a mistake in one of them can be seen in all of it.
+It is sent there as text and never imported by the judge. It computes nothing of a decoder itself:
+it calls the student's `decoder_logits` and writes down what passes through the functions below it.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-MINE: dict[str, Callable[..., Any]] = {}  # the student's functions
+Function = Callable[..., Any]
+MINE: dict[str, Function] = {}  # the student's functions
+
+
+class Watch:
+    """The notes on one run of `decoder_logits`.
+
+    masked: for each layer, whether it keeps its mask; None while nobody watches. keeps: whether
+    weights are kept. begun: the blocks so far. made: for each, the weights, by who made them.
+    """
+
+    masked: Sequence[bool] | None = None
+    keeps = False
+    begun = 0
+    made: ClassVar[dict[str, list[list[Any]]]] = {}
 
 
 def begin(modules: dict[str, str]) -> None:
-    """Load the student's functions: modules says which module has each."""
+    """Load the student's functions, and watch three. modules: which module has each."""
     for function, module in modules.items():
         MINE[function] = getattr(importlib.import_module(f"exercises.{module}"), function)
+    watches = {"decoder_block": _watch_block, "attention": _watch_attention}
+    for name, watch in {**watches, "softmax": _watch_softmax}.items():
+        _put_in_place(MINE[name], functools.wraps(MINE[name])(watch(MINE[name])))
+
+
+def _put_in_place(function: Function, watched: Function) -> None:
+    """Let every module of the student's that has the function call the watched one."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("exercises."):
+            for attribute, value in list(vars(module).items()):
+                if value is function:
+                    setattr(module, attribute, watched)
+
+
+def _watch_block(block: Function) -> Function:
+    def watched(*args: Any, **named: Any) -> Any:
+        if Watch.masked is not None:
+            layer = Watch.begun
+            Watch.begun += 1
+            for made in Watch.made.values():
+                made.append([])
+            if layer < len(Watch.masked) and not Watch.masked[layer]:
+                args, named = _take_mask_away(args, named)
+        return block(*args, **named)
+
+    return watched
+
+
+def _take_mask_away(args: Any, named: Any) -> tuple[Any, Any]:
+    """Return a block's arguments with a mask that hides nothing."""
+    t = np.shape(args[0] if args else named["x"])[-2]
+    if len(args) > 3:
+        return (*args[:3], np.ones((t, t), bool), *args[4:]), named
+    return args, {**named, "mask": np.ones((t, t), bool)}
+
+
+def _watch_attention(attention: Function) -> Function:
+    def watched(*args: Any, **named: Any) -> Any:
+        if Watch.keeps and Watch.begun:
+            Watch.keeps = False
+            # With the identity for values, what comes out is the weights.
+            given = inspect.signature(attention).bind(*args, **named)
+            values = list(given.arguments)[2]
+            keys = np.shape(given.arguments[values])[:-1]
+            given.arguments[values] = np.broadcast_to(np.eye(keys[-1]), (*keys, keys[-1]))
+            Watch.made["attention"][-1].append(attention(*given.args, **given.kwargs))
+            Watch.keeps = True
+        return attention(*args, **named)
+
+    return watched
+
+
+def _watch_softmax(softmax: Function) -> Function:
+    def watched(*args: Any, **named: Any) -> Any:
+        weights = softmax(*args, **named)
+        if Watch.keeps and Watch.begun:
+            Watch.made["softmax"][-1].append(weights)
+        return weights
+
+    return watched
 
 
 def look_into(
     tokens: Any, other: Any, params: Any, n_heads: int, masked: Sequence[bool]
 ) -> dict[str, Any]:
-    """Return the attention weights of all layers, the logits, and what every token moves.
+    """Return the logits, the attention weights of all layers, and what every token moves.
 
     masked: for each layer, whether it has its mask. other: tokens to put in place of these. All of
-    it comes as a dict; `apart` says how far the layers one by one are from `decoder_logits`.
+    it comes as a dict; `layers` counts the blocks that ran, and `weights` is None if they were
+    made by neither `attention` nor `softmax`.
     """
-    weights, logits = _run_layers(tokens, params, n_heads, masked, True)
+    logits = _run(tokens, params, n_heads, masked, True)
+    layers, made = Watch.begun, Watch.made
     moved = np.zeros((len(tokens), len(tokens)))
     for place in range(len(tokens)):
         changed = np.array(tokens)
         changed[place] = other[place]
-        _, after = _run_layers(changed, params, n_heads, masked, False)
+        after = _run(changed, params, n_heads, masked, False)
         moved[:, place] = np.max(np.abs(after - logits), axis=-1)
-    apart = 0.0
-    if all(masked):
-        whole = MINE["decoder_logits"](tokens, params, n_heads)
-        apart = float(np.max(np.abs(np.asarray(whole) - logits)))
-    return {"weights": np.array(weights), "logits": logits, "moved": moved, "apart": apart}
+    shape = (n_heads, len(tokens), len(tokens))
+    weights = [_join(each, shape) for each in made.values()]
+    found = next((each for each in weights if each is not None), None)
+    return {"weights": found, "logits": logits, "moved": moved, "layers": layers}
 
 
-def _run_layers(
-    tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keep: bool
-) -> tuple[list[Any], Any]:
-    """Run the blocks one after the other, each with its mask or without one."""
-    t = len(tokens)
-    x = params["embedding"][tokens] + params["position"][:t]
-    weights = []
-    for block, has_mask in zip(params["blocks"], masked):
-        mask = MINE["causal_mask"](t) if has_mask else np.ones((t, t), bool)
-        if keep:
-            weights.append(_find_weights(x, block, n_heads, mask))
-        x = MINE["decoder_block"](x, block, n_heads, mask)
-    normed = MINE["layer_norm"](x, params["ln_f"]["gain"], params["ln_f"]["bias"])
-    return weights, np.asarray(MINE["linear"](normed, params["embedding"].T), dtype=float)
+def _run(tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keeps: bool) -> Any:
+    """Return the student's own logits, with some layers' masks taken away."""
+    Watch.masked, Watch.keeps, Watch.begun = masked, keeps, 0
+    Watch.made = {"attention": [], "softmax": []}
+    try:
+        return np.asarray(MINE["decoder_logits"](tokens, params, n_heads), dtype=float)
+    finally:
+        Watch.masked, Watch.keeps = None, False
 
 
-def _find_weights(x: Any, block: Any, n_heads: int, mask: Any) -> Any:
-    """Return the weights of every head: with the identity for values, attention gives them."""
-    normed = MINE["layer_norm"](x, block["ln_1"]["gain"], block["ln_1"]["bias"])
-    own = block["attention"]
-    q, k = (
-        MINE["split_heads"](MINE["linear"](normed, own[f"w_{name}"], own[f"b_{name}"]), n_heads)
-        for name in "qk"
-    )
-    values = np.broadcast_to(np.eye(len(x)), (n_heads, len(x), len(x)))
-    return np.asarray(MINE["attention"](q, k, values, mask), dtype=float)
+def _join(layers: list[list[Any]], shape: tuple[int, ...]) -> Any:
+    """Return the weights as (layers, heads, T, T), or None if a layer has not that many."""
+    joined = []
+    for calls in layers:
+        fitting = [np.asarray(each, dtype=float) for each in calls]
+        fitting = [each for each in fitting if each.shape[-2:] == shape[1:]]
+        heads = [each.reshape(-1, *shape[1:]) for each in fitting]
+        if sum(map(len, heads)) != shape[0]:
+            return None
+        joined.append(np.concatenate(heads))
+    return np.array(joined) if joined else None
 
 
 def fill_cache(tokens: Any, params: Any, n_heads: int) -> list[Any]:

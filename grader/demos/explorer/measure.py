@@ -22,13 +22,12 @@ from grader.steps.registry import Registry
 
 EXPLORING = Path(__file__).with_name("exploring.py")
 FUNCTIONS = (
-    *("linear", "causal_mask", "attention", "split_heads", "layer_norm", "decoder_block"),
-    *("decoder_logits", "new_decoder_cache", "decoder_step", "decoder_generate"),
+    *("softmax", "attention", "decoder_block", "decoder_logits"),
+    *("new_decoder_cache", "decoder_step", "decoder_generate"),
 )
 NEEDED = 13  # the last step that the explorer asks
 MOST_WORDS, NEW_WORDS, LIKELIEST = 24, 8, 8
 STILL = 1e-9  # a logit that moves by less has not moved
-APART = 1e-6
 Floats = NDArray[np.float64]
 
 
@@ -78,7 +77,7 @@ def explore(
         "cache": lambda worker: _ask_cache(worker, tokens, params, small, data),
         "written": lambda worker: _ask_writing(worker, tokens, params, small),
     }
-    with begin("It") as worker:
+    with begin("Your decoder") as worker:
         data |= _ask_layers(worker, tokens, params, small, question.masked)
         with contextlib.suppress(CallFailed, NotReady):  # asked again below, to say why
             for part, ask in parts.items():
@@ -104,12 +103,21 @@ def _ask_layers(
     answer = worker.call("look_into", arguments, {}).value
     if not isinstance(answer, Mapping):
         raise NotReady("The decoder's results are not arrays of numbers.")
+    if answer.get("layers") != len(masked):
+        raise NotReady(
+            "The page looks into your layers while decoder_logits calls decoder_block, once for "
+            f"each of the {len(masked)} blocks. Yours calls it {answer.get('layers')} times."
+        )
+    if answer.get("weights") is None:
+        raise NotReady(
+            "The page shows the weights that your attention makes, or your softmax. "
+            "Your multi_head_attention calls neither of them for every head."
+        )
     layers = (len(masked), small.config.n_heads, t, t)
-    weights = _shaped(answer.get("weights"), layers, "attention")
-    logits = _shaped(answer.get("logits"), (t, size), "decoder_block")
-    moved = _shaped(answer.get("moved"), (t, t), "decoder_block")
+    weights = _shaped(answer["weights"], layers, "attention")
+    logits = _shaped(answer.get("logits"), (t, size), "decoder_logits")
+    moved = _shaped(answer.get("moved"), (t, t), "decoder_logits")
     chances = _softmax(logits)
-    apart = float(answer.get("apart", 0.0))
     return {
         "weights": _rounded(weights),
         "logits": logits,
@@ -119,7 +127,6 @@ def _ask_layers(
             [i, j] for i in range(t) for j in range(i + 1, t) if not abs(moved[i, j]) <= STILL
         ],
         "loss": _loss(chances, tokens),
-        "apart": "" if apart <= APART else f"{apart:.3g}",
     }
 
 

@@ -58,6 +58,7 @@ function drawHeads() {
     button.addEventListener("click", () => chooseHead(l, h));
     return button;
   }));
+  $("heads").style.setProperty("--heads", data.weights[0].length); // a row for each layer
   show("heads", ...buttons);
 }
 
@@ -133,7 +134,7 @@ function drawCache() {
 function drawAll() {
   const { data } = state;
   const lent = data.lent.length ? `Not written yet, so the solutions run: step ${data.lent.join(", ")}. ` : "All of it is yours. ";
-  $("whose").textContent = `${START.code}. ${lent}` + (data.apart ? `Your decoder_logits differs from your blocks one by one by ${data.apart}.` : "");
+  $("whose").textContent = `${START.code}. ${lent}`;
   state.layer = Math.min(state.layer, data.weights.length - 1);
   state.head = Math.min(state.head, data.weights[0].length - 1);
   drawHeads(); drawAttention(); drawNext(); drawLeaks(); drawCache();

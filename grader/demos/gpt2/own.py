@@ -55,8 +55,14 @@ class Code:
 
 
 def find_wanted(registry: Registry, wanted: Sequence[str] = WANTED) -> dict[str, Step]:
-    """Return the functions that are called here, and the steps that they are in."""
+    """Return the functions that are called here, and the steps that they are in.
+
+    Raise Gpt2Error if one is in no step: a bundle may hold the first steps only.
+    """
     homes = {function.name: step for step in registry.steps for function in step.functions}
+    for name in wanted:
+        if name not in homes:
+            raise Gpt2Error(f"{name} is in no step of this kit: the model cannot run here")
     return {name: homes[name] for name in wanted}
 
 

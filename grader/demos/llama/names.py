@@ -123,7 +123,7 @@ def _config(data: Mapping[str, Any], path: Path) -> Config:
 
     d_model, n_heads = size("hidden_size"), size("num_attention_heads")
     n_kv_heads = size("num_key_value_heads", n_heads)
-    if n_heads % n_kv_heads:
+    if n_heads % n_kv_heads != 0:
         raise Gpt2Error(
             f"{path} shares {n_kv_heads} key heads among {n_heads} query heads: get it again"
         )

@@ -23,11 +23,20 @@ from grader.steps.stubs import is_unfinished
 
 MODULE, WRITER, LOSS = "step19_training", "step13_decoder_cache", "step18_decoder_gradient"
 MASK = "step03_mask"
+# Two masks in place of causal_mask: one hides nothing, the other only what follows the answer. With
+# the first a decoder cheats later: it must find the answer among all tokens of the future.
 NO_MASK = """
 
 def causal_mask(t_q, t_k=None):
     import numpy
     return numpy.ones((t_q, t_q if t_k is None else t_k), dtype=bool)
+"""
+PEEKING = """
+
+def causal_mask(t_q, t_k=None):
+    import numpy
+    keys = t_q if t_k is None else t_k
+    return numpy.tri(t_q, keys, keys - t_q + 1, dtype=bool)
 """
 
 
@@ -77,13 +86,34 @@ def modules(
     return {**own, **{name: right[name] for name in missing}}, missing
 
 
-def without_mask(registry: Registry) -> dict[str, tuple[str, str]]:
-    """Return the solutions with a causal mask that hides nothing; NotReady without solutions."""
-    right = right_modules(registry)
-    if MASK not in right:
-        raise NotReady("A decoder without its mask is made of the solutions, which are not here.")
-    text, place = right[MASK]
-    return {**right, MASK: (text + NO_MASK, place)}
+def exchange_mask(
+    registry: Registry, own: Mapping[str, tuple[str, str]], mask: str
+) -> dict[str, tuple[str, str]]:
+    """Return the code with another causal_mask: NO_MASK or PEEKING.
+
+    It is the solutions, or the learner's own where there are none.
+    """
+    code = {**own, **right_modules(registry)}
+    if MASK not in code:
+        raise NotReady("There is no step 3, whose causal_mask is to be replaced.")
+    text, place = code[MASK]
+    return {**code, MASK: (text + mask, place)}
+
+
+def check_switch(
+    host: Host,
+    codes: tuple[Mapping[str, tuple[str, str]], Mapping[str, tuple[str, str]]],
+    text: Text,
+    params: Any,
+    sizes: Sizes,
+) -> None:
+    """Raise NotReady if the two codes have the same loss: then causal_mask is not used."""
+    losses = [honest_loss(host, code, text, params, sizes, 0) for code in codes]
+    if losses[0] == losses[1]:
+        raise NotReady(
+            "Your decoder does not get its mask from causal_mask, so it cannot be exchanged: "
+            "call causal_mask in steps 12 and 18."
+        )
 
 
 def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,6 +51,13 @@ def refill(tree: Any, arrays: Mapping[str, Array], name: str = "") -> Any:
         before = f"{name}." if name else ""
         return {key: refill(item, arrays, f"{before}{key}") for key, item in tree.items()}
     return [refill(item, arrays, f"{name}.{number}") for number, item in enumerate(tree)]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise Problem if no weights can be written there, which is known before they are learnt."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise Problem(f"cannot write to {folder}: name another folder with --out")
 
 
 def save(folder: Path, params: Any, about: About) -> None:

@@ -58,6 +58,14 @@ def test_weights_are_read_by_safetensors(tmp_path):
     np.testing.assert_array_equal(found["blocks.1.ln_1.gain"], np.ones(4))
 
 
+@pytest.mark.parametrize("name", ["file", "file/inside", "file/far/inside"])
+def test_folder_that_cannot_be_written_is_refused_before_the_training(tmp_path, name):
+    (tmp_path / "file").write_text("something else", encoding="utf-8")
+    with pytest.raises(Problem, match=r"cannot write to .*: name another folder with --out"):
+        weights.check_folder(tmp_path / name)
+    weights.check_folder(tmp_path / "new" / "folder")
+
+
 @pytest.mark.parametrize("broken", [weights.WEIGHTS, weights.ABOUT])
 def test_folder_without_readable_weights_is_refused(tmp_path, broken):
     weights.save(tmp_path, run.first_params(SIZES, 3, 0), replace(ABOUT, steps=0))

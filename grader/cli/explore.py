@@ -21,7 +21,8 @@ from grader.steps.registry import Registry
 if TYPE_CHECKING:
     from grader.isolation import Host
 
-PROMPT = "the fox has a key . the owl has a map . who has the key ?"
+# The small model writes sentences, but does not recall who has what: ask it for no facts.
+PROMPT = "it takes great courage to ask . the fox has a"
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.kit.models import Small, add_options, run_model
+from grader.cli.demos.models import Small, add_options, run_model
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.family import Family

@@ -1,0 +1,1 @@
+"""Commands that run published models on the learner's decoder."""
