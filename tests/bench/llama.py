@@ -64,7 +64,7 @@ def main():
     steps = importlib.import_module("exercises.step25_llama")
     print("Llama: the solutions' step 25 against transformers, float32, one thread each")
     compare("tiny", tiny.TINY, steps, ROUNDS)
-    compare("small", tiny.SMALL, steps, 3)
+    compare("small", tiny.SMALL, steps, 5)
 
 
 if __name__ == "__main__":
