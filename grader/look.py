@@ -22,7 +22,7 @@ from grader.notebooks.attention_looks import (
 from grader.notebooks.decoder_looks import cut, decoder_times, heads, layers, norms, translation
 from grader.notebooks.gap_looks import both_sides, hidden
 from grader.notebooks.gradient_looks import highway, reached, two_jobs, wishes
-from grader.notebooks.modern_looks import circle, kept, learning, masks, running, shared
+from grader.notebooks.modern_looks import circle, kept, learning, masks, memory, running, shared
 from grader.notebooks.piece_looks import decoder_pieces, llama_pieces, pieces
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "shared",
     "masks",
     "running",
+    "memory",
     "kept",
     "llama_pieces",
 ]

@@ -1,7 +1,7 @@
 """The figures of the book: SVG files that the kit draws with its own solutions.
 
 A figure of a lesson is what `look` shows of the lesson's functions. What is measured in seconds
-differs from machine to machine, so it is drawn in the notebook only.
+or in bytes differs from machine to machine, so it is drawn in the notebook only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from grader.steps.registry import Registry, Step
 from grader.steps.stubs import solution_of
 
 FIGURES = ROOT / "docs" / "figures"
-TIMED = frozenset({"times", "decoder_times"})
+MEASURED = frozenset({"times", "decoder_times", "memory"})
 WORDS = TOKENS[:4]
 _LOOK = re.compile(r"^# look\.(\w+)\(", re.MULTILINE)
 _FIGURE = re.compile(r"<figcaption>(.*?)</figcaption>(<svg.*?</svg>)", re.DOTALL)
@@ -62,7 +62,7 @@ def draw_figures(registry: Registry) -> dict[Path, str]:
             module = load(step.id)
             functions |= {f.name: getattr(module, f.name) for f in step.functions}
             for name in name_looks(step):
-                if name in TIMED:
+                if name in MEASURED:
                     continue
                 draw = find_look(name)
                 taken = (functions[one] for one in inspect.signature(draw).parameters)

@@ -19,7 +19,13 @@ import nbformat
 from grader.steps.paths import ROOT
 from grader.steps.quiz import PREFACE, questions
 from grader.steps.registry import Registry, Step, load
-from grader.steps.stubs import find_defined, remove_solutions, solution_of, write_unless_worked_on
+from grader.steps.stubs import (
+    find_defined,
+    remove_solutions,
+    solution_of,
+    without_figures,
+    write_unless_worked_on,
+)
 
 NOTEBOOKS = ROOT / "notebooks"
 PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"
@@ -133,7 +139,7 @@ def _write(cells: Iterable[Any], step: Step) -> str:
 
 def preface_notebook(text: str) -> str:
     """Return the notebook of step 0: its sections, and its questions."""
-    sections = re.sub(r"<!-- figure \S+ -->\n+", "", text).split("\n## ")
+    sections = without_figures(text).split("\n## ")
     first, *rest = (one.strip() for one in sections)
     cells = [_markdown(first), *(_markdown(f"## {one}") for one in rest)]
     cells += [_markdown(QUIZ.format(number=PREFACE.number))]

@@ -15,16 +15,16 @@ from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Function,
     array,
+    chart,
     draw_or_explain,
     heat,
+    heats,
     influence,
-    map_influences,
     normal,
     pair,
     show_pictures,
-    table,
 )
-from grader.notebooks.pictures import Curve, curves, heat_map
+from grader.notebooks.pictures import Curve
 from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
 from grader.notebooks.timing import against_length, longest
 
@@ -46,14 +46,14 @@ def projections(project_qkv: Function) -> Shown:
         for part, name in enumerate(("query", "key", "value"))
         for found in [Moves(change, own(T), part=part, output=name).draw(project_qkv)]
     ]
-    return map_influences(maps)
+    return show_pictures(maps)
 
 
 @draw_or_explain
 def scores(attention_scores: Function) -> Shown:
     """Return the scores of made-up vectors: how much each word wants each other."""
     values = array(attention_scores(QUERIES, KEYS), (T, T), "attention_scores")
-    return show_pictures([heat("row asks, column is asked", values)], text=table(TOKENS, values))
+    return show_pictures([heat("row asks, column is asked", values)])
 
 
 @draw_or_explain
@@ -66,17 +66,17 @@ def spread(attention_scores: Function) -> Shown:
         mine.append(float(array(attention_scores(q, k), (60, 60), "attention_scores").std()))
         plain.append(float(np.einsum("id,jd->ij", q, k).std()))
     lines = [Curve("your scores", WIDTHS, mine), Curve("dot products, not divided", WIDTHS, plain)]
-    picture = curves("Spread of the scores", "d_k", "standard deviation", lines, [])
+    title = "standard deviation of 3600 scores"
+    picture = chart(title, "d_k", "standard deviation", lines)
     ends = f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f}; not divided, {plain[-1]:.2f}."
-    return show_pictures([("Standard deviation of 3600 scores", picture)], ends)
+    return show_pictures([picture], ends)
 
 
 @draw_or_explain
 def masking(apply_mask: Function, causal_mask: Function) -> Shown:
     """Return the scores of the sentence before the mask and after it."""
     masked = array(apply_mask(SCORES.copy(), causal_mask(T)), (T, T), "apply_mask")
-    pictures = [heat("before", SCORES), heat("after", masked)]
-    return show_pictures(pictures, text=table(TOKENS, masked))
+    return heats({"before": SCORES, "after": masked})
 
 
 @draw_or_explain
@@ -84,7 +84,7 @@ def weights(softmax: Function) -> Shown:
     """Return the weights of the sentence under the causal mask."""
     masked = np.where(past(T), SCORES, -np.inf)
     found = array(softmax(masked), (T, T), "softmax")
-    return show_pictures([heat("row attends to column", found)], text=table(TOKENS, found))
+    return show_pictures([heat("row attends to column", found)])
 
 
 @draw_or_explain
@@ -94,10 +94,7 @@ def sharpness(softmax: Function) -> Shown:
     row = SCORES[TOKENS.index("great")]
     found = array(softmax(np.outer(times, row)), (len(times), T), "softmax")
     names = [f"scores × {factor:g}" for factor in times]
-    picture = heat_map("Weights of “great”", names, TOKENS, found.tolist())
-    return show_pictures(
-        [("the weights of “great”, not masked", picture)], text=table(names, found)
-    )
+    return show_pictures([heat("the weights of “great”, not masked", found, names)])
 
 
 @draw_or_explain
@@ -107,8 +104,7 @@ def attention_weights(attention: Function, causal_mask: Function) -> Shown:
         array(attention(QUERIES, KEYS, np.eye(T), mask), (T, T), "attention")
         for mask in (None, causal_mask(T))
     ]
-    pictures = [heat("without a mask", found[0]), heat("with the causal mask", found[1])]
-    return show_pictures(pictures, text=table(TOKENS, found[1]))
+    return heats({"without a mask": found[0], "with the causal mask": found[1]})
 
 
 @draw_or_explain
@@ -121,9 +117,7 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
         sees = everything(T, T) if mask is None else past(T)
         change = Change({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
         maps.append(influence(title, Moves(change, sees).draw(attention), past(T)))
-    return map_influences(
-        maps, "● the row's output moved when the column's word changed; ! a leak."
-    )
+    return show_pictures(maps, "● the row's output moved when the column's word changed; ! a leak.")
 
 
 @draw_or_explain
@@ -143,8 +137,8 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
         said.append(f"{name[:1].upper()}{name[1:]}: {losses[-1]:.2f} at the end of training, ")
         said[-1] += f"{writing:.2f} on new texts whose next token is not there yet."
     levels = [("nobody who guesses can do better", models.FLOOR), ("knowing nothing", _nothing())]
-    picture = curves("Training loss", "step of training", "loss in nats", lines, levels)
-    return show_pictures([("training loss", picture)], *said, losses=data)
+    picture = chart("training loss", "step of training", "loss in nats", lines, levels)
+    return show_pictures([picture], *said, losses=data)
 
 
 def _nothing() -> float:
@@ -183,5 +177,4 @@ def temperatures(sample_token: Function) -> Shown:
         ids = array(sample_token(logits, u, **options), (MANY,), "sample_token")
         shares.append([float(np.mean(ids == i)) for i in range(len(NEXT))])
     title = f"“{' '.join(TOKENS[:5])} …”: how often each word comes"
-    picture = heat_map(title, list(ways), NEXT, shares)
-    return show_pictures([(title, picture)], text=table(list(ways), np.array(shares)))
+    return show_pictures([heat(title, np.array(shares), list(ways), NEXT)])

@@ -39,8 +39,8 @@ def _judge_previous(make: Callable[..., Any], own: Mapping[str, Callable[..., An
         weights = own["attention"](q, k, np.eye(t), own["causal_mask"](t))
         for row in range(1, t):
             if weights[row, row - 1] < 0.99:
-                found = f"{weights[row, row - 1]:.2f}"
-                return f"For t = {t}, row {row} gives the token before it {found}, not 0.99."
+                found = f"{weights[row, row - 1]:.4f}; it should be at least 0.99."
+                return f"For t = {t}, row {row} gives the token before it {found}"
     return ""
 
 

@@ -21,8 +21,8 @@ from grader.notebooks.drawing import (
     draw_or_explain,
     heats,
     influence,
-    map_influences,
     pair,
+    show_pictures,
 )
 from grader.notebooks.pictures import number
 from grader.notebooks.sentence import HEADS, TOKENS, WORDS
@@ -55,7 +55,7 @@ def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
     sees = past(len(labels))
     told = [f"{name}: {_counts(one)}." for name, one in found.items()]
     maps = [influence(name, one, sees, labels) for name, one in found.items()]
-    return map_influences(maps, LEGEND, *told)
+    return show_pictures(maps, LEGEND, *told)
 
 
 def _counts(found: Influence) -> str:
@@ -178,7 +178,7 @@ def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
 def _by_layer(titles: Sequence[str], maps: Sequence[Influence], words: Sequence[str]) -> Shown:
     sees = past(SIZE)
     pairs = zip(titles, maps, strict=True)
-    return map_influences([influence(title, one, sees, WORDS) for title, one in pairs], *words)
+    return show_pictures([influence(title, one, sees, WORDS) for title, one in pairs], *words)
 
 
 def _stack(decoder_block: Function, count: int) -> Function:

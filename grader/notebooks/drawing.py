@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -16,14 +17,29 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
 from grader.notebooks.display import Shown
-from grader.notebooks.pictures import heat_map, influence_map, number, side_by_side
+from grader.notebooks.pictures import (
+    Curve,
+    curves,
+    heat_map,
+    influence_map,
+    number,
+    plot,
+    side_by_side,
+)
 from grader.notebooks.sentence import TOKENS
 from grader.report.records import Influence
 
 Function = Callable[..., Any]
 Floats = NDArray[np.float64]
-Picture = tuple[str, str]  # its title and its SVG
-Map = tuple[str, str, str]  # and the same as text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page, and the same for a terminal."""
+
+    title: str
+    svg: str
+    text: str
 
 
 def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
@@ -84,24 +100,44 @@ def normal(*shape: int) -> Floats:
     return np.random.RandomState(len(shape) + sum(shape)).standard_normal(shape)
 
 
-def heat(title: str, values: Floats) -> Picture:
-    """Return a matrix of the sentence with itself."""
-    return title, heat_map(title, TOKENS, TOKENS, values.tolist())
+def heat(
+    title: str,
+    values: Floats,
+    rows: Sequence[str] = TOKENS,
+    columns: Sequence[str] = TOKENS,
+) -> Picture:
+    """Return a matrix with labels; by default, of the sentence with itself."""
+    svg = heat_map(title, rows, columns, values.tolist())
+    return Picture(title, svg, table(rows, values, columns))
 
 
-def table(rows: Sequence[str], values: Floats) -> str:
-    """Return a matrix as text."""
-    wide = max(map(len, rows))
-    return "\n".join(
-        f"{row:>{wide}}  " + " ".join(f"{number(float(value)):>6}" for value in line)
+def table(rows: Sequence[str], values: Floats, columns: Sequence[str]) -> str:
+    """Return a matrix as text, with its columns' names above."""
+    wide, cell = max(map(len, rows)), max(6, *map(len, columns))
+    lines = [
+        f"{row:>{wide}}  " + " ".join(f"{number(float(value)):>{cell}}" for value in line)
         for row, line in zip(rows, values, strict=True)
-    )
+    ]
+    return "\n".join([f"{'':{wide}}  " + " ".join(f"{one:>{cell}}" for one in columns), *lines])
 
 
-def show_pictures(pictures: Sequence[Picture], *words: str, text: str = "", **data: Any) -> Shown:
-    """Return pictures with sentences below. text: used where no picture can be shown."""
-    plain = "\n".join(part for part in (*(title for title, _ in pictures), text, *words) if part)
-    return Shown(side_by_side(pictures, words), plain, **data)
+def chart(
+    title: str,
+    across: str,
+    up: str,
+    lines: Sequence[Curve],
+    levels: Sequence[tuple[str, float]] = (),
+) -> Picture:
+    """Return curves over an axis. levels: named horizontal lines."""
+    svg = curves(title, across, up, lines, levels)
+    return Picture(title, svg, plot(across, up, lines, levels))
+
+
+def show_pictures(pictures: Sequence[Picture], *words: str, **data: Any) -> Shown:
+    """Return pictures side by side with sentences below; in a terminal, one below the other."""
+    texts = [f"{one.title}\n{one.text}" for one in pictures]
+    html = side_by_side([(one.title, one.svg) for one in pictures], words)
+    return Shown(html, "\n".join([*texts, *(text.replace("●", "#") for text in words)]), **data)
 
 
 def heats(
@@ -111,20 +147,18 @@ def heats(
     columns: Sequence[str] = TOKENS,
 ) -> Shown:
     """Return matrices with titles and labels side by side."""
-    pictures = [
-        (title, heat_map(title, rows, columns, values.tolist())) for title, values in found.items()
-    ]
-    texts = [f"{title}\n{table(rows, values)}" for title, values in found.items()]
-    return Shown(side_by_side(pictures, words), "\n".join([*texts, *words]))
+    maps = [heat(title, values, rows, columns) for title, values in found.items()]
+    return show_pictures(maps, *words)
 
 
 def influence(
     title: str, found: Influence, may: NDArray[np.bool_], labels: Sequence[str] = TOKENS
-) -> Map:
+) -> Picture:
     """Return which row moved when which column changed; may: where this is allowed."""
     moved = [[bool(value) for value in row] for row in found.moved]
     allowed = may.tolist()
-    return title, influence_map(title, labels, moved, allowed), _signs(labels, moved, allowed)
+    svg = influence_map(title, labels, moved, allowed)
+    return Picture(title, svg, _signs(labels, moved, allowed))
 
 
 def _signs(
@@ -137,14 +171,6 @@ def _signs(
     ]
     wide = max(map(len, labels))
     return "\n".join(f"{label:>{wide}}  {row}" for label, row in zip(labels, signs, strict=True))
-
-
-def map_influences(found: Sequence[Map], *words: str) -> Shown:
-    """Return influence maps side by side."""
-    texts = [f"{title}\n{signs}" for title, _, signs in found]
-    texts += [text.replace("●", "#") for text in words]
-    html = side_by_side([(title, svg) for title, svg, _ in found], words)
-    return Shown(html, "\n".join(texts))
 
 
 def below(*parts: Shown) -> Shown:

@@ -11,10 +11,10 @@ from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Floats,
     Function,
+    Picture,
     array,
     draw_or_explain,
     influence,
-    map_influences,
     pair,
     show_pictures,
 )
@@ -84,7 +84,7 @@ def hidden(mask_tokens: Function) -> Shown:
     lines = [words[start : start + LINE] for start in range(0, len(words), LINE)]
     title = "what the model reads; in bold, what it is to find"
     text = "\n".join(word.told for word in words if word.kind)
-    return show_pictures([(title, strip(title, lines))], _shares(mask_tokens), text=text)
+    return show_pictures([Picture(title, strip(title, lines), text)], _shares(mask_tokens))
 
 
 def _name(number: int) -> str:
@@ -131,7 +131,7 @@ def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
         for name, (mask, sees) in gaps.items()
     }
     clues = [sum(i == 0 for i, _ in of_kind(one, "may", "leak")) for one, _ in found.values()]
-    return map_influences(
+    return show_pictures(
         [influence(name, one, sees) for name, (one, sees) in found.items()],
         "● the answer in the row's gap moved when the column's word was changed; ! it must not.",
         f"Clues for a gap at “{TOKENS[0]}”: {clues[0]}, and {clues[1]} under the mask.",

@@ -12,14 +12,16 @@ from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Floats,
     Function,
+    Picture,
     array,
+    chart,
     draw_or_explain,
     heats,
     pair,
     show_pictures,
     table,
 )
-from grader.notebooks.pictures import Curve, curves, influence_map
+from grader.notebooks.pictures import Curve, influence_map
 from grader.notebooks.sentence import TOKENS, WORDS
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Arguments, Draw
@@ -78,11 +80,8 @@ def reached(masked_self_attention_backward: Function) -> Shown:
     moved, may = sizes > TINY, np.tri(t, dtype=bool)
     svg = influence_map("Gradients", TOKENS, moved.tolist(), may.tolist())
     told = f"Gradients at words of the future: {int((moved & ~may).sum())}."
-    return show_pictures(
-        [("a loss on the row's output has a gradient at the column's word", svg)],
-        told,
-        text=table(TOKENS, sizes),
-    )
+    title = "a loss on the row's output has a gradient at the column's word"
+    return show_pictures([Picture(title, svg, table(TOKENS, sizes, TOKENS))], told)
 
 
 # Step 17.
@@ -110,16 +109,12 @@ def highway(decoder_block: Function, decoder_block_backward: Function) -> Shown:
         Curve("through the blocks", passed, [one / sizes[0][0] for one in sizes[0]]),
         Curve("through what the blocks add alone", passed, [one / sizes[1][0] for one in sizes[1]]),
     ]
-    drawn = curves("Size of a gradient", "blocks passed", "size, 1 at the top", lines, [])
     told = (
         f"After {BLOCKS} blocks {sizes[0][-1] / sizes[0][0]:.2f} times the gradient is left, and "
         f"{sizes[1][-1] / sizes[1][0]:.6f} times without the residual additions."
     )
     title = "a gradient on its way from the top to the embedding"
-    rows = [f"{count} blocks passed" for count in passed]
-    both = np.array([line.y for line in lines]).T
-    text = "with and without the residual additions\n" + table(rows, both)
-    return show_pictures([(title, drawn)], told, text=text)
+    return show_pictures([chart(title, "blocks passed", "size, 1 at the top", lines)], told)
 
 
 def _small_block(draw: Draw) -> Arguments:

@@ -38,7 +38,7 @@ LOOKS: Mapping[int, tuple[str, ...]] = {
     20: ("circle",),
     21: ("shared",),
     22: ("masks",),
-    23: ("running",),
+    23: ("running", "memory"),
     24: ("kept",),
     25: ("llama_pieces",),
 }

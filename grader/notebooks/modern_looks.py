@@ -5,6 +5,8 @@ Each takes the learner's functions as they are in the kernel.
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from grader.checks.compare import Broken
@@ -12,17 +14,23 @@ from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Floats,
     Function,
+    Picture,
     array,
+    chart,
     draw_or_explain,
+    heat,
     heats,
     show_pictures,
+    table,
 )
-from grader.notebooks.pictures import BLUE, GREY, Curve, curves, label, picture
+from grader.notebooks.pictures import BLUE, GREY, Curve, label, picture
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 
 STEPS, LENGTH, BATCH, VOCABULARY, N_HEADS = 60, 12, 8, 7, 2
 POSITIONS, D_HEAD = 9, 4
+CACHED, FEATURES = 4096, 64  # positions in a cache, and features of a head
+STREAMED, BLOCK = (64, 128, 192, 256, 320), 16
 PACKED = ("a", "a", "a", "b", "b", "a", "a")
 
 
@@ -46,9 +54,10 @@ def learning(new_adamw: Function, train_step: Function) -> Shown:
         losses.append(float(array(loss, (), "train_step")))
     line = Curve("loss before each step", range(1, STEPS + 1), losses)
     chance = float(np.log(VOCABULARY))
-    drawn = curves("Loss", "step", "nats per token", [line], [("guessing", chance)])
+    title = "a decoder learns to count in a circle"
+    drawn = chart(title, "step", "nats per token", [line], [("guessing", chance)])
     told = f"From {losses[0]:.2f} to {losses[-1]:.2f} in {STEPS} steps; guessing is {chance:.2f}."
-    return show_pictures([("a decoder learns to count in a circle", drawn)], told)
+    return show_pictures([drawn], told)
 
 
 # Step 20.
@@ -63,12 +72,19 @@ def circle(rotary_angles: Function, rotate: Function) -> Shown:
     turned = array(rotate(x, angles), x.shape, "rotate")
     scores = turned @ turned.T
     apart = [scores[i, i + 3] for i in range(POSITIONS - 3)]
-    pairs = [(f"pair {i}", _draw_circle(turned[:, i], turned[:, i + 2])) for i in range(2)]
+    pairs = [_draw_pair(f"pair {i}", turned[:, i], turned[:, i + 2]) for i in range(2)]
     told = (
         f"Three positions apart, the scores lie between {min(apart):.3f} and {max(apart):.3f}. "
         "Only the distance should count."
     )
     return show_pictures(pairs, told)
+
+
+def _draw_pair(title: str, across: Floats, up: Floats) -> Picture:
+    """Return the points on a circle, and as text how far round each one is."""
+    turns = np.degrees(np.arctan2(up, across)) % 360
+    text = table(["degrees"], turns[None].round(), [f"at {p}" for p in range(len(turns))])
+    return Picture(title, _draw_circle(across, up), text)
 
 
 def _draw_circle(across: Floats, up: Floats) -> str:
@@ -91,21 +107,39 @@ def _draw_circle(across: Floats, up: Floats) -> str:
 
 @draw_or_explain
 def shared(repeat_heads: Function) -> Shown:
-    """Which query head reads the keys of which key head."""
+    """Draw which query head reads the keys of which key head, and what a cache of them takes."""
     n_kv_heads, n_repeats = 2, 3
     marked = np.arange(float(n_kv_heads)).reshape(n_kv_heads, 1, 1)
     n_heads = n_kv_heads * n_repeats
     read = array(repeat_heads(marked, n_repeats), (n_heads, 1, 1), "repeat_heads")[:, 0, 0]
-    table = (read[:, None] == np.arange(n_kv_heads)).astype(float)
+    reads = (read[:, None] == np.arange(n_kv_heads)).astype(float)
     rows = [f"query head {head}" for head in range(n_heads)]
     columns = [f"keys {head}" for head in range(n_kv_heads)]
-    positions, d_head = 4096, 64
-    sizes = [2 * heads * positions * d_head * 4 / 2**20 for heads in (n_heads, n_kv_heads)]
     told = (
-        f"A cache of {positions:,} positions of {d_head} features in float32 takes "
-        f"{sizes[0]:.0f} MiB with {n_heads} key heads, and {sizes[1]:.0f} MiB with {n_kv_heads}."
+        f"A cache of {CACHED:,} positions of {FEATURES} features in float32 takes "
+        f"{_mib(n_heads, CACHED):.0f} MiB with {n_heads} key heads, and "
+        f"{_mib(n_kv_heads, CACHED):.0f} MiB with {n_kv_heads}."
     )
-    return heats({"who reads whose keys": table}, told, rows=rows, columns=columns)
+    who = heat("who reads whose keys", reads, rows, columns)
+    return show_pictures([who, _draw_caches(n_heads, n_kv_heads)], told)
+
+
+def _mib(n_kv_heads: int, positions: int) -> float:
+    """Return what the keys and values of so many heads take in float32."""
+    return 2 * n_kv_heads * positions * FEATURES * 4 / 2**20
+
+
+def _draw_caches(n_heads: int, n_kv_heads: int) -> Picture:
+    positions = range(0, CACHED + 1, CACHED // 32)
+    lines = [
+        Curve(name, positions, [_mib(heads, length) for length in positions])
+        for name, heads in (
+            (f"{n_heads} key heads, one for each query head", n_heads),
+            (f"{n_kv_heads} key heads, each shared {n_heads // n_kv_heads} ways", n_kv_heads),
+            (f"1 key head, shared {n_heads} ways", 1),
+        )
+    ]
+    return chart(f"the cache of {n_heads} query heads", "positions so far", "MiB", lines)
 
 
 # Step 22.
@@ -153,11 +187,48 @@ def running(partial_attention: Function, merge_attention: Function) -> Shown:
     ]
     low = min(0.0, *sums, *most)
     lines = [Curve(line.name, line.x, [y - low for y in line.y]) for line in lines]
-    drawn = curves("Running sum", "keys so far", f"score, {-low:.1f} added", lines, [])
+    title = "a softmax that has not seen all keys yet"
+    up = f"score, {-low:.1f} added" if low else "score"
+    drawn = chart(title, "keys so far", up, lines)
     weights = np.exp(scores - scores.max())
     right = float(weights @ v[:, 0] / weights.sum())
     told = f"The output after all keys is {outputs[-1]:.4f}; over all keys at once {right:.4f}."
-    return show_pictures([("a softmax that has not seen all keys yet", drawn)], told)
+    return show_pictures([drawn], told)
+
+
+@draw_or_explain
+def memory(streaming_attention: Function) -> Shown:
+    """Draw the most memory that streaming needs at once, and what all scores would take."""
+    needed = [_measure_peak(streaming_attention, length) / 2**10 for length in STREAMED]
+    whole = [length**2 * 8 / 2**10 for length in STREAMED]
+    lines = [
+        Curve("a matrix of all scores", STREAMED, whole),
+        Curve(f"your streaming_attention, {BLOCK} keys at a time", STREAMED, needed),
+    ]
+    drawn = chart("memory needed at once", "queries, and keys", "KiB", lines)
+    told = (
+        f"With {STREAMED[-1]} queries and keys: {needed[-1]:,.0f} KiB, and {whole[-1]:,.0f} KiB "
+        "for all scores. Twice the length doubles the first, and makes the second 4 times as large."
+    )
+    return show_pictures([drawn], told)
+
+
+def _measure_peak(streaming_attention: Function, length: int) -> int:
+    """Return the most bytes in use at once during a call, beyond what was in use before."""
+    q, k, v = np.random.RandomState(length).standard_normal((3, length, D_HEAD))
+    traced = tracemalloc.is_tracing()
+    if not traced:
+        tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        out = streaming_attention(q, k, v, BLOCK)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        if not traced:
+            tracemalloc.stop()
+    array(out, (length, D_HEAD), "streaming_attention")
+    return most - before
 
 
 # Step 24.
@@ -178,9 +249,9 @@ def kept(new_window_cache: Function, attend_with_window_cache: Function) -> Show
         Curve("a cache of all tokens", sizes, [2.0 * d * t for t in sizes]),
         Curve("a cache of a window", sizes, [2.0 * d * min(t, window - 1) for t in sizes]),
     ]
-    drawn = curves("Numbers kept", "tokens so far", "numbers kept", lines, [])
+    drawn = chart("what must be kept", "tokens so far", "numbers kept", lines)
     told = (
         f"With {length} tokens, {d} features and a window of {window}: {2 * d * length} numbers "
         f"for all keys and values, {2 * d * (window - 1)} for those that are still seen."
     )
-    return show_pictures([("what must be kept", drawn)], told)
+    return show_pictures([drawn], told)

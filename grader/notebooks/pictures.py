@@ -11,12 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+import numpy as np
+
 CELL = 34  # the side of a cell
 LETTER = 7.2  # the width of a letter of a label
 GREY, BLUE, RED = "#8a94a0", "#2f6fde", "#d1443a"
 FORBIDDEN = "−∞"
 WIDTH, HEIGHT, LEFT, BELOW = 460, 230, 52, 40
 FONT = 'font-family="system-ui, sans-serif" font-size="12" fill="currentColor"'
+SIGNS, LEVELS = "o*x+", "-~."  # of curves and of levels in letters
+COLUMNS, LINES = 60, 13  # of a plot in letters
 DASHES = ("none", "7 4", "2 3")
 Matrix = Sequence[Sequence[float]]
 Marks = Sequence[Sequence[bool]]
@@ -186,6 +190,40 @@ def _levels(levels: Sequence[tuple[str, float]], place: Place, last: float) -> l
         parts.append(f'<path d="{line}" stroke="{GREY}" stroke-dasharray="1 3"/>')
         parts.append(label(right, y - 4, name, "end", ' font-size="11"'))
     return parts
+
+
+def plot(
+    across: str, up: str, lines: Sequence[Curve], levels: Sequence[tuple[str, float]] = ()
+) -> str:
+    """Return the same lines in letters, each with a sign of its own."""
+    first = min((x for line in lines for x in line.x), default=0.0)
+    last = max((x for line in lines for x in line.x), default=1.0)
+    points = [value for line in lines for value in line.y if math.isfinite(value)]
+    most = max([*points, *(level for _, level in levels), 1e-12])
+    cells = [[" "] * COLUMNS for _ in range(LINES)]
+
+    def put(column: int, value: float, sign: str) -> None:
+        if 0 <= value <= most:
+            cells[round((1 - value / most) * (LINES - 1))][column] = sign
+
+    names = []
+    for (name, level), sign in zip(levels, LEVELS, strict=False):
+        for column in range(COLUMNS):
+            put(column, level, sign)
+        names.append(f"{sign} {name}")
+    xs = np.linspace(first, last, COLUMNS)
+    for line, sign in zip(lines, SIGNS, strict=False):
+        for column, value in enumerate(np.interp(xs, line.x, line.y)):
+            put(column, float(value), sign)
+        names.append(f"{sign} {line.name}")
+    marks = [f"{most:.3g}", *[""] * (LINES - 2), "0"]
+    wide = max(map(len, marks))
+    rows = [
+        f"{mark:>{wide}} |{''.join(row).rstrip()}" for mark, row in zip(marks, cells, strict=True)
+    ]
+    ends = f"{first:g}{across:^{COLUMNS - len(f'{first:g}{last:g}')}}{last:g}"
+    below = [f"{'':{wide}} +{'-' * COLUMNS}", f"{'':{wide}}  {ends}"]
+    return "\n".join([up, *rows, *below, *names])
 
 
 def side_by_side(pictures: Sequence[tuple[str, str]], words: Sequence[str]) -> str:

@@ -17,8 +17,8 @@ from grader.notebooks.drawing import (
     array,
     draw_or_explain,
     influence,
-    map_influences,
     pair,
+    show_pictures,
 )
 from grader.notebooks.sentence import WORDS
 from grader.report.influences import count_words, of_kind
@@ -130,4 +130,4 @@ def _map_cuts(change: Change, read: Function, name: str) -> Shown:
         f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past."
     )
     maps = [influence(title, one, past(SIZE), WORDS) for title, one in found.items()]
-    return map_influences(maps, "● the row's output moved when the column's word changed.", told)
+    return show_pictures(maps, "● the row's output moved when the column's word changed.", told)

@@ -6,14 +6,12 @@ cannot be read or written is ignored.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import time
 from pathlib import Path
 from typing import Any
 
-from grader.report.files import write_whole
+from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Step
 
@@ -24,19 +22,11 @@ class Progress:
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".notebooks.json"
 
-    def _read(self) -> dict[str, Any]:
-        with contextlib.suppress(OSError, ValueError):
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-            if isinstance(data, dict):
-                return data
-        return {}
-
     def _write(self, step: str, **news: Any) -> None:
-        data = self._read()
+        data = read_notes(self.path)
         entry = data.get(step)
         data[step] = {**(entry if isinstance(entry, dict) else {}), **news}
-        with contextlib.suppress(OSError):
-            write_whole(self.path, [json.dumps(data, indent=1) + "\n"])
+        write_notes(self.path, data)
 
     def note_checked(self, verdict: StepVerdict) -> None:
         """Note that a notebook's step was checked as a whole."""
@@ -45,7 +35,7 @@ class Progress:
 
     def last(self, step: Step, file: Path) -> StepVerdict | None:
         """Return a notebook's last check, or None if the file is newer or unchecked."""
-        entry = self._read().get(step.id)
+        entry = read_notes(self.path).get(step.id)
         try:
             status, points, own = entry["checked"]  # type: ignore[index]
             newer = file.exists() and file.stat().st_mtime > entry["at"]  # type: ignore[index]
@@ -62,7 +52,7 @@ class Progress:
 
     def is_ours(self, step: Step, text: str) -> bool:
         """Return whether that is the text which was written last."""
-        entry = self._read().get(step.id)
+        entry = read_notes(self.path).get(step.id)
         return isinstance(entry, dict) and entry.get("saved") == _hash(text)
 
 

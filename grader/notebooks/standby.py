@@ -44,7 +44,6 @@ UNCLOSED = (
 )
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
 CLOSE = 0.8  # how alike two names must be, of 1
-HINTS_FILE = ".hints.json"
 
 
 def read_files(folder: Path, registry: Registry) -> Submission:
@@ -168,6 +167,7 @@ class Judge:
         says = self._next(asked, verdict, function)
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}
+        hints.note_shown(verdict, self.folder / hints.FILE)
         return step_card(verdict, function, says, told[:5]), data
 
     def _next(self, asked: Asked, verdict: StepVerdict, function: str) -> list[str]:
@@ -194,7 +194,7 @@ class Judge:
         if verdict.status is Status.PASSED:
             return words_card("There is nothing to fix: everything in this step passes."), {}
         ladder = hints.ladder(asked.one, verdict)
-        number, text = hints.next_hint(asked.one, ladder, self.folder / HINTS_FILE)
+        number, text = hints.next_hint(asked.one, ladder, self.folder / hints.FILE)
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."
         heading = f"{number_step(verdict)}: hint {number} of {len(ladder)}"
         return words_card(heading, text, more), {}

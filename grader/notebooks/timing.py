@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.notebooks.display import Shown
-from grader.notebooks.drawing import show_pictures
-from grader.notebooks.pictures import Curve, curves
+from grader.notebooks.drawing import chart, show_pictures
+from grader.notebooks.pictures import Curve
 
 FEW = 5  # calls, of which the shortest time counts: what else the machine does makes some longer
 
@@ -30,11 +30,11 @@ def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Show
     cached = [_after(length, append) * 1e3 for length in lengths]
     again = [min(_time_call(whole, length + 1) for _ in range(FEW)) * 1e3 for length in lengths]
     lines = [Curve("with the cache", lengths, cached), Curve("all again", lengths, again)]
-    picture = curves("Time", "tokens so far", "milliseconds", lines, [])
+    picture = chart("one more token takes", "tokens so far", "milliseconds", lines)
     ends = (
         f"After {lengths[-1]} tokens: {cached[-1]:.2f} ms with the cache, {again[-1]:.2f} without."
     )
-    return show_pictures([("one more token takes", picture)], ends)
+    return show_pictures([picture], ends)
 
 
 def _after(length: int, append: Append) -> float:

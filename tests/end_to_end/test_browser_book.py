@@ -86,7 +86,7 @@ def test_question_answers_in_the_page(visit):
 
 def test_open_question_shows_an_answer_to_compare(visit):
     page = visit("step03_mask")
-    form = page.locator('form[id="3f"]')
+    form = page.locator('form[id="3g"]')
     form.locator("button").click()
     expect(form.locator("output")).to_contain_text("One good answer: The mask sets")
 

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -36,9 +37,9 @@ def books(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole():
-    """All that is in the bundle of all steps, but for the books, as text."""
+    """All that is in the bundle of all steps, but for the books and trained weights, as text."""
     files = contents(REGISTRY, STEPS, {})
-    return {name: data.decode() for name, data in files.items()}
+    return {name: data.decode() for name, data in files.items() if ".safetensors" not in name}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_command_says_which_steps_come_along(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert done.output.startswith("with the earlier steps that these import: 1, 2, 3, 4, 5\n")
     names = [step.filename for step in add_needed_steps(REGISTRY, (REGISTRY.find("9"),))]
-    found = sorted(path.name for path in (tmp_path / "out" / "nopeek" / "exercises").iterdir())
+    found = sorted(path.name for path in (tmp_path / "out" / "nopeek" / "exercises").glob("*.py"))
     assert found == names
 
 
@@ -133,7 +134,8 @@ def test_paths_are_those_of_the_kit_without_what_it_must_not_hold(whole):
     assert not [
         name for name in whole if "hidden" in name or "mistake" in name or "corpora" in name
     ]
-    assert not [name for name, text in whole.items() if "import torch" in text]
+    with_torch = {name for name, text in whole.items() if "import torch" in text}
+    assert with_torch == {f"grader/demos/{name}/against.py" for name in ("gpt2", "llama")}
 
 
 def test_every_module_that_is_imported_is_there(whole):
@@ -205,7 +207,8 @@ def test_bundle_names_a_mistake_beside_another(bundle, tmp_path):
     submission = solved(step02_scores=TWO_MISTAKES)
     mine = said(judged(bundle, submission, tmp_path, "2"))
     assert mine == said(judged(ROOT, submission, tmp_path, "2"))
-    assert mine[0][-1]["says"].endswith("It does not explain what is wrong in scores_shapes.")
+    more = 'It may not explain what is wrong here: "Any number of batch axes, and fewer queries'
+    assert more in mine[0][-1]["says"]
 
 
 MATMUL = "matmul: Input operand 1 has a mismatch ({} vs 4)"
@@ -329,6 +332,13 @@ def test_readme_of_the_bundle_shows_its_real_output(bundle):
     assert "make check" in readme.splitlines()[:15]
 
 
+def test_readme_of_the_bundle_names_files_that_are_there(whole):
+    named = re.findall(r"`(exercises/\S+?)`", whole["README.md"])
+    assert named == ["exercises/step00_whole_picture.md", f"exercises/{STEPS[0].filename}"]
+    assert set(named) <= set(whole)
+    assert whole[named[0]].startswith("# Step 0")
+
+
 def test_same_kit_makes_the_same_zip(books):
     assert zip_files(contents(REGISTRY, FEW, books)) == zip_files(contents(REGISTRY, FEW, books))
 
@@ -364,6 +374,7 @@ def test_release_says_what_is_in_the_way(tmp_path):
 
 DEMOS = [("train", "--steps", "1"), ("costs", "--longest", "64")]
 DEMOS += [("leakmap", "5"), ("case", "1"), ("recap",), ("look", "1")]
+DEMOS += [("explore", "--html", "page.html")]
 
 
 @pytest.fixture(scope="module")
@@ -386,6 +397,33 @@ def test_demo_runs_on_stubs_without_a_traceback(all_steps, command):
     assert "Traceback" not in done.stderr
     assert done.returncode in (0, 1, 2)
     assert done.stdout + done.stderr
+
+
+def test_explorer_runs_in_it_on_own_code_and_says_what_is_missing(all_steps, tmp_path):
+    """The bundle holds no decoder: all that the page shows comes out of the learner's files."""
+    written = tmp_path / "written"
+    written.mkdir()
+    for step in STEPS[:13]:
+        shutil.copy(ROOT / "solutions" / step.filename, written)
+
+    def explore(folder):
+        where = ["--submission", str(folder), "--html", str(tmp_path / "page.html")]
+        return subprocess.run(
+            [sys.executable, "-m", "grader", "explore", *where],
+            cwd=all_steps,
+            env={**os.environ, "PYTHONPATH": str(all_steps)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = explore(written)
+    assert done.returncode == 0, done.stderr
+    assert '"weights"' in (tmp_path / "page.html").read_text("utf-8")
+    shutil.copy(all_steps / "exercises" / "step09_heads.py", written)
+    done = explore(written)
+    assert done.returncode == 2
+    assert "of exercises/step09_heads.py is still to be written." in " ".join(done.stderr.split())
 
 
 def test_notebook_of_a_part_links_to_nothing_that_is_missing(bundle):

@@ -1,5 +1,6 @@
 """`look` draws a learner's own functions in the terminal."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,22 @@ def test_leaks_of_step_5_are_drawn(home):
     before, _, after = leaks.partition("with the causal mask\n")
     assert "!" in before
     assert "!" not in after.partition("# the row")[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("3", r"before\n +It .*\n( *It .*\n)(.*\n)*after\n +It .*\n *It +3.58 +−∞"),
+        ("6", r"training loss\nloss in nats\n2.08 \|\*(.*\n)*o with the mask\n\* without it"),
+        ("8", r" let +ask .*\n +τ = 0 +1.00 "),
+        ("20", r"pair 0\n.*\ndegrees +0 +57.*\npair 1\n"),
+        ("21", r"MiB\n12 \|(.*\n)*x 1 key head, shared 6 ways\nA cache of 4,096 positions"),
+        ("23", r"KiB\n800 \|(.*\n)*\* your streaming_attention, 16 keys at a time\nWith 320"),
+    ],
+)
+def test_every_picture_has_its_text(home, step, expected):
+    done = run(home, step)
+    assert re.search(expected, done.stdout), done.stdout
 
 
 def test_stub_gets_a_sentence(tmp_path):

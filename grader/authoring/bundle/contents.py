@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -21,9 +22,10 @@ from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
 from grader.steps.quiz import FOLDER, PREFACE, lock
 from grader.steps.registry import Registry, Step, read_toml
-from grader.steps.stubs import stub_of
+from grader.steps.stubs import stub_of, without_figures
 
 FILES = Path(__file__).parent / "files"
+PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"
 MARK = ".nopeek-bundle"
 # The rooms that students get, each without the folders in it. What no room of these holds does not
 # ship: right code and known mistakes, grading, exports, and what makes the bundle itself.
@@ -31,9 +33,9 @@ ROOMS = (
     *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "intake"),
     *("isolation", "isolation/worker", "checks", "checks/laws", "checks/influence_inputs"),
     *("diagnosis", "diagnosis/properties", "engine", "demos", "notebooks", "cli"),
-    "demos/training",
+    *("cli/demos", "demos/training", "demos/explorer", "demos/small", "demos/gpt2", "demos/llama"),
 )
-KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml"})
+KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml", ".json", ".safetensors"})
 
 
 def add_needed_steps(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -67,7 +69,8 @@ def contents(
 
 
 def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """Yield the stubs twice: to be written in, and for `reset`."""
+    """Yield the lesson of step 0, and the stubs twice: to be written in, and for `reset`."""
+    yield f"exercises/{PREFACE.id}.md", without_figures(PREFACE_TEXT.read_text("utf-8")).encode()
     for step in steps:
         text = stub_of(step).encode()
         yield f"exercises/{step.filename}", text
@@ -132,6 +135,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
         "output": first_output(registry, steps),
         "steps": steps,
         "first": steps[0],
+        "torch": _read_torch(),
         "notebooks": any(True for _ in _notebooks(steps)),
         **_list_dependencies(),
     }
@@ -144,13 +148,21 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
     yield MARK, b""
 
 
-def _list_dependencies() -> dict[str, list[str]]:
+def _read_torch() -> str:
+    """Return what the Makefile gives to pip so that it installs torch for processors."""
+    found = re.search(r"^TORCH := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    return found[1] if found else "torch"
+
+
+def _list_dependencies() -> dict[str, Any]:
     """Return what the kit itself needs for checks and for notebooks, as lines of TOML."""
     project = read_toml(ROOT / "pyproject.toml")["project"]
     extras = project["optional-dependencies"]
     return {
         "dependencies": [json.dumps(line) for line in project["dependencies"]],
-        "lab": [json.dumps(line) for line in extras.get("lab", [])],
+        "extras": {
+            name: [json.dumps(line) for line in extras.get(name, [])] for name in ("gpt2", "lab")
+        },
     }
 
 

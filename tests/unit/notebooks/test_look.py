@@ -44,6 +44,7 @@ USED = {
     "shared": ("repeat_heads",),
     "masks": ("sliding_window_mask", "prefix_mask", "document_mask"),
     "running": ("partial_attention", "merge_attention"),
+    "memory": ("streaming_attention",),
     "kept": ("new_window_cache", "attend_with_window_cache"),
     "llama_pieces": ("llama_step", "new_llama_cache"),
 }
@@ -320,6 +321,17 @@ def test_mask_of_a_piece_that_is_wrong_is_seen(was, now, says, right):
     text = re.sub(r"^from exercises\..*$", "", text.replace(was, now), flags=re.MULTILINE)
     exec(text, names)
     assert says in repr(look.pieces(names["attend_with_cache"], names["new_cache"]))
+
+
+def test_memory_of_attention_that_forms_all_scores_is_seen(right):
+    def whole(q, k, v, block):
+        return right["attention"](q, k, v)
+
+    needed = {}
+    for name, function in (("block by block", right["streaming_attention"]), ("whole", whole)):
+        words = str(look.memory(function)).rpartition("queries and keys: ")[2]
+        needed[name] = int(words.partition(" KiB")[0].replace(",", ""))
+    assert needed["block by block"] < 400 < 800 < needed["whole"]
 
 
 def test_wishes_are_the_gradient_turned_round(right):
