@@ -18,9 +18,6 @@
 # *takes* has the masked scores 0, 1, -∞, -∞ for the four words. It is to spend a weight
 # of 1 on them. How much should the two last words get? And if all four scores were 1,000
 # larger, what would change? Decide before you go on.
-#
-# Nothing goes to the last two, and nothing changes. The second answer is what makes the
-# softmax computable.
 
 # %% [markdown]
 # ## From scores to weights
@@ -34,7 +31,8 @@
 # The results are the **attention weights**. (They are not to be confused with the learned
 # weights w_q, w_k, w_v of step 1.) The exponential makes every number positive, keeps the
 # order, and depends on differences: for two keys, w_j / w_m = exp(s_j - s_m). One point
-# more in score means e = 2.718 times the weight.
+# more in score means e = 2.718 times the weight. Since exp(-∞) = 0, nothing goes to the
+# two last words.
 #
 # **One distribution per query.** In scores (..., T_q, T_k) each row belongs to one query,
 # so the sum runs along the last axis, over the keys. The result has the shape of the
@@ -65,7 +63,7 @@
 #               [0,  1, -∞],                   [0.269, 0.731, 0.000],
 #               [1,  3,  4]]                   [0.035, 0.259,   ?  ]]
 #
-# The last weight is yours. The example of `softmax` checks it. The first token
+# The last weight is yours. The example of `softmax`, further down, checks it. The first token
 # attends to itself with all its weight: it has no choice. The zeros are exact, and the
 # forbidden scores are in no denominator. So nothing about the future is left in these
 # weights.
@@ -80,10 +78,11 @@
 #
 #     exp(s_j - c) / Σ_m exp(s_m - c) = exp(s_j) exp(-c) / (Σ_m exp(s_m) exp(-c))
 #
-# The factor exp(-c) cancels, so on paper nothing changes. With c = the maximum of the row,
+# The factor exp(-c) cancels, so on paper nothing changes, and 1,000 more for every score
+# of a row changes nothing either. With c = the maximum of the row,
 # all exponents are at most 0 and nothing can overflow. The largest term is exp(0) = 1, so
-# the sum lies between 1 and the number of keys: it can neither overflow nor vanish. Terms
-# far below the maximum become 0, and that is their share to within rounding.
+# the sum lies between 1 and the number of keys: it can neither overflow nor vanish. A term
+# far below the maximum comes out as 0: its true share is too small for float64.
 #
 # It must be the maximum of **each row**. With one maximum for the whole array a row that
 # lies a thousand below another one would become 0/0. It must also be the maximum **after**
@@ -95,7 +94,8 @@
 # If every key is forbidden, the row is -∞ throughout. This happens: when the first token
 # is padding, the causal mask and the padding mask leave nothing for query 0. The maximum
 # of the row is then -∞ itself, and -∞ - (-∞) is NaN. One NaN spreads to all that is
-# computed from it later. Without a maximum it would be 0/0, which is NaN as well.
+# computed from it later, so it must not leave this function. Without a maximum it would
+# be 0/0, which is NaN as well.
 #
 # Our rule: **such a row has the weights 0**, and so the output 0. It is the one exception
 # to "each row adds up to 1": whoever may attend to nothing receives nothing.
@@ -153,6 +153,9 @@ def softmax(scores, axis=-1):
 #
 # > **In torch** `F.softmax(scores, dim=-1)` subtracts the maximum as you do. Forgetting
 # > `dim` draws a warning, and the wrong `dim` draws none.
+#
+# In the last picture the same row of scores grows sharper as it is multiplied. That is
+# what dividing by √d_k prevents (step 2).
 #
 # **Read on.** Goodfellow et al. 2016, section 4.1: 10 minutes. Look for overflow and
 # underflow.

@@ -18,9 +18,6 @@
 # Run attention on "It takes great courage" and write down the output at *takes*. Now cut
 # the sentence after *takes* and run it again. Does that output change? Then replace
 # *courage* by *luck*: which of the four outputs change?
-#
-# With the mask, the first answer is no, and only the last output changes. Without it, all
-# outputs change both times.
 
 # %% [markdown]
 # ## Mixing the values
@@ -32,8 +29,7 @@
 #     out_i = Σ_j w_ij v_j
 #
 # A row of weights adds up to 1 (unless the query may attend to nothing), so an output
-# is an average of values and stays within their range. With this step the formula is
-# complete:
+# is an average of values. With this step the formula is complete:
 #
 #     attention(Q, K, V) = softmax(QKᵀ/√d_k + M) V
 #
@@ -68,10 +64,7 @@
 #     out_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30    = ?
 #
 # The last one is yours. With these rounded weights it comes out 0.02 too low. The example of
-# `masked_self_attention` checks it.
-#
-# The first token can only repeat its own value. The third leans towards its own, 30,
-# because it gave itself the highest score.
+# `masked_self_attention`, further down, checks it.
 #
 # **Common traps.** Mixing the keys instead of the values. Using the scores where the
 # weights belong. Mixing along a column of the weights, which says how much each query
@@ -87,8 +80,9 @@
 # Cut the example after the second token and compute again: out_0 and out_1 are still 10
 # and 17.31. In row t, the entries after t are -∞. Each of them adds exp(-∞) = 0 to the
 # sum in the denominator and 0 · v_j to the mixture in the numerator. What is left is
-# exactly the computation on tokens 0..t, as if the text ended there. (Nothing else in
-# the layer may depend on the length of the text, and nothing does.)
+# exactly the computation on tokens 0..t, as if the text ended there. So the output at
+# *takes* is the same whether *great courage* follows or not, and with *luck* in place of
+# *courage* only the last output changes. Without the mask all four would change.
 #
 # So one masked pass over T tokens gives the results of T passes, one on each prefix.
 # Step 6 uses this to train on all positions at once, and step 7 to keep old results. It
@@ -107,20 +101,18 @@
 # and the future has come back through the layer below. A mask in layer 0 alone fails in
 # the same way: x_2 -> h_2 -> y_0. With the mask in every layer each arrow leads from a
 # position to the same position or a later one, and so does every chain of arrows. The
-# other parts of a decoder (projections, normalisation, feed-forward) work on each
+# other parts of a decoder (projections, and what step 11 adds) work on each
 # position by itself and add no path between positions.
 #
 # ## Padding
 #
-# Padding hides keys, never queries. A padded position may not be looked at. It may
-# look, and its output is computed like any other; nobody reads it, since the position
-# is hidden as a key in the next layer and skipped by the loss. Hiding the query as well
-# would protect nobody.
+# Padding hides keys, never queries. A padded position may not be looked at. It may look,
+# and nobody reads its output: the position is hidden as a key in the next layer and skipped
+# by the loss.
 #
-# A query can be left with no key at all: if the text starts with padding, token 0 may
-# look only at itself, and it is hidden. Its row of scores is -∞ throughout. Step 4
-# turns that into weights of 0, so the output is 0: no information, and no NaN that
-# would spread to later layers.
+# A query can be left with no key at all: if the text starts with padding, token 0 may look
+# only at itself, and it is hidden. Step 4 turns its row of scores into weights of 0, so the
+# output is 0: no information, and no NaN that would spread to later layers.
 
 # %%
 import numpy as np
@@ -157,8 +149,11 @@ def attention_output(weights, v):
 
 
 # %% [markdown]
-# `attention` knows nothing of time. It obeys the mask that it is given. The number of
-# queries and the number of keys may differ, as may the widths d_k and d_v.
+# `attention` knows nothing of time. It obeys the mask that it is given. T_q and T_k may
+# differ, as may d_k and d_v.
+#
+# **Try first:** with equal scores, `attention(np.zeros((1, 2)), np.ones((3, 2)), v)` should
+# be the mean of the three rows of v.
 
 
 # %%
@@ -196,20 +191,21 @@ def attention(q, k, v, mask=None):
 #
 # - **self** says where keys and values come from: the same tokens as the queries. In
 #   step 10 they come from another text, and that is cross-attention.
-# - **masked** says that some pairs are forbidden. An encoder has self-attention without a
-#   causal mask.
+# - **masked** says that some pairs are forbidden. An encoder, a model that only reads, has
+#   self-attention without a causal mask.
 #
-# Two more names are often mixed up. **Causal attention** names a behaviour: no output
-# depends on a later input. **Masked attention** names a way to build it: scores of -∞
-# before the softmax. One does not imply the other. Attention under a padding mask alone
-# is masked and not causal. A network that reads one token after the other is causal and
-# has no mask.
+# Step 0 told **causal attention**, a behaviour, from **masked attention**, a way to build
+# it. One does not imply the other. Attention under a padding mask alone is masked and not
+# causal. A network that reads one token after the other is causal and has no mask.
 #
 # In the function below the causal mask is always on. Padding comes on top of it and never
 # replaces it: a key is seen only if both masks allow it. By broadcasting, the two become
 # one mask for each text of the batch:
 #
 #     causal (T, T)    padding (..., 1, T)    both (..., T, T)
+#
+# **Try first:** the x and the weights of the example by hand. The first row of the output
+# should be 10.
 
 
 # %%

@@ -15,12 +15,9 @@
 #
 # ## Before you read on
 #
-# "It takes great courage" gives three pairs of prefix and answer. Write them down. Then
-# look at your list: in which prefix does the answer *great* stand as well, one line
-# further down?
-#
-# Each answer is the last word of the next prefix. This is why all pairs fit into one
-# pass. It is also why a model that sees one place too far needs no knowledge at all.
+# "It takes great courage" gives three pairs of prefix and answer. Write them down, one
+# below the other. The answer to *It takes* is *great*. Where else on your list does *great*
+# stand?
 #
 # This step has two halves. The first, 6a, is the loss: from `shift_tokens` to
 # `sequence_log_prob`. The second, 6b, is a model to put it on: `next_token_logits` and
@@ -30,19 +27,18 @@
 # ## From probabilities to a loss
 #
 # A decoder assigns a probability to a text by reading it from left to right. The chain
-# rule of probability splits the text into next-token predictions, without any
-# approximation:
+# rule of probability splits it into next-token predictions:
 #
 #     log p(x_0 .. x_(T-1)) = Σ_t log p(x_t | x_0 .. x_(t-1))
 #
-# A model that gives each token a probability from the tokens before it is called
-# **autoregressive**: it predicts a sequence from the sequence's own past. Training
-# maximises this sum over the training texts: give the token that really came
-# next as much probability as you can. **Cross entropy** is minus the mean of the same
-# terms, so minimising it is the same thing, and a mean can be compared between texts of
-# different lengths.
+# This is the autoregressive model of step 0. Training maximises this sum over the
+# training texts: the token that really came next should get as much probability as
+# possible. **Cross entropy** is minus the mean of the same terms. Minimising it is the
+# same thing, and a mean can be compared between texts of different lengths.
 #
 #     cross entropy = -(1/N) Σ_t log p(x_t | x_0 .. x_(t-1)),   N = number of predictions
+#
+# The logarithm is the natural one; its unit is called a **nat**.
 #
 # The model of this step has no start token, so nothing predicts x_0. It is given: T
 # tokens make T - 1 predictions, and what is measured is log p(x_1 .. x_(T-1) | x_0).
@@ -70,12 +66,16 @@
 #     inputs    0    1    0
 #     targets   1    0    2
 #
-# Suppose the model gives these three targets the probabilities 1/2, 1/4 and 1/2. Then
-# the text after its first token has probability 1/16, and its log probability is minus
-# ln 16, which is what? The example of `sequence_log_prob` checks it. The cross entropy is
-# minus a third of it, 0.924. A uniform guess gives every
-# target 1/V, so its loss is ln V, here ln 3 = 1.099. A loss above ln V is worse than
-# knowing nothing: such a model is confident and wrong.
+# Suppose the model gives these three targets the probabilities 1/2, 1/4 and 1/2:
+#
+#     probability of the text after its first token    1/2 · 1/4 · 1/2 = 1/16
+#     its log probability                              ln 1/16         =  ?
+#     cross entropy                                    minus a third   = 0.924
+#
+# The middle one is yours. The example of `sequence_log_prob`, further down, checks it.
+#
+# A uniform guess gives every target 1/V, so its loss is ln V, here ln 3 = 1.099. A loss
+# above ln V is worse than knowing nothing: such a model is confident and wrong.
 #
 # **Sources.** Bengio et al. 2003, section 1 (a language model as a product of next-word
 # probabilities); Radford et al. 2018, section 3.1 (this objective for a masked
@@ -84,31 +84,30 @@
 # %% [markdown]
 # ## Teacher forcing
 #
-# While training, the input at every position is the true text, not what the model would
-# have said. This is teacher forcing (Williams and Zipser 1989). Together with the
-# causal mask it makes training parallel. By step 5, row t of one masked pass is what
-# the model says after reading tokens 0..t alone. All inputs are known beforehand, so
-# one pass over the inputs makes all T - 1 predictions at once.
+# In training, the input at every position is the true text, not what the model would have
+# said (Williams and Zipser 1989). Together with the causal mask this makes training
+# parallel. By step 5, row t of one masked pass is what the model says after reading tokens
+# 0..t alone. So one pass over the inputs makes all T - 1 predictions at once.
 #
 # **What it buys:** T - 1 training signals from one forward pass, where a loop over the
-# prefixes needs T - 1 passes. **What it assumes:** that the contexts at inference are
-# like the true ones. There the model reads its own output, mistakes included, which it
-# never saw in training. This gap is called **exposure bias** (Ranzato et al. 2016).
+# prefixes needs T - 1 passes. **What it assumes:** that the texts at inference are like the
+# true ones. There the model reads its own output, mistakes included, which it never saw in
+# training. This gap is called **exposure bias** (Ranzato et al. 2016).
 #
-# Inference cannot be parallel in this way. There the next input is the model's own
-# output, and it does not exist before the previous step is finished. So the model is run
-# autoregressively at inference, token after token, and **not** in training: there every
-# input is a token of the true text, and no prediction waits for another.
+# At inference the next input is the model's own output. So the model is run
+# autoregressively at inference and **not** in training, where no prediction waits for
+# another.
 #
 # ## The trap: the answer is in the input
 #
-# Look at the example again. The target of position t is the input of position t + 1.
-# Without the causal mask, position t can read its own answer one place to the right.
-# Training then drives the loss toward 0 by copying, which needs no knowledge of
-# language. At inference there is nothing to the right to copy from, and the model is
-# useless. A loss that is too good is the sign of a leak. Forgetting the shift does the
-# same behind a perfect mask: every position is then asked for the token that it was
-# just given. Shift exactly once.
+# Look at the example again. The target of position t is the input of position t + 1, as
+# *great* is the answer to *It takes* and stands in the next prefix. Without the causal
+# mask, position t can read its own answer one place to the right. Training then drives the
+# loss toward 0 by copying. At inference there is nothing to copy, and the model is useless.
+# A loss that is too good is a sign of a leak.
+#
+# Forgetting the shift does the same behind a perfect mask: every position is then asked for
+# the token that it was just given. Shift once.
 
 # %%
 import numpy as np
@@ -146,6 +145,8 @@ def shift_tokens(tokens):
 # is e^(-1000), which is 0 in floating point, and its logarithm is -∞. The loss of one
 # bad prediction would be infinite. The true value is -1000, and it can be had without
 # ever computing the probability.
+#
+# **Try first:** `log_softmax(np.zeros(2))` should be −0.693 twice, which is ln 1/2.
 
 
 # %%
@@ -175,8 +176,9 @@ def log_softmax(logits):
 # predict padding, so the targets there are set to `ignore_id`. Such a position is left
 # out of the sum and out of the count. The value need not be a token: -100 is common.
 # Take care that it is never used as an index, for NumPy counts a negative index from
-# the end and reports nothing. Every counted token has the same weight, whichever text
-# it stands in.
+# the end and reports nothing. Every counted token has the same weight.
+#
+# **Try first:** `cross_entropy(np.zeros((1, 2)), np.array([0]))` should be ln 2 = 0.693.
 
 
 # %%
@@ -208,6 +210,13 @@ def cross_entropy(logits, targets, ignore_id=None):
     raise NotImplementedError()
 
 
+# %% [markdown]
+# The sum of the same terms, one for each text, says how probable a text is.
+#
+# **Try first:** with logits of zeros for two tokens, a text of three targets should get
+# 3 · ln 1/2 = −2.079.
+
+
 # %%
 def sequence_log_prob(logits, targets):
     """Log probability of each text: the sum over time of log p(target).
@@ -234,11 +243,14 @@ def sequence_log_prob(logits, targets):
 # %% [markdown]
 # The smallest language model with attention in it: look the tokens up, add the
 # positions, one layer of masked self-attention, one projection to the vocabulary. One
-# layer of attention cannot tell in what order the tokens before it came, so a learned
-# vector for the position is added to each.
+# layer of attention cannot tell in what order the tokens before it came. So every position
+# has a learned vector too, which is added to the token's.
 #
 # `params` is a dict of arrays: `embedding` (V, d_model), `position` (T_max, d_model),
 # `w_q` and `w_k` (d_model, d_k), `w_v` (d_model, d_v), `w_out` (d_v, V).
+#
+# **Try first:** the `params` of the example in the docstring. Tokens 0 1 and tokens 0 2
+# should give the same first row.
 
 
 # %%
@@ -272,6 +284,9 @@ def next_token_logits(tokens, params):
 # token is only ever a target, never an input, so a text may have T_max + 1 tokens. Run
 # the model once: a loop over prefixes would give the same number, but it is not this
 # function.
+#
+# **Try first:** with a `w_out` of zeros all tokens are equally likely, so the loss should
+# be ln V.
 
 
 # %%
@@ -312,7 +327,7 @@ def teacher_forced_loss(tokens, params):
 # The last line is what honest training would cost without a mask. So the mask does not
 # make training possible. It makes honest training parallel.
 #
-# Here are the losses of two small models in nats. They learn from texts in which every
+# Here are the losses of two small models, in nats. They learn from texts in which every
 # token has two possible successors, with probabilities 3/4 and 1/4, so that nobody can
 # guess better than 0.56. One model is masked, the other may look ahead:
 #
@@ -335,8 +350,8 @@ def teacher_forced_loss(tokens, params):
 #
 # > **In torch** `F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1),
 # > ignore_index=pad_id)` is `cross_entropy`. It wants the classes on axis 1, which is
-# > why everybody flattens first. Models of the transformers library shift their
-# > `labels` themselves: shift once, not twice.
+# > why everybody flattens first. The library transformers, which holds most
+# > published models, shifts the `labels` itself: shift once, not twice.
 #
 # **Read on.** Radford et al. 2018, section 3.1: 5 minutes. Look for the sum of log
 # probabilities. Ranzato et al. 2016, section 1, on exposure bias: 5 minutes.
@@ -344,7 +359,7 @@ def teacher_forced_loss(tokens, params):
 # **In one sentence:** the loss is the mean surprise at each true next token, and teacher
 # forcing under the mask gets all of them from one pass.
 #
-# You have a language model and the number that training makes small. Training itself
-# (gradients) is left to other tools. Steps 7 and 8 go the other way, to inference,
-# where tokens come one by one: first a memory so that the past is not computed again,
-# then the choice of the next token.
+# You have a language model and the number that training makes small. How training does that
+# is part III, steps 15 to 19. Steps 7 and 8 go the other way, to inference, where tokens
+# come one by one: first a memory so that the past is not computed again, then the choice of
+# the next token.

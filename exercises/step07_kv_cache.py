@@ -18,8 +18,6 @@
 # A model has written "It takes great" and now reads its own *courage*. Which of these
 # does it have to compute again for *It*: its query, its key, its value, its output?
 # Decide before you go on.
-#
-# None of them. *It* never looks at *courage*, so nothing about it changes.
 
 # %% [markdown]
 # ## What a new token needs
@@ -32,9 +30,10 @@
 # What does the new token t need? Its own query, and the keys and values of tokens 0..t.
 # In a causal model the keys and values of the old tokens have not changed, because the
 # past never looks at the future: nothing that was computed at positions 0..t-1 has read
-# token t. So store them, compute one new row, and append it. The store is the **KV cache**.
+# token t. So when *courage* comes, nothing about *It* has to be computed again. Store the
+# keys and values, compute one new row, and append it. The store is the **KV cache**.
 # Old queries are not kept. Each was needed only for its own output, and that output is
-# already there.
+# already there. For a single new token:
 #
 #     q_t, k_t, v_t = projections of the new token
 #     K = [k_0 .. k_(t-1)  from the cache,  k_t]
@@ -43,13 +42,15 @@
 #
 # ## Why the mask makes it valid
 #
-# In the first layer the key of a token is made from that token alone. In a higher layer
-# it is made from the output of the layer below at the same position. With the
-# causal mask in every layer that output is final as soon as it is computed, and so is
-# the key. In a bidirectional model the new token would change the output of the first
-# layer at every old position, hence all the keys and values above it. Above the first
-# layer nothing could be kept: such a model must run again from the start, and has no KV
-# cache.
+# In the first layer the key of a token is made from that token alone. In a higher layer it
+# is made from the output of the layer below at the same position. With the causal mask in
+# every layer that output is final as soon as it is computed, and so is the key. Without a
+# mask, a new token x_3 would change the first layer's output at every old position:
+#
+#     x_3 -> h_0 -> the key and value of position 0 in the second layer
+#
+# Above the first layer nothing could be kept. A model without a causal mask must run again
+# from the start, and has no KV cache.
 #
 # ## What it saves
 #
@@ -86,8 +87,13 @@
 #
 # The new key goes to the end of K, the new value to the end of V. One row of scores is
 # computed, (2, 6, 8) / √4 = (1, 3, 4), and no other. It gives the weights 0.035, 0.259,
-# 0.705 and the output 26.70: the last row of step 5, while the rows before it were not
-# touched.
+# 0.705, and so the output
+#
+#     y_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30 = 26.70
+#
+# which is the last row of step 5. Now a fourth token, [1, 0], arrives. How many keys does
+# its query meet, and how many numbers are in the cache afterwards, keys and values
+# together? The second answer is yours. Question 7f checks it: `make quiz STEP=7f`.
 #
 # ## Several tokens at once
 #
@@ -193,7 +199,7 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
-# > **In torch** there is no KV cache. In the transformers library it is called
+# > **In torch** there is no KV cache. In the library transformers it is called
 # > `past_key_values`: a model takes it, and returns it with the new tokens in it.
 #
 # **Read on.** Pope et al. 2022, section 2: 10 minutes. Look for what the cache costs in
@@ -204,8 +210,8 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 #
 # Your attention can read a text in pieces of any size and never computes a key or a
 # value twice. Growing the arrays copies them for every token, which is still O(T).
-# Serious implementations reserve room beforehand, and then have to hide the slots that
-# are still empty.
+# Others reserve room beforehand, and write each new key into the next free slot. The slots
+# that are still empty must then be masked, since a key of zeros would get a weight too.
 #
 # One layer needs one cache; a decoder of many layers needs one for each. Step 8 uses
 # this cache to write text.

@@ -74,11 +74,12 @@
 # Give both heads the values 10, 20, 30 of step 1. They come to different results:
 #
 #     head 0    10, 15.00, 27.23
-#     head 1    10, 18.04, 23.37
+#     head 1    10,   ?  , 23.37
 #     one head  10, 17.31, 26.70    (step 5)
 #
-# For head 0, tokens 0 and 1 are alike in the eyes of token 1: its query is zero there.
-# Head 1 can tell them apart. One head had to find a compromise.
+# The missing one is yours. Question 9f checks it: `make quiz STEP=9f`. For head 0, tokens 0
+# and 1 are alike in the eyes of token 1: its query is zero there. Head 1 can tell them
+# apart. One head had to find a compromise.
 #
 # **Sources.** Vaswani et al. 2017, section 3.2.2 (multi-head attention); Michel et al.
 # 2019 (many heads can be removed after training, without much loss).
@@ -87,8 +88,8 @@
 # ## The trap: a reshape that mixes positions
 #
 # A reshape keeps the numbers in index order, the last index running fastest, and puts
-# other borders between them. (This need not be the order in memory. After an exchange of
-# axes the array is read by its new indices. That is why exchange-and-join can merge.)
+# other borders between them. (After an exchange of axes the array is read by its new
+# indices. That is why exchange-and-join can merge.)
 # Two tokens a and b with four features, to be cut into two heads:
 #
 #     in index order     a0 a1 a2 a3 b0 b1 b2 b3
@@ -130,7 +131,8 @@ from exercises.step05_output import attention
 # %% [markdown]
 # `split_heads` and `merge_heads` compute nothing. They only say which number is whose.
 #
-# **Try first:** `merge_heads(split_heads(x, 3))` must be x again.
+# **Try first:** `split_heads(np.arange(8).reshape(2, 4), 2)` should have 0 1 and 4 5 in head
+# 0.
 
 
 # %%
@@ -153,6 +155,10 @@ def split_heads(x, n_heads):
     """
     # Write your code here.
     raise NotImplementedError()
+
+
+# %% [markdown]
+# **Try first:** `merge_heads(split_heads(x, 3))` must be x again.
 
 
 # %%
@@ -202,6 +208,9 @@ def merge_heads(x):
 # equal, it runs: head 0 of every text has the mask of text 0, head 1 that of text 1,
 # and so on. Two texts and two heads in a first trial hide this. A mask of two axes or
 # of one, (T,), needs nothing.
+#
+# **Try first:** with one head, identities for the four matrices and zeros for the biases you
+# should get `attention(x, x, x, mask)`.
 
 
 # %%

@@ -86,12 +86,13 @@
 #     scores / √4 = [[1, 2, -∞, 3],      weights = [[0.090, 0.245, 0, 0.665],
 #                    [0, 1, -∞, 1]]                 [0.155, 0.422, 0, 0.422]]
 #
-#     out = [[32.40], [26.89]]
+#     out = [[32.40], [ ? ]]
 #
-# Row 0 sees the last place of the memory, and leans on it most. Padding is hidden,
-# although its key would have had the highest score of all. The mask is one row, since
-# it says of a place what holds for every query: (1, S), or (B, 1, S) in a batch, which
-# is what `padding_mask` returns for the source.
+# The last one is yours. Question 10f checks it: `make quiz STEP=10f`. Row 0 sees the
+# last place of the memory, and leans on it most. Padding is hidden, although its key
+# would have had the highest score of all. The mask is one row, since it says of a place
+# what holds for every query: (1, S), or (B, 1, S) in a batch, which is what
+# `padding_mask` returns for the source.
 #
 # **Common traps.** Keys from the memory and values from x, which runs when S = T.
 # Taking the padding of the target for that of the source. The causal mask, by habit.
@@ -135,6 +136,8 @@ from exercises.step09_heads import merge_heads, split_heads
 # In a batch of translations the targets are padded behind their ends, and the loss
 # ignores those places (`ignore_id` of step 6). The sources are padded too, and that is
 # what `memory_mask` is for. These are two paddings of two texts, with two lengths.
+#
+# **Try first:** `shift_right(np.array([5, 8, 2]), 1)` should be 1 5 8.
 
 
 # %%

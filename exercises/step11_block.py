@@ -36,14 +36,13 @@
 #
 # ## The stream
 #
-# Follow the upper line. From left to right nothing happens to x except that something
-# is added to it, twice. This line is called the **residual stream**. Every sub-layer reads a
-# copy of it, works something out, and adds that. What it does not mention stays as it
-# was. If both sub-layers return zeros, the block returns x.
+# Follow the upper line. From left to right nothing happens to x except that something is
+# added to it, twice. This line is called the **residual stream**. Every sub-layer reads a
+# copy of it, works something out, and adds that. If both sub-layers return zeros, the block
+# returns x.
 #
-# That is why such blocks can be stacked a hundred deep. A layer without the shortcut
-# has to rebuild everything that later layers will need. A layer with it has to find
-# only what is still missing, and the gradient has a way back to the first layer that
+# That is why such blocks can be stacked a hundred deep. A sub-layer has to find only what
+# is still missing, and what training sends back (step 15) has a way to the first layer that
 # passes through no layer at all.
 
 # %% [markdown]
@@ -56,10 +55,9 @@
 #          0 1 0                          1 1 0                       1 1 1
 #          0 0 1                          1 1 1                       1 1 1
 #
-# Everything but attention stays on the diagonal. Put as many parts behind each other as
-# you like: as long as each is a triangle or a diagonal, what comes out is a triangle.
-# So the mask inside attention is all that keeps the future out of a block, and it is
-# enough, as long as no other part connects positions.
+# Everything but attention stays on the diagonal. Triangles and diagonals behind each other
+# make a triangle. So the mask inside attention keeps the future out of a block, as long as
+# no other part connects positions.
 #
 # ## How a norm brings the future back
 #
@@ -74,10 +72,8 @@
 #     [1, 1]    [ 0,  0]             [ 0.71,  0.71]
 #
 # The middle column is fixed by each row alone. In the third column, token 0 has become
-# 0.71 because of token 2: before that one arrived it was 1. The mask is in place, and
-# the future has come in next to it. Training with such a norm looks better than it is,
-# and generation, which has no future to read, falls apart. The same holds for one mean
-# of a whole text, and, from text to text, for a batch norm.
+# 0.71 because of token 2: before that one arrived it was 1. The mask is in place, and the
+# future has come in next to it.
 #
 # ## In short
 #
@@ -104,15 +100,15 @@
 #
 #     x         ln_2(x)      hidden    gelu      x + feed_forward
 #     [2, -1]   [ 1, -1]      1         0.841    [2,  7.41]
-#     [0,  1]   [-1,  1]     -1        -0.159    [0, -0.59]
+#     [0,  1]   [-1,  1]     -1        -0.159    [0,   ?  ]
 #     [1,  1]   [ 0,  0]      0         0        [1,  1]
 #
-# Token 2 has equal features. Its variance is 0, and without eps its norm would be 0/0.
+# The missing number is yours. Question 11f checks it: `make quiz STEP=11f`. Token 2 has
+# equal features. Its variance is 0, and without eps its norm would be 0/0.
 #
-# **Common traps.** Adding to the normalised copy, not to the stream: h = ln_1(x) and
-# then h + attention(h). Letting both sub-layers read the block's input: the second must
-# read what the first has added to. Continuing the second sum from the block's input.
-# Using ln_1 twice. Writing `x += ...`, which changes the array of whoever called.
+# **Common traps.** Adding to the normalised copy, not to the stream. Letting the second
+# sub-layer read the block's input, or adding to it: it must read what the first has
+# added to. Using ln_1 twice. Writing `x += ...`, which changes the caller's array.
 #
 # **Sources.** Radford et al. 2019, section 2.3 (the norm at the input of each sub-layer);
 # Xiong et al. 2020 (pre-norm and post-norm compared); He et al. 2016 (shortcuts);
@@ -133,16 +129,13 @@ from exercises.step09_heads import multi_head_attention
 # - The axis. It is the last one, and mean and variance must keep it, so that they line
 #   up with their rows.
 # - The variance. It is the mean of the squared distances from the mean: their sum is
-#   divided by d_model. Some libraries divide by d_model - 1 unless told otherwise.
+#   divided by d_model, not by d_model - 1.
 # - eps. It is added to the variance, under the root. After the root it is another
-#   function: the two differ by some millionths where the variance is about 1, and by a
-#   lot where it is about eps.
+#   function, and differs by a lot where the variance is about eps.
 #
-# Take the mean off before you square. The mean of the squares minus the square of the
-# mean is the same on paper. But for features around a million both are around 10¹²,
-# where a float64 has four decimals left, and the difference can even come out negative.
-#
-# Gain and bias are learned, one number of each for every feature. They come last.
+# Take the mean off before you square. The mean of the squares minus the square of the mean
+# is the same on paper. But for features around a million both are around 10¹², where a
+# float64 has four decimals left.
 #
 # **Try first:** `layer_norm(np.array([[1.0, 3.0]]), 1, 0)` should be −1 and 1, but for
 # eps.
@@ -175,23 +168,22 @@ def layer_norm(x, gain, bias, eps=1e-5):
 # ## GELU
 #
 # Two linear maps in a row are one linear map. Something that is not linear has to stand
-# between them. GELU multiplies x by the share of a standard normal distribution that
-# lies below x: almost 1 for large x, which pass, almost 0 for very negative ones, which
-# are stopped, and in between a smooth transition that dips a little below 0.
+# between them. GELU multiplies x by the share of a standard normal distribution that lies
+# below x: almost 1 for large x, which pass, and almost 0 for very negative ones.
 #
 #     x        -3        -1       0     1       3
 #     gelu     -0.004    -0.159   0     0.841   2.996
 #     relu      0         0       0     1       3
 #
 # There are two forms: the exact one, with the error function, and the tanh form, which
-# GPT-2 uses. They are less than 0.0005 apart, and still two functions: a model that was
-# trained with one must be run with that one. Here it is the tanh form.
+# GPT-2 uses. They are less than 0.0005 apart, but a model that was trained with one must be
+# run with that one. Here it is the tanh form.
 #
-# Use np.tanh. Written out with exponentials, the tanh of a large number is ∞/∞. And let
-# Python compute √(2/π). Written-out digits, such as the eight that one finds in many
-# programs, are enough for float32, but not for float64. np.sqrt of a number returns a
-# float64, which (from NumPy 2 on) makes float64 of a whole array of float32; a power of
-# 0.5 does not.
+# Use np.tanh: written out with exponentials, the tanh of a large number is ∞/∞. And write
+# √(2/π) as a power of 0.5: np.sqrt of a number makes float64 of a whole array of float32
+# (from NumPy 2 on).
+#
+# **Try first:** `gelu(np.array([-1.0, 0.0, 1.0]))` should be −0.159, 0 and 0.841.
 
 
 # %%
@@ -223,6 +215,8 @@ def gelu(x):
 #
 # The sum is not part of this function: it belongs to the block. Nothing comes after the
 # second map, because whatever is added to the stream must be free to be negative.
+#
+# **Try first:** with a `w_out` of zeros the result should be `b_out` at every position.
 
 
 # %%
@@ -252,10 +246,11 @@ def feed_forward(x, params):
 # %% [markdown]
 # ## The block
 #
-# Two lines, and each has three places: what is added to, what is read, and with whose
-# gain and bias it was normalised. The mask goes to the attention as it is. The block
-# does not make one of its own, for it does not know what is padding. A position that
-# may attend to nothing gets from the attention what step 9 returns for it.
+# Two lines, and each has three places: what is added to, what is read, and with which norm.
+# The mask goes to the attention as it is. The block makes
+# none of its own: it does not know what is padding.
+#
+# **Try first:** with all weights and biases of both sub-layers 0, the block should return x.
 
 
 # %%
@@ -303,13 +298,13 @@ def decoder_block(x, params, n_heads, mask):
 # %% [markdown]
 # ## Why the norm comes first
 #
-# In 2017 the norm stood after the sum, x = norm(x + sub-layer(x)): post-norm. The stream
-# itself then goes through every norm and is rescaled each time, so the way back through
-# 2 · n_layers norms is no longer free. At the start of training the gradients are
-# large near the last layers, and the learning rate must begin very small. GPT-2 moved
-# the norm to the input of each sub-layer: pre-norm. Every sub-layer still reads numbers of
-# a known size, while nothing on the stream is ever rescaled. The price: the stream grows
-# from block to block, so a decoder needs one more norm after the last one (step 12).
+# In 2017 the norm stood after the sum, x = norm(x + sub-layer(x)): post-norm. The
+# stream itself then goes through every norm and is rescaled each time, so the way back
+# through 2 · n_layers norms is no longer free. Training must then begin with very small
+# steps. GPT-2 moved the norm to the input of each sub-layer: pre-norm. Every sub-layer
+# still reads numbers of a known size, while nothing on the stream is ever rescaled. The
+# price: the stream grows from block to block, so a decoder needs one more norm after
+# the last one (step 12).
 
 # %% [markdown]
 # ## What you have now, and what comes next

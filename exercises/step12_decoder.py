@@ -36,23 +36,22 @@
 # This is the forward pass of GPT-2, without dropout, which is for training only. Row t
 # of the logits is about token t+1, and may have read the tokens 0..t.
 #
-# **The stream.** A block returns what it read plus what it has to add. So one array of
-# shape (..., T, d_model) runs through the stack from the bottom to the top, and every
-# block adds to it. Block 1 reads what block 0 returned, not the embeddings. The list
-# holds different parameters for every block, and its order is the order of the stack.
+# **The stream.** One array of shape (..., T, d_model) runs through the stack from the bottom
+# to the top, and every block adds to it. Block 1 reads what block 0 returned, not the
+# embeddings. The list holds different parameters for every block, in the order of the
+# stack.
 #
-# **The last norm.** In a pre-norm block it is the reading that is normalised, never the
-# stream itself, which grows from block to block. So the top needs a norm of its own,
-# `ln_f`, once, behind the last block and before the logits.
+# **The last norm.** A block normalises what it reads, never the stream itself, which grows
+# from block to block. So the top needs a norm of its own, `ln_f`, once, behind the last
+# block and before the logits.
 #
 # **The output head.** The logit of token j at position t is the dot product of the
 # last vector at t with the embedding of j:
 #
 #     logits[t, j] = ln_f(x)[t] · embedding[j],    for all j at once: ln_f(x) @ embedding.T
 #
-# One table serves twice, to read tokens and to write them. That is called a tied head.
-# It makes sense, since both sides ask which directions stand for token j, and it saves
-# a second matrix of V · d_model numbers. The table is (V, d_model), the head needs
+# One table serves twice, to read tokens and to write them. That is called a tied head: both
+# sides ask which directions stand for token j. The table is (V, d_model), the head needs
 # (d_model, V), hence the transpose. There is no bias.
 #
 # **Size.** A block has 12 d² + 13 d numbers, if d_ff is 4 d. GPT-2 in its smallest form
@@ -83,14 +82,13 @@
 #
 # Block 1 not masked: y_0 reads h_1, which has read x_1. The future comes in at the top.
 #
-# Block 0 not masked: this one is harder to see. Block 1 is in order, and y_0 reads
-# nothing but h_0. But h_0 has read x_1 already. **The future comes back through the
-# block below**, and no mask above can take it out again: it is no longer at position 1,
-# where it could be hidden, but in the numbers of position 0.
+# Block 0 not masked: y_0 reads nothing but h_0. But h_0 has read x_1 already. **The
+# future comes back through the block below**, and no mask above can take it out again:
+# it is no longer at position 1, where it could be hidden, but in the numbers of
+# position 0.
 #
-# A small leak also grows with the stack. Let the mask be wrong by one place, so that
-# each position sees the next one too. y_0 reads h_1, which has read x_2: two places in
-# two blocks, twelve places in twelve blocks.
+# A small leak grows with the stack. Let each position see the next one too. y_0 reads
+# h_1, which has read x_2: two places in two blocks, twelve places in twelve blocks.
 #
 # ## In short
 #
@@ -109,14 +107,14 @@
 #                              block 0            block 1           with 60 in place of 30
 #     both masked              10    15    20     10  12.5    15    10     12.5   18.33
 #     block 1 not masked       10    15    20     15    15    15    18.33  18.33  18.33
-#     block 0 not masked       20    20    20     20    20    20    30     30     30
+#     block 0 not masked       20    20    20     20    20    20     ?      ?      ?
 #
-# In the first line only the last row moves. In the other two the first row does, though
-# its token has not changed. In the last line the mask of block 1 was applied to
-# averages that had seen everything.
+# The three missing numbers are equal, and yours. Question 12f checks them: `make quiz
+# STEP=12f`. In the first line only the last row moves. In the other two the first row does,
+# though its token has not changed.
 #
 # None of this shows in a stack of one block: code that hands the mask to block 0 alone is
-# right there, and so is code that hands it to the last block alone. Test with two or more.
+# right there. Test with two or more.
 
 # %% [markdown]
 # ## Padding
@@ -126,19 +124,17 @@
 #
 #     causal_mask(T) (T, T)   &   padding (..., 1, T)   ->   mask (..., T, T)
 #
-# Padding hides keys in every block. It is not enough in the first one: a padded
-# position computes its rows like any other, and in the next block it would be looked at
-# again. It hides no queries: rows of logits at padded positions are there, and the loss
-# skips them. A text may begin with padding. Then its first query may attend to nothing,
-# and its attention adds b_o and no more. Positions count padding too: the first real
-# token behind three padded ones gets row 3 of `position`.
+# Padding hides keys in every block. It is not enough in the first one: a padded position
+# computes its rows like any other, and in the next block it would be looked at again. A
+# text may begin with padding. Then its first query may attend to nothing, and its attention
+# adds b_o and no more. Positions count padding too: the first real token behind three
+# padded ones gets row 3 of `position`.
 #
 # **Common traps.** Giving the mask to one block only, or to all but one. Replacing the
 # causal mask by the padding where there is padding. Adding the positions before every
-# block, or none at all, or counting them from the end of the text, which makes the
-# first row depend on how long the text is. Multiplying the embeddings by √d_model,
-# which Vaswani et al. do and GPT-2 does not. Forgetting `ln_f`. Running blocks[0] again
-# and again. Returning probabilities: the loss and the sampling want logits.
+# block, or counting them from the end of the text. Multiplying the embeddings by √d_model,
+# which Vaswani et al. do and GPT-2 does not. Forgetting `ln_f`. Running blocks[0] again and
+# again. Returning probabilities: the loss and the sampling want logits.
 #
 # **Sources.** Radford et al. 2018, section 3.1 (a decoder alone as a language model);
 # Radford et al. 2019, section 2.3 (the norms in front, and one more behind the last
@@ -165,9 +161,8 @@ from exercises.step11_block import decoder_block, layer_norm
 #
 # How many blocks there are stands in the list and nowhere else.
 #
-# The table of positions has T_max rows. A longer text has no positions to be given, and
-# is refused: better no answer than one for a position that was never trained. A text of
-# exactly T_max tokens is in order.
+# The table of positions has T_max rows. A longer text has no positions to be given, and is
+# refused. A text of exactly T_max tokens is in order.
 #
 # **Try first:** change the last token only. Which rows of the logits may move?
 

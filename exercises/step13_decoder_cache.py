@@ -25,11 +25,9 @@
 # gets a cache, and then the whole decoder writes text.
 #
 # What does the decoder compute for the old tokens once more, if it is run on the whole
-# text for every new one? Everything: their embeddings, their queries, keys and values,
-# their norms and their feed-forward networks, in every layer, and all with the same
-# result as before. What of this does the new token need? Only attention looks at other
-# positions, and it looks at keys and values. So these two are kept, for every layer,
-# and nothing else is.
+# text for every new one? Everything, in every layer. What of this does the new token
+# need? Only attention looks at other positions, and it looks at keys and values. So
+# these two are kept, for every layer, and nothing else is.
 #
 #     for each layer l:
 #         h = ln_1(x)                       x: the new tokens only
@@ -59,9 +57,8 @@
 #     token           .   .   .   *              .   .   .   *
 #
 # On the right every old output of layer 0 has read the new token, so the old keys and
-# values of layer 1 are out of date the moment it arrives. To be right, all would have
-# to be computed again. One layer without a mask not only lets the future in: it takes
-# the cache away from all layers above it.
+# values of layer 1 are out of date the moment it arrives. One layer without a mask not only
+# lets the future in: it takes the cache away from all layers above it.
 
 # %% [markdown]
 # ## Positions
@@ -78,10 +75,9 @@
 # grows by one per call: right token by token, wrong after a prompt. `[{}] * n_layers`,
 # a list that holds one dict n_layers times: every layer writes into the same. And a
 # limit that looks at the new tokens only. A slice beyond the end of the position table
-# is no error in NumPy. It just has fewer rows.
+# is no error in NumPy.
 #
-# One layer hides half of these, since it has nobody to be mixed up with. Test with two
-# and with three, in chunks of 3 + 3 + 2, and compare every row.
+# Test with two layers and with three, in chunks of 3 + 3 + 2, and compare every row.
 #
 # ## In short
 #
@@ -109,13 +105,13 @@
 #     x                  (2, -1)     (1/2, 1/2)      (1/5, 4/5)
 #     layer 1, value     (1, -1)     (0, 0)          (-1, 1)
 #              mean      (1, -1)     (3/4, -3/4)     (2/5, -2/5)
-#     x                  (3, -2)     (5/4, -1/4)     (3/5, 2/5)
+#     x                  (3, -2)     (5/4, -1/4)      ?
 #     logits: ln_f(x)    (1, -1)     (1, -1)         (1, -1)
 #
-# In the cache before the last column was computed: the values (1, -1), (1, -1),
-# (1, -1), (-1, 1) for layer 0, and (1, -1), (1, -1), (1, -1), (0, 0) for layer 1. Had
-# layer 1 read layer 0's, its mean would be (1/5, -1/5), x would be (2/5, 3/5), the
-# logits (-1, 1), and the next token 1 instead of 0.
+# The missing pair is yours. Question 13f checks it: `make quiz STEP=13f`. In the cache
+# before the last column was computed: the values (1, -1), (1, -1), (1, -1), (-1, 1) for
+# layer 0, and (1, -1), (1, -1), (1, -1), (0, 0) for layer 1. Had layer 1 read layer 0's,
+# its mean would be (1/5, -1/5), the logits (-1, 1), and the next token 1 instead of 0.
 
 # %%
 import numpy as np
@@ -128,7 +124,7 @@ from exercises.step09_heads import merge_heads, split_heads
 from exercises.step11_block import feed_forward, layer_norm
 
 # %% [markdown]
-# The decoder of the example by hand, to try things on. Give it weights of your own and
+# The decoder of the example by hand. Give it weights of your own and
 # compare with `decoder_logits`: with such simple ones many mistakes do not show.
 
 # %%
@@ -155,6 +151,9 @@ by_hand = {
 # and two caches share nothing. What it looks like is up to you: only the functions of
 # this step open it. It is made before any token is seen, so it cannot know how many
 # texts there are, nor how many heads. It knows how many layers there are.
+#
+# **Try first:** two calls, and a change to what the first returned. The second must not hear
+# of it.
 
 
 # %%
@@ -230,9 +229,10 @@ def decoder_step(tokens_new, cache, params, n_heads):
 # be fed. Positions are no longer its business, for `decoder_step` counts.
 #
 # Each token goes through every layer once. A loop that runs the whole text through
-# `decoder_logits` for every token writes the same text, and so does one that hands
-# `decoder_step` the whole text and an empty cache. But neither is what is asked for
-# here.
+# `decoder_logits` for every token writes the same text, but is not what is asked for here.
+#
+# **Try first:** `n_new = 0` should give the prompt back, and `n_new = 1` at temperature 0
+# the largest entry of the last row of `decoder_logits`.
 
 
 # %%

@@ -174,6 +174,9 @@ def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
 #
 # A uniform guess costs ln V here, too. But the number cannot be compared with that of a
 # causal model: it answers other questions, with more clues.
+#
+# **Try first:** logits of zeros over V = 2 tokens and the targets −100 and 1 should give
+# ln 2 = 0.693.
 
 
 # %%

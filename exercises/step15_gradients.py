@@ -35,9 +35,15 @@
 #
 # A decoder is a chain of functions. Its gradient is found from the end to the start,
 # which is called the **backward pass**. Each function is asked one question only: *you
-# returned `out`, and the loss grows by `d_out` with it. How does the loss grow with what
-# you were given?* A backward function therefore takes `d_out` first, then the arguments
-# of the forward function:
+# returned `out`, and `d_out` says for each entry of it how fast the loss grows with that
+# entry. How fast does the loss grow with what you were given?* The answer is the chain
+# rule. Every path from x[i] to the loss adds its part:
+#
+#     d_x[i] = Σ_o d_out[o] · ∂out[o]/∂x[i]
+#
+# For out = x W the slope ∂out[o]/∂x[i] is W[i, o], so d_x = d_out Wᵀ. A backward function
+# takes `d_out` first, then the arguments of the forward function. The walk begins with 1,
+# the slope of the loss with itself:
 #
 #     forward     tokens ──> x ──> logits ──> loss
 #     backward    d_table <── d_x <── d_logits <── 1
@@ -248,6 +254,8 @@ def cross_entropy_backward(logits, targets, ignore_id=None):
 # Reading a row is a linear map of a one-hot vector, so its gradient is a sum once more.
 # Predict: `table[tokens] += d_x` with a token that occurs twice. Does the second += see
 # the first? NumPy reads all rows, adds, and writes all rows. One of the two is lost.
+#
+# **Try first:** tokens 0 0 and a d_x of ones. Row 0 should hold 2 everywhere.
 
 
 # %%
@@ -275,10 +283,11 @@ def embedding_backward(d_x, tokens, vocabulary):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
-# **Read on.** Rumelhart, Hinton and Williams 1986: 20 minutes for four pages. Look for the
-# place where the derivatives walk from the top layer back to the bottom one. Goodfellow, Bengio and
-# Courville 2016, section 6.5: 40 minutes, the chain rule on a graph of operations. Griewank
-# and Walther 2008, chapters 3 and 4, say why going backwards costs so little.
+# **Read on.** Rumelhart, Hinton and Williams 1986: 20 minutes for four pages. Look for
+# the place where the derivatives walk from the top layer back to the bottom one.
+# Goodfellow, Bengio and Courville 2016, section 6.5: 40 minutes, the chain rule on a
+# graph of operations. Griewank and Walther 2008, chapters 3 and 4, say why going
+# backwards costs so little.
 #
 # **Bonus.** `make bonus` asks for `smoothed_backward`: the gradient of a loss that wants a
 # little less than certainty.

@@ -73,11 +73,10 @@
 #     6 · P · tokens,   and with recomputation   8 · P · tokens
 #
 # GPT-2's smallest form has 124 million parameters. For 1024 tokens that is 6 · 124e6 · 1024
-# = 7.6e11 operations. Your decoder of 100,000 parameters, on batches of 16 texts of 64
-# tokens, takes 6 · 1e5 · 1024 = ? operations. On a processor that does 1e10 of them each
-# second: how many steps in two minutes? (About 1950; three quarters of them with
-# recomputation.) Question 18d asks for such a number. The rule leaves out scores and
-# weights, which grow with T² and are small while T is small.
+# = 7.6e11 operations. Your decoder of 100,000 parameters takes how many million for 1000
+# tokens? The number is yours. Question 18d checks it: `make quiz STEP=18d`. On a processor
+# that does 1e10 operations each second, two minutes are enough for about 1950 such steps.
+# The rule leaves out scores and weights, which grow with T² and are small while T is small.
 #
 # > **In torch** two names for one parameter make a tied embedding:
 # > `head.weight = embedding.weight`. Its `.grad` then holds both shares.

@@ -36,15 +36,15 @@
 #
 # ## Which head reads which keys
 #
-# Query heads that stand side by side share. With 4 query heads and 2 heads of keys and
-# values:
+# Query heads that stand side by side share. Each head of keys and values serves n_repeats =
+# n_heads / n_kv_heads query heads. With 4 query heads and 2 heads of keys and values:
 #
 #     query head              0   1   2   3
 #     reads keys of head      0   0   1   1          h // n_repeats
 #     and not of              0   1   0   1          h % n_kv_heads
 #
-# Both tables use every head equally often, and a model trained with the second would be
-# as good. But the weights that you load were trained with the first.
+# Both lines use every head equally often, and a model trained with the second would be as
+# good. But published weights, which you may want to load, were trained with the first.
 #
 # ## In short
 #
@@ -64,8 +64,9 @@
 # ## Where angles and bias go
 #
 # Angles turn queries and keys, after the heads were split and before the scores. They
-# turn no values. Every head turns alike, so `angles` has neither a batch axis nor a
-# head axis.
+# turn no values. Every head turns alike, so here `angles` is (T, d_head / 2), with neither a
+# batch axis nor a head axis. (For packed rows, whose angles differ from row to row, insert
+# a head axis as for a mask: `angles[..., None, :, :]`.)
 #
 # A bias is added to the *scaled* scores, before the mask. A hidden key has weight 0,
 # whatever its bias: so a mask that is one more large negative bias would be a promise

@@ -26,6 +26,9 @@
 #
 # ## What changed since GPT-2
 #
+# **Llama** is a family of models that Meta has published with their weights since 2023. Many
+# other models are built like it.
+#
 #     part                GPT-2 (steps 11 and 12)           Llama
 #     positions           a learned table, added once       rotary angles, in every block
 #     norm                layer norm: mean and variance     rms norm: size only
@@ -163,6 +166,8 @@ def swiglu(x, params):
 #
 # **The common trap** is to take the second norm, or the second addition, from the block's
 # input. Both belong to the stream after the attention.
+#
+# **Try first:** with all weights 0 the block should return x.
 
 
 # %%
@@ -263,6 +268,8 @@ def new_llama_cache(n_layers):
 # **Common traps.** Angles that begin at 0 with every chunk: right for the prompt and wrong
 # afterwards. Keys stored before they are turned, and turned later by the position of the
 # query. Test in chunks of 3 + 1 + 2 and compare every row.
+#
+# **Try first:** a whole text with an empty cache should give what `llama_logits` gives.
 
 
 # %%

@@ -50,11 +50,12 @@
 # `(T, d_model)`, or a batch of texts `(B, T, d_model)`, or have more axes still. The last
 # two axes are always (time, feature).
 #
-# **Why three maps and not one?** If queries and keys came from the same map, token i
-# would want token j exactly as much as token j wants token i. But asking is not
-# mutual. In "the dog ate because it was hungry" the word "it" needs to find "dog", while
-# "dog" has no need of "it". And what makes a token easy to find is not the same as what it
-# should pass on, so the value has a map of its own as well.
+# **Why three maps and not one?** How well a query fits a key is a dot product (step 2), and
+# a·b = b·a. If queries and keys came from the same map, token i would want token j exactly
+# as much as token j wants token i. But asking is not mutual. In "the dog ate because it was
+# hungry" the word "it" needs to find "dog", while "dog" has no need of "it". So *great* has
+# one vector for what it looks for and another for what it is. And what makes a token easy
+# to find is not what it should pass on, so the value has a map of its own as well.
 
 # %% [markdown]
 # ## In short
@@ -81,7 +82,7 @@
 #          [0, 0, 1, 1],           [0, 4, 0, 2],           [20],
 #          [1, 1, 1, 1]]           [2, 4, 0, 2]]           [ ?]]
 #
-# The last number is yours. The example of `project_qkv` checks it.
+# The last number is yours. The example of `project_qkv`, further down, checks it.
 #
 # ## Can anything leak here?
 #
@@ -102,13 +103,16 @@ import numpy as np
 # %% [markdown]
 # ## One linear map
 #
-# A linear layer maps a vector with d_in features to one with d_out features, and may add a
-# bias. In this kit a weight is stored as `(d_in, d_out)`, as in the paper: its rows line
-# up with the features of x, its columns with the features of the result.
+# The entries of a token vector are its **features**. A linear layer maps a vector with
+# d_in features to one with d_out features. It may add a **bias**, one learned number
+# for each feature of the result. In this kit a weight is stored as `(d_in, d_out)`, as
+# in the paper: its rows line up with the features of x, its columns with the features
+# of the result.
 #
-# **The common trap.** torch's `nn.Linear` stores the opposite, `(d_out, d_in)`, and
-# transposes it when it is applied. Code copied from there fails if d_in and d_out differ.
-# If they are equal it runs, and gives wrong numbers without a word.
+# **The common trap.** In torch, a widely used library for such models, `nn.Linear`
+# stores the opposite, `(d_out, d_in)`, and transposes it when it is applied. Code
+# copied from there fails if d_in and d_out differ. If they are equal it runs, and gives
+# wrong numbers without a word.
 #
 # A second trap holds for the whole kit: a function must leave its arguments as they were.
 # An operator such as `+=` on an argument changes the caller's array, or fails where that
@@ -151,6 +155,9 @@ def linear(x, weight, bias=None):
 # Now make all three from one x, without a bias. Take care that each result uses its own
 # matrix: when d_k = d_v, two matrices can change places and every shape still fits. The
 # results come in the order query, key, value.
+#
+# **Try first:** with `x = np.eye(2)` and three matrices of your own you should get these
+# matrices back, in the order of the arguments.
 
 
 # %%

@@ -19,9 +19,6 @@
 # comparison gives one number. How many numbers does a sentence of four words give? And if
 # every vector had four times as many entries of the same size, would the numbers stay as
 # they are?
-#
-# Sixteen numbers; and they would spread about twice as far. The division in this step
-# undoes exactly that.
 
 # %% [markdown]
 # ## Every query meets every key
@@ -31,8 +28,8 @@
 # the same way, zero when they are at right angles, and negative when they point opposite
 # ways. So it measures how well what one token offers fits what another one asks for. The
 # lengths of the vectors count too, not only their directions: a model may learn a long
-# key for a token that matters to many. (Some later models do normalise queries and keys
-# first, which is called QK-norm; Henry et al. 2020. Here they stay as they are.)
+# key for a token that matters to many. Four words make 4 · 4 = 16 scores, one for every
+# pair.
 #
 # The dot product, divided by √d_k, is the **score**. All of them at once are one matrix
 # product:
@@ -59,26 +56,27 @@
 #
 #     mean of q·k = 0        variance of q·k = d_k        typical size of q·k = √d_k
 #
-# So vectors with many entries give large scores for that reason alone. Divided by √d_k the
-# scores have variance 1 again, whatever d_k is. (This holds for independent entries. What
+# So vectors with many entries give large scores for that reason alone: with four times
+# as many entries, a typical dot product is twice as large. Divided by √d_k the scores
+# have variance 1 again, whatever d_k is. (This holds for independent entries. What
 # training makes of q and k need not be independent, but it starts out like this.)
 #
-# Large scores do harm in the **softmax** of step 4, which turns the scores of a query
-# into shares. At d_k = 64 a dot product has the standard deviation 8, so the scores of
-# two keys typically differ by 8·√2 = 11.3. Their weights are then 0.99999 and 0.00001.
-# Divided by √64 = 8, the scores differ by 1.41 and the weights are 0.804 and 0.196. In
-# the first case the softmax is saturated: the choice is all but made. The **gradient**,
-# the slope that training follows, goes through the softmax too. It is proportional to w(1
-# - w) for two keys with weights w and 1 - w. It is 0.00001 instead of 0.157. With such
-# gradients a model hardly learns.
+# Large scores do harm in the **softmax** of step 4. It turns the scores of a query into
+# weights, and a key whose score is larger by s gets e^s times the weight. At d_k = 64 a dot
+# product has the standard deviation 8, so the scores of two keys typically differ by
+# 8·√2 = 11.3. Since e^11.3 is about 80,000, one key gets nearly everything: the weights are
+# 0.99999 and 0.00001. Divided by √64 = 8, the scores differ by 1.41, and the weights are
+# 0.804 and 0.196. In the first case the softmax is saturated: the choice is all but made,
+# and a small change of the scores changes nothing. Training works by small changes (step
+# 15), so such a model hardly learns.
 #
 # ## In short
 #
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
 # | score of i for j | q_i · k_j / √d_k | (..., T_q, T_k) | `q @ ...` |
-# | transpose | swaps the last two axes | (..., d_k, T_k) | `np.swapaxes(k, -1, -2)` |
-# | scale | √d_k | a number | `q.shape[-1] ** 0.5` |
+# | transpose | swaps the last two axes | (..., d_k, T_k) | `np.swapaxes` |
+# | scale | √d_k | a number | `q.shape[-1]`, `np.sqrt` |
 #
 # ## By hand
 #
@@ -95,7 +93,7 @@
 #                query 1    0      1      1
 #                query 2    1      3      ? ]
 #
-# The last one is yours. The example of `attention_scores` checks it.
+# The last one is yours. The example of `attention_scores`, further down, checks it.
 #
 # The matrix is not symmetric: query 0 gives key 1 a score of 2, while query 1 gives key 0
 # a score of 0. And look at row 0: the first token wants the last one most. In a model that
@@ -111,7 +109,7 @@
 # - On an array with batch axes `.T` reverses all the axes, not the last two.
 #
 # **Source.** Vaswani et al. 2017, section 3.2.1, equation 1. The argument about the
-# variance is in a footnote there. Henry et al. 2020 (QK-norm).
+# variance is in a footnote there.
 
 # %%
 import numpy as np
@@ -171,7 +169,8 @@ def attention_scores(q, k):
 #
 # > **In torch** this is `q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5`.
 # > `F.scaled_dot_product_attention` does it inside; its argument `scale` replaces
-# > 1/√d_k.
+# > 1/√d_k. Some later models normalise queries and keys first, which is called QK-norm
+# > (Henry et al. 2020).
 #
 # **Read on.** Vaswani et al. 2017, section 3.2.1 and its footnote 4: 10 minutes. Look for
 # the variance of a dot product.

@@ -15,41 +15,40 @@
 #
 # ## Before you read on
 #
-# In step 0 the arrows from the future were removed by hand. Now a matrix has to say which
-# stay. Write down the four rows for "It takes great courage", 1 for an arrow that stays
-# and 0 for one that goes. Then do it again for *great* and *courage* as the only queries.
-# Which corner do the zeros sit in?
+# In step 0 the arrows from the future were removed by hand. Write down a matrix that says
+# so for "It takes great courage": 1 for an arrow that stays, 0 for one that goes. Then do
+# it again for *great* and *courage* as the only queries.
+# In which corner of the rows do the zeros sit?
 
 # %% [markdown]
 # ## What cheating means
 #
-# A decoder writes text from left to right. It is trained to give the true text a high
-# probability, that is, to maximise a sum of log conditional probabilities:
+# A decoder is trained to give the true text a high probability:
 #
 #     log p(x) = Σ_t log p(x_t | x_0 .. x_(t-1))
 #
-# Every term says: guess this token from those before it. In training the whole text is
-# known, so the model is given the true earlier tokens, never its own guesses. This is
-# called **teacher forcing**. All inputs are then known beforehand, and that makes it
-# possible to make all the guesses in one parallel pass. In this pass the position that
-# holds one token has to guess the next. And the next token stands in the same input, one
-# place to the right.
+# Every term says: guess this token from those before it. In training the model is given
+# the true earlier tokens, never its own guesses. This is called **teacher forcing**. No
+# input has to be waited for, so all guesses can be made in one parallel pass. But in this
+# pass every answer stands in the same input, one place to the right.
 #
-# Scores without a mask let that position attend to it. The answer can then be copied, and
-# training will find this out, since nothing lowers the loss faster. The loss looks
-# excellent and means nothing, because the terms are no longer `p(x_t | x_0 .. x_(t-1))`.
-# When the model is used, the next token has not been written yet. There is nothing to
-# copy, and a model that has learned to copy is lost.
+# A query attends to a token if the token's value gets a share in its output. Without a
+# mask, each position may attend to its own answer, and training finds out that copying is
+# enough. The loss, the number that training makes small, looks excellent and means
+# nothing: when the model is used, there is no next token to copy.
 #
 # So the rule is: **a query may attend to its own position and to earlier ones.** A table
 # that says so is called a **causal mask**. A query's own position is allowed, because the
-# token there is given, not asked for.
+# token there is given, not asked for. Here are the arrows that step 0 left, and beside
+# them the same as a matrix, with the upper right struck out:
 #
-# With the rule in force, each output equals what you would get by running the model on
-# that prefix alone: the output at position t does not depend on what comes after t, nor on
-# whether anything comes. One pass over T tokens is thus worth T passes over T prefixes.
-# The rule must hold in every layer: one layer without the mask is enough to let the future
-# in (step 12).
+#     who looks      at whom                              key  It  takes  great  courage
+#     It          <- It                          query It       1    ×      ×       ×
+#     takes       <- It takes                        takes      1    1      ×       ×
+#     great       <- It takes great                  great      1    1      1       ×
+#     courage     <- It takes great courage        courage      1    1      1       1
+#
+# Step 5 shows that one pass is then worth T passes, one over each prefix.
 #
 # **Sources.** Vaswani et al. 2017, section 3.1 (the decoder stack) and section 3.2.3 (the
 # mask inside the attention, by setting to -∞). Teacher forcing: Williams and Zipser 1989.
@@ -57,9 +56,7 @@
 # %% [markdown]
 # ## Two ways to write a mask
 #
-# - A **boolean mask**: True = may attend, False = may not. (torch's
-#   `scaled_dot_product_attention` reads it like this. `nn.MultiheadAttention` reads it the
-#   other way round, so say in words what True means before you use a mask.)
+# - A **boolean mask**: True = may attend, False = may not.
 # - An **additive mask** M: 0 = may attend, -∞ = may not. The formula for attention has it
 #   inside the softmax: softmax(QKᵀ/√d_k + M)V.
 #
@@ -83,30 +80,27 @@
 #               [0, 1, 1],             [1, 1, 0],               [0,  1, -∞],
 #               [1, 3, 4]]             [1, 1, 1]]               [1,  3,  4]]
 #
-# ## Why -∞, and why before the softmax?
-#
-# The softmax of step 4 turns a row of scores into weights: it takes exp of every score and
-# divides by the sum over the row. Look at row 0, where only key 0 is allowed:
+# The softmax of step 4 makes weights of a row: it takes exp of every score and divides by
+# the sum of these. Look at row 0, where only key 0 is allowed, with exp(1) = 2.718:
 #
 #     what is done                  weights of row 0       what is wrong
 #     -∞ before the softmax         1.000  0.000  0.000    nothing
-#     0 instead of -∞               0.576  0.212  0.212    exp(0) is 1: the future counts
+#     0 instead of -∞               0.576  0.212    ?      exp(0) is 1: the future counts
 #     weights set to 0 afterwards   0.090  0.000  0.000    the sum is not 1
+#
+# The missing weight is yours. Question 3f checks it: `make quiz STEP=3f`.
+#
+# ## Why -∞, and why before the softmax?
 #
 # exp(-∞) is exactly 0. So a forbidden key gets no weight, and it is not in the denominator
 # either. The last line of the table fails on that point: the future was in the denominator
-# when key 0 got its 0.090, so a change of token 2 still changes output 0. That is a **leak**,
-# even though every forbidden weight is 0. (Dividing by the new sum would repair it on
-# paper. In floating point the allowed weights may all have vanished beside a huge
-# forbidden one, and then there is nothing left to divide.)
+# when key 0 got its 0.090, so a change of token 2 still changes output 0. That is a
+# **leak**, even though every forbidden weight is 0. (Dividing by the new sum would repair
+# it, but only on paper.)
 #
-# **And why not -1e9?** In most rows exp(-1e9) is 0 as well, so it seems to work. But "very
-# small" is a matter of degree, and "forbidden" is not. If every key of a row is forbidden,
-# the row holds about -1e9 everywhere. The softmax compares the scores of a row only with
-# each other, so it hands out full weights, to forbidden keys. Added twice, by two masks,
-# it becomes -2e9, and the keys forbidden once win over those forbidden twice. And float16
-# ends at 65504, so it cannot hold the number: NumPy makes -∞ of it, with a warning, and
-# torch refuses to fill a float16 tensor with it.
+# **Why not a very small number, such as -1e9?** If every key of a row is forbidden, the row
+# holds about -1e9 everywhere. The softmax only compares the scores of a row with each
+# other, so it hands out full weights, to forbidden keys.
 
 # %%
 import numpy as np
@@ -114,18 +108,17 @@ import numpy as np
 # %% [markdown]
 # ## The causal mask
 #
-# Usually there are as many queries as keys, and the mask is the lower triangle with the
+# Usually there are as many queries as keys, and the ones are the lower triangle with the
 # diagonal. In step 7 the old keys are kept, and only the new tokens ask. The queries are
-# then the **last** t_q of t_k positions, so the triangle sits at the bottom right. With 2
-# queries and 5 keys, at positions 0 to 4, the queries are at positions 3 and 4:
+# then the **last** t_q of t_k positions. With 2 queries and 5 keys, at positions 0 to 4,
+# the queries are at positions 3 and 4, and a single zero is left at the upper right:
 #
 #                  key  0  1  2  3  4
 #     row 0, position 3  1  1  1  1  0
 #     row 1, position 4  1  1  1  1  1
 #
 # **The common trap** is to compare the row number with the column number. Row 0 is
-# position 3 here. (`is_causal=True` in torch aligns at the upper left: row 0 would see one
-# key only.)
+# position 3 here.
 #
 # **Try first:** `causal_mask(1, 4)` should be one row of four ones.
 
@@ -175,20 +168,18 @@ def causal_mask(t_q, t_k=None):
 #
 # The axis of size 1 stands where the queries are. It says: the same keys are hidden from
 # every query. Padding hides **keys**, never **queries**. A padded position still asks and
-# gets an output like any other, which is checked like any other here. In a model no one
-# uses it: nobody attends to that position, and the loss skips it (step 6).
+# gets an output, which nobody uses.
 #
 # Masks combine with `&`: a key is seen only if every mask allows it. `causal & padding`
-# has shape (..., T, T). If the first token is padding, query 0 may then attend to nothing.
-# Its row is -∞ throughout, which step 4 must be able to bear.
+# has shape (..., T, T). If the first token is padding, query 0 may attend to nothing. Step
+# 4 must be able to bear that.
 #
 # **Common traps.** The padding id is given: it need not be 0, and 0 may be a real word.
-# Padding may stand anywhere. At the end it hides your mistakes: there the causal mask
+# Padding may stand anywhere. At the end it hides your mistakes, because the causal mask
 # alone keeps it from every real query. So try your code with padding at the start.
 #
-# The word "mask" has still other uses. In masked language modelling (Devlin et al. 2019;
-# step 14) tokens of the input are hidden to be guessed, and every position may attend to
-# every other.
+# **Try first:** `padding_mask(np.array([7, 5, 7]), pad_id=7)` should be 0 1 0, with the
+# shape (1, 3).
 
 
 # %%
@@ -217,6 +208,8 @@ def padding_mask(tokens, pad_id):
 #
 # **The common trap** is to multiply by infinity: 0 · ∞ is not 0 in floating point, it is
 # NaN, and it would stand at every allowed place.
+#
+# **Try first:** `additive_mask(np.array([True, False]))` should be 0 and -∞.
 
 
 # %%
@@ -241,10 +234,11 @@ def additive_mask(mask):
 # %% [markdown]
 # ## Applying the mask
 #
-# For finite scores the result equals scores + M. Choosing between score and -∞ is a little
-# safer than adding: whatever stands at a forbidden place, it is gone. The scores that come
-# in must be unchanged afterwards, and the result must come out: a masked copy that is not
-# returned masks nothing.
+# For finite scores the result equals scores + M. The scores that come in must be unchanged
+# afterwards, and the result must come out: a masked copy that is not returned masks nothing.
+#
+# **Try first:** `apply_mask(np.ones((2, 2)), causal_mask(2))` should have one -∞, at the
+# upper right.
 
 
 # %%
@@ -281,7 +275,11 @@ def apply_mask(scores, mask):
 # > **In torch** `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)` reads True as
 # > *may attend*, or adds a mask of floats to the scores. `nn.MultiheadAttention` reads
 # > True as *forbidden*, in `attn_mask` and in `key_padding_mask`, which is (B, T) with
-# > True at padding.
+# > True at padding. `is_causal=True` aligns the triangle at the upper left.
+#
+# The word "mask" has another use. In masked language modelling (Devlin et al. 2019; step
+# 14) tokens of the input are hidden to be guessed, and every position may attend to every
+# other.
 #
 # **Read on.** Vaswani et al. 2017, section 3.2.3, third point: 5 minutes. Look for the
 # words "illegal connections".

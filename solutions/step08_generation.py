@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Step 8 — Generation
 #
-# **Time** 45 minutes. **Difficulty** 2 of 5. **Needs** steps 4, 6 and 7.
+# **Time** 60 minutes. **Difficulty** 3 of 5. **Needs** steps 4, 6 and 7.
 #
 # **After this you can**
 #
@@ -48,7 +48,10 @@
 #
 # **Top-k** keeps the k largest logits and forbids the rest. It is the trick of step 3
 # once more: a forbidden token gets the score -∞ before the softmax, and the kept ones
-# share all of the probability. A score of 0 would forbid nothing, since e^0 = 1.
+# share all of the probability. A score of 0 would forbid nothing, since e^0 = 1. Two
+# tools help. `np.argsort(-a, kind="stable")` lists the places of a row from its largest
+# entry to its smallest, the lower place first on a tie. `np.put_along_axis(a, places, 0,
+# axis=-1)` writes 0 into the entries that `places` names, row by row.
 #
 # **Shapes.** One choice needs one number u; a continuation needs one for each new
 # token:
@@ -77,11 +80,12 @@
 #     p at τ = 1/2           16/22    4/22     1/22     1/22
 #     p at τ = 2             0.369    0.261    0.185    0.185
 #     p at τ = 1, top-k 2    2/3      1/3      0        0
+#     p at τ = 1, top-k 3     ?       2/7      1/7      0
 #
 # With u = 0.6 the choice at τ = 1 is id 1: 0.5 does not exceed 0.6, and 0.75 does. At
 # τ = 1/2 it is id 0, since 16/22 = 0.727. With top-k 2 it is id 0 again, since 2/3
 # exceeds 0.6. With top-k 3, ids 2 and 3 tie for the last place, and the lower id is
-# kept.
+# kept. The missing probability is yours. Question 8f checks it: `make quiz STEP=8f`.
 #
 # **The common trap** of the inverse CDF is rounding. Ten probabilities of 0.1, added
 # one after the other, make 0.9999999999999999 in float64, and u may be exactly that
@@ -123,11 +127,11 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
     Errors: ValueError if temperature < 0 or top_k < 1, at every temperature.
 
     >>> logits = np.log(np.array([4.0, 2.0, 1.0, 1.0]))
-    >>> int(sample_token(logits, 0.6))
+    >>> int(sample_token(logits, np.float64(0.6)))
     1
-    >>> int(sample_token(logits, 0.6, temperature=0.5))
+    >>> int(sample_token(logits, np.float64(0.6), temperature=0.5))
     0
-    >>> int(sample_token(logits, 0.6, top_k=2))
+    >>> int(sample_token(logits, np.float64(0.6), top_k=2))
     0
     >>> int(sample_token(logits, None, temperature=0))
     0
@@ -185,12 +189,16 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
 # 1. Feed the prompt in one piece. Its last row of logits is the prediction for the
 #    first new token; the other rows predict tokens that are already there.
 # 2. Choose a token. Feed that token alone, at its own position, and read its logits.
-# 3. Repeat. The last token chosen is not fed: nobody asks what follows it.
+# 3. Repeat. The last token chosen is not fed: nobody asks what follows it. (`generate` still
+#    wants a position for it, so that the text can be continued.)
 #
 # **Common traps.** The new token is at position T, T + 1 and so on, not at position 0,
 # although it comes alone. With the cache, feed only what is new: the whole text once
 # more would put every key in twice. In a batch all prompts have the same length here;
 # padding would shift the positions.
+#
+# **Try first:** `n_new = 0` should give the prompt back, and `n_new = 1` at temperature 0
+# the largest entry of the last row of `next_token_logits`.
 
 
 # %%
@@ -207,7 +215,7 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 
     Source: Radford et al. 2019, section 2 (the model); Shazeer 2019 (incremental decoding).
     Errors: ValueError if T + n_new > T_max, if temperature > 0 and u is None, and for a
-    temperature or top_k that `sample_token` refuses; before anything is computed.
+    temperature or top_k that `sample_token` refuses.
 
     A model that attends to its own token and answers with the one that follows it:
 
@@ -247,7 +255,7 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
-# > **In torch** `torch.multinomial(p, 1)` draws a token. In the transformers library
+# > **In torch** `torch.multinomial(p, 1)` draws a token. In the library transformers
 # > the loop is `model.generate(ids, do_sample=True, temperature=0.8, top_k=50)`.
 #
 # **Read on.** Holtzman et al. 2020, sections 1 and 3: 20 minutes. Look for why the most
@@ -262,8 +270,12 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 # You have the whole way from vectors to text: attention that cannot look ahead, a loss
 # with no answer in it, a cache that is valid because of the mask, and a loop that
 # writes. Greedy generation through the cache gives what the slow way gives (unless
-# rounding decides a tie): running `next_token_logits` on the whole text for every
-# token. Try it; it is the best test of steps 5 to 8 together.
+# rounding decides a tie). Try it, as the best test of steps 5 to 8 together:
+#
+#     text = prompt
+#     for _ in range(n_new):
+#         best = next_token_logits(text, params)[..., -1, :].argmax(axis=-1)
+#         text = np.concatenate([text, best[..., None]], axis=-1)
 #
 # Part II builds a full decoder from the same pieces: several heads, attention
 # across two texts, blocks, and one cache per layer.

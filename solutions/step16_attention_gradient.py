@@ -39,6 +39,8 @@
 # | scores = q · kᵀ / √d_k | d_q = d_scores · k / √d_k | (..., T_q, d_k) | `@` |
 # | | d_k = d_scoresᵀ · q / √d_k | (..., T_k, d_k) | `np.swapaxes(a, -1, -2)` |
 #
+# Both products follow one rule: if out = A B, then d_A = d_out Bᵀ and d_B = Aᵀ d_out.
+#
 # In the forward pass row i of the weights says *from whom* position i reads. The transpose
 # asks the other way round: column j says *who* has read position j, and all of them send
 # their gradient there. So d_v[j] is a sum over the queries. The transpose swaps the last
@@ -118,8 +120,8 @@ def attention_backward(d_out, q, k, v, mask=None):
 
         d_v = weightsᵀ · d_out
         d_weights = d_out · vᵀ
-        d_scores = softmax_backward(d_weights, weights) / √d_k
-        d_q = d_scores · k,   d_k = d_scoresᵀ · q
+        d_scores = softmax_backward(d_weights, weights)
+        d_q = d_scores · k / √d_k,   d_k = d_scoresᵀ · q / √d_k
 
     A query that may attend to nothing has weights of 0 and contributes nothing.
 

@@ -42,7 +42,7 @@
 #
 # | forward | backward | shape | NumPy |
 # |---|---|---|---|
-# | y = n · gain + bias | d_gain = Σ d_out · n, d_bias = Σ d_out | (d_model,) | `sum(axis=(0, 1))` |
+# | y = n · gain + bias | d_gain = Σ d_out · n, d_bias = Σ d_out | (d_model,) | `sum(axis=…)` |
 # | | d_n = d_out · gain | (..., T, d_model) | `*` |
 # | n = (x − mean) / σ | d_x = (d_n − mean(d_n) − n · mean(d_n · n)) / σ | as x | `keepdims=True` |
 # | y = gelu(x) | d_x = d_out · gelu′(x) | as x | `np.tanh` |
@@ -63,7 +63,7 @@
 #
 # The last one is yours; the example of `layer_norm_backward` checks it. Two checks of your
 # own: d_x adds up to 0, since moving all features alike is taken off again. And the sum of
-# d_x · n is 0, since stretching them is divided out.
+# d_x · n is 0 (but for eps), since stretching them is divided out.
 #
 # With two features these two conditions leave nothing: d_x = (0, 0). A norm of two
 # different features is always (1, −1) or (−1, 1), and no small change is seen.
@@ -168,6 +168,10 @@ def gelu_backward(d_out, x):
     ### END SOLUTION
 
 
+# %% [markdown]
+# **Try first:** a d_out of zeros. All five results must be 0.
+
+
 # %%
 def feed_forward_backward(d_out, x, params):
     """Compute the gradients of `feed_forward` with respect to x and its parameters.
@@ -207,6 +211,9 @@ def feed_forward_backward(d_out, x, params):
 # Compute d_b_k. It is 0, or rounding: adding the same vector to all keys adds the same
 # number to all scores of a query, and the softmax takes it off again. No check asks for
 # its digits.
+#
+# **Try first:** a d_out of ones. Every entry of the gradient of `b_o` should be the number of
+# positions.
 
 
 # %%

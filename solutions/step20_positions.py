@@ -68,16 +68,17 @@
 #     5           4         [0.284, −0.959]    [−0.654, −0.757]     0.540
 #     5           3         [0.284, −0.959]    [−0.990,  0.141]     ?
 #
-# Work out the last score before you run the example of `rotate`, which checks it.
+# The last score is yours. The example of `rotate`, further down, checks it.
 #
 # **A question of precision.** An angle may be a million radians, and only its remainder
 # modulo a full turn matters. Near a million, float32 can tell apart only numbers that
 # are 0.0625 apart. What does that mean for an angle that is computed in float32? The first
 # tokens would never show it.
 #
-# > **In torch** there is no function for rotary positions: every model's code has its own,
-# > often called `apply_rotary_pos_emb`. A bias such as ALiBi's goes into
-# > `F.scaled_dot_product_attention` as an `attn_mask` of floats, which is added to the scores.
+# > **In torch** there is no function for rotary positions: every model's code has its
+# > own, often called `apply_rotary_pos_emb`. A bias such as ALiBi's goes into
+# > `F.scaled_dot_product_attention` as an `attn_mask` of floats, which is added to the
+# > scores.
 #
 # **Sources.** Su et al. 2021, sections 3.2 to 3.4; Press et al. 2022, section 3.
 
@@ -214,6 +215,8 @@ def alibi_slopes(n_heads):
 #
 # The distance in the upper right is to a key of the future. The bias is there too,
 # because hiding the future is the mask's task: a bias of −0.25 hides nothing.
+#
+# **Try first:** the last column of `alibi_bias(4, 1, 3)` should be 0 in every head.
 
 
 # %%

@@ -200,6 +200,8 @@ def document_mask(documents):
 # The positions inside a document are needed for every way to say where a token stands.
 # One way to get them: mark each beginning with its own position, and let the largest
 # mark so far go on.
+#
+# **Try first:** documents 4 4 4 should give 0 1 2.
 
 
 # %%
@@ -235,9 +237,9 @@ def document_positions(documents):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
-# **Read on.** Raffel et al. 2020, section 3.2.1: 10 minutes. Figure 3 shows the masks. Beltagy
-# et al. 2020, section 3.1: 10 minutes. Look for how far a stack of layers sees. Krell et al.
-# 2021: 15 minutes. Look for what contamination between documents is.
+# **Read on.** Raffel et al. 2020, section 3.2.1: 10 minutes. Figure 3 shows the masks.
+# Beltagy et al. 2020, section 3.1: 10 minutes. Look for how far a stack of layers sees.
+# Krell et al. 2021: 15 minutes. Look for what contamination between documents is.
 #
 # **Bonus.** `make bonus` asks for `sink_mask`: a window that never forgets the first tokens.
 #

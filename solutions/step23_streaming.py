@@ -247,6 +247,15 @@ def streaming_attention(q, k, v, block, causal=False):
 # %% tags=["active-ipynb"]
 # look.running(partial_attention, merge_attention)
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: the memory
+#
+# The most that your function needs at once, beside the matrix that it does not form. One is a
+# line, the other a parabola.
+
+# %% tags=["active-ipynb"]
+# look.memory(streaming_attention)
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #

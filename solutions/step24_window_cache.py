@@ -36,9 +36,9 @@
 # ## What the two parts have to agree on
 #
 # A mask that is *right* hides what is outside the window, even if it is still there. A
-# cache that is *small* throws it away. Both are needed. With the small cache alone, the
-# first tokens of a chunk are right and later ones see too much: token 7 of the chunk
-# above must no longer see 3 and 4, and those are in the cache. With the mask alone all
+# cache that is *small* throws it away. Both are needed. With the small cache alone, only a
+# chunk of one token is right. In a longer one, later tokens see too much: position 7 above
+# must no longer see 3 and 4, and those are in the cache. With the mask alone all
 # values are right and the cache grows with the text: no value tells you so. So this
 # step measures what you keep.
 #
@@ -47,12 +47,13 @@
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
 # | new keys | x_new w_k | (..., T_new, d_k) | `project_qkv` |
-# | keys at hand | old, then new | (..., window − 1 + T_new, d_k) | `np.concatenate(..., axis=-2)` |
+# | keys at hand | old, then new | (..., n, d_k) | `np.concatenate(..., axis=-2)` |
 # | mask | 0 ≤ i − j < window | (T_new, keys at hand) | `sliding_window_mask(t_new, window, n)` |
 # | kept | the last window − 1 | (..., ≤ window − 1, d_k) | a slice, and `.copy()` |
 #
 # Only differences of positions enter the mask. So it does not matter that the keys at
-# hand begin somewhere in the middle of the text: count from the end.
+# hand begin somewhere in the middle of the text: count from the end. The last query has the
+# last key, whatever stands before them.
 #
 # ## By hand
 #
@@ -69,6 +70,9 @@
 #
 # ## Questions before you write
 #
+# - The window is 5, and only 2 keys have been seen so far. Where does the slice of the last
+#   window − 1 begin, if you compute its start? NumPy reads a negative start as counted from
+#   the end, and reports nothing.
 # - The window is 1. Which keys does `k[..., -0:, :]` keep?
 # - NumPy slices are views. You keep two rows of an array of ten thousand: how much
 #   memory stays alive?

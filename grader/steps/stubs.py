@@ -53,6 +53,11 @@ def find_defined(source: str, step: Step) -> list[Function]:
     return [f for f in step.functions if re.search(rf"^def {f.name}\(", source, re.MULTILINE)]
 
 
+def without_figures(text: str) -> str:
+    """Return a text without the places of its figures; each has a twin in letters below it."""
+    return re.sub(r"<!-- figure \S+ -->\n+", "", text)
+
+
 def without_self_study(solution: str) -> str:
     """Return the file without its notebook-only cells, tagged `active-ipynb`."""
     text, count = _SELF_STUDY.subn("", solution)

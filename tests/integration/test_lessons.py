@@ -1,5 +1,6 @@
 """The notebooks are what the solutions say, and give nothing away."""
 
+import itertools
 import json
 import re
 
@@ -8,7 +9,7 @@ import pytest
 
 from grader.authoring import lessons
 from grader.authoring.lessons import NOTEBOOKS, build_notebooks, notebook
-from grader.steps.quiz import PREFACE
+from grader.steps.quiz import PREFACE, questions
 from grader.steps.stubs import stub, without_self_study
 from tests.conftest import ROOT, STEPS
 
@@ -137,3 +138,72 @@ def test_build_keeps_a_notebook_that_was_worked_on(workshop, steps):
     path.write_text("my work\n", encoding="utf-8")
     assert build_notebooks(steps) == [path]
     assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "my work\n"
+
+
+LEAST, MOST = 600, 900
+
+
+def sections(step):
+    """The Markdown cells and the code cells of a lesson, in order: (is it text, what it says)."""
+    cells = re.split(r"(?m)^# %% ?", solution(step))
+    for head, _, body in (cell.partition("\n") for cell in cells[1:]):
+        text = head.startswith("[markdown]")
+        if "active-ipynb" not in head:
+            yield text, re.sub(r"(?m)^# ?", "", body) if text else body
+
+
+def prose(text):
+    """The words of a text without headings, tables, formulas, sources and what is asked."""
+    text = re.sub(r"(?ms)^\*\*(Sources?\.|Try first).*?(?=^$|\Z)", "", text)
+    text = re.sub(r"(?m)^(#|\||    ).*$", "\n", text)
+    sentences = re.split(r"(?<=[.!?:;*])\s|\n\n", text)
+    told = [sentence for sentence in sentences if not sentence.rstrip().endswith("?")]
+    return [word for sentence in told for word in sentence.split() if re.search(r"\w", word)]
+
+
+def test_prose_leaves_out_headings_tables_formulas_and_what_is_asked():
+    text = "# Title\n\nOne two. What is\nasked? Three.\n\n| a |\n\n    x = y\n\n3 - 4\n"
+    text += "\n**Source.** A book.\n\n**Try first:** this\nand that.\n"
+    assert prose(text) == ["One", "two.", "Three.", "3", "4"]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_lesson_is_neither_long_nor_short_before_its_last_stub(step):
+    cells = list(sections(step))
+    last = max(n for n, (text, cell) in enumerate(cells) if not text and "def " in cell)
+    words = sum(len(prose(cell)) for text, cell in cells[:last] if text)
+    assert LEAST <= words <= MOST
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_stub_says_what_to_try_first(step):
+    cells = list(sections(step))
+    named = {function.name for function in step.functions if function.checks}
+    silent = [
+        name
+        for (text, before), (_, code) in itertools.pairwise(cells)
+        for name in re.findall(r"(?m)^def (\w+)\(", code)
+        if name in named and not (text and "**Try first" in before)
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_example_by_hand_leaves_a_blank_that_is_checked(step):
+    """A question or the example of a function says whether the reader's number is right."""
+    text = "\n".join(cell for is_text, cell in sections(step) if is_text)
+    section = re.search(r"(?ms)^## By hand.*?(?=^## (?!Several)|\Z)", text)
+    plain = " ".join(section[0].split())
+    plain = plain.replace(", further down, checks", " checks")
+    checks = re.findall(r"[Qq]uestion (\d+[a-z]) checks|example of `(\w+)` checks", plain)
+    assert checks
+    for question, function in checks:
+        assert question in {one.id for one in questions(step)} or function in {
+            one.name for one in step.functions
+        }
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_lesson_asks_for_an_explanation(step):
+    asked = [one.ask for one in questions(step) if one.kind == "open"]
+    assert any("two sentences" in ask for ask in asked)

@@ -195,6 +195,32 @@ def shape_of_down(f):
     raise AssertionError("no shape fits")
 
 
+def head_by_hand(f):
+    """Row 1 of head 1 in lesson 9's example."""
+    q, k = (
+        f.split_heads(array(*rows), 2)[1]
+        for rows in (
+            ([1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1]),
+            ([2, 0, 0, 0], [0, 4, 0, 2], [2, 4, 0, 2]),
+        )
+    )
+    return f.attention(q, k, array([10], [20], [30]), f.causal_mask(3))[1, 0]
+
+
+def averaged(f, x, mask):
+    """Each row the mean of those that it may see."""
+    return f.attention(np.zeros((len(x), 1)), np.zeros((len(x), 1)), x, mask)
+
+
+def stream_by_hand(f):
+    """The last row of lesson 13's example after two layers that add the mean of the past."""
+    x = array([1, 0], [1, 0], [1, 0], [0, 1], [0, 1])
+    for _ in range(2):
+        normed = f.layer_norm(x, np.ones(2), np.zeros(2))
+        x = x + averaged(f, normed, f.causal_mask(5))
+    return x[-1]
+
+
 P8 = np.log(array(4, 2, 1, 1))
 KEYS = {
     "0a": lambda f: np.flatnonzero(f.causal_mask(4)[2]),
@@ -224,6 +250,7 @@ KEYS = {
     "3e": lambda f: np.flatnonzero(
         (f.causal_mask(4) & f.padding_mask(np.array([9, 4, 9, 7]), 9))[2]
     ),
+    "3f": lambda f: f.softmax(np.where(f.causal_mask(3), array(1, 2, 3), 0.0))[0, 2],
     "4a": lambda f: f.softmax(array([2, 2, -INF])),
     "4d": lambda f: f.softmax(array(3, 4))[1],
     "4e": lambda f: f.softmax(array([-INF, -INF])),
@@ -239,29 +266,43 @@ KEYS = {
     "7b": lambda f: sum(range(5, 9)),
     "7c": lambda f: f.causal_mask(3, 8).shape,
     "7d": lambda f: int((~f.causal_mask(3, 8)).sum()),
+    "7f": lambda f: sum(f.linear(np.ones((4, 2)), np.ones((2, d))).size for d in (4, 1)),
     "8a": lambda f: int(f.sample_token(P8, 0.6)),
     "8b": lambda f: int(f.sample_token(P8, 0.5)),
     "8c": lambda f: f.softmax(np.where(np.sort(P8)[-2] <= P8, P8, -INF))[None],
     "8e": lambda f: 4 + 1 + 1,
+    "8f": lambda f: f.softmax(np.where(np.arange(4) < 3, P8, -INF))[0],
     "9a": lambda f: divisor(f, f.split_heads(np.ones((1, 12)), 3).shape[-1]),
     "9b": lambda f: f.split_heads(np.ones((2, 5, 12)), 4).shape,
     "9c": lambda f: f.split_heads(array([1, 2, 3, 4], [5, 6, 7, 8]), 2)[1],
     "9e": lambda f: f.split_heads(np.ones((5, 16)), 8).shape[0],
+    "9f": lambda f: head_by_hand(f),
     "10a": lambda f: f.attention_scores(np.ones((2, 5, 8)), np.ones((2, 7, 8))).shape,
     "10b": lambda f: f.cross_attention(normal(2, 5, 8), normal(2, 7, 8), heads_params(8), 1).shape,
     "10c": lambda f: f.shift_right(np.array([[4, 7, 2, 9]]), 1),
     "10e": lambda f: moved_by_memory(f),
+    "10f": lambda f: f.attention(
+        array([0, 0, 1, 1]),
+        array([2, 0, 0, 0], [0, 4, 0, 2], [9, 9, 9, 9], [2, 4, 0, 2]),
+        array([10], [20], [30], [40]),
+        np.array([True, True, False, True]),
+    )[0, 0],
     "11a": lambda f: f.layer_norm(array([1, 3]), np.ones(2), np.zeros(2)),
     "11b": lambda f: moved(lambda x: f.feed_forward(x, forward(8)), normal(4, 8), 1),
     "11d": lambda f: sum(one.size for one in forward(8).values()),
+    "11f": lambda f: 1 + 10 * float(f.gelu(array(-1.0))[0]),
     "12a": lambda f: stack(f, np.ones((4, 4), dtype=bool), f.causal_mask(4)),
     "12b": lambda f: stack(f, f.causal_mask(4), f.causal_mask(4)),
     "12d": lambda f: f.decoder_logits(np.zeros((2, 5), dtype=int), decoder(8), 2).shape,
     "12e": lambda f: int(reach(12)),
+    "12f": lambda f: averaged(f, averaged(f, array([10], [20], [60]), None), f.causal_mask(3))[
+        0, 0
+    ],
     "13a": lambda f: 2 * 24 * 2048 * 1024 * np.dtype(np.float16).itemsize / 2**20,
     "13b": lambda f: np.arange(8)[6:],
     "13d": lambda f: f.attention_scores(np.ones((2, 4, 1, 8)), np.ones((2, 4, 7, 8))).shape,
     "13e": lambda f: 3 + 1 + 1 + 1,
+    "13f": lambda f: stream_by_hand(f)[None],
     "14a": corrupted_kinds,
     "14b": targets_of_14b,
     "14c": lambda f: [
@@ -468,7 +509,7 @@ def test_command_gives_a_reason_and_keeps_progress(asked):
     assert right.exit_code == 0
     assert right.output.startswith("Right. ")
     assert "3b" not in asked("3").output
-    assert "Masks: 1 of 6 answered" in asked().output
+    assert "Masks: 1 of 7 answered" in asked().output
 
 
 def test_command_takes_a_negative_answer(asked):
