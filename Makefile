@@ -21,7 +21,7 @@ FAST ?=
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench notebook explorer sandboxes where_time_goes coordinator classes autograding gpt2 training llama streaming
+BENCH ?= bench functions notebook explorer sandboxes where_time_goes coordinator classes autograding gpt2 training llama streaming
 WEIGHTS ?=
 HTML ?=
 PROMPT ?=
@@ -55,7 +55,7 @@ case: $(VENV)/.light   ## STEP=5: write that step's first failing case as a smal
 	@$(RUN) case $(STEP)
 
 quiz: $(VENV)/.light   ## STEP=3: ask about that lesson; STEP=3b ANSWER=12 answers one question
-	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)")
+	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)") || test $$? -eq 1
 
 look: $(VENV)/.light   ## STEP=5: draw what your functions do, in the terminal
 	@$(RUN) look $(STEP)
@@ -86,10 +86,10 @@ exam: $(VENV)/.exam   ## run the hidden checks on your exercises, with a fresh s
 leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained; STEP=5: your own functions
 	@$(RUN) leakmap $(STEP) $(if $(HTML),--html "$(HTML)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-explore: $(VENV)/.light   ## write a page on what your decoder does with your words: PROMPT="the fox has a key"
+explore: $(VENV)/.light   ## show in a browser what your decoder does with your words: PROMPT="the fox has a key"
 	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
-costs: $(VENV)/.light   ## count what the next token costs, with a cache and without
+costs: $(VENV)/.light   ## count what the next token costs, with a cache and without; from step 13 on
 	@$(RUN) costs $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 train: $(VENV)/.light   ## train your decoder: TEXT=file, STEPS=400, OUT=trained, CHEAT=1, HTML=page.html
