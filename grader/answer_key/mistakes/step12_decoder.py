@@ -239,6 +239,19 @@ def dec_norm_before_blocks(tokens, params, n_heads, padding=None):
 
 
 @mistake(
+    "dec_last_norm_moved_before_blocks",
+    "decoder_logits",
+    caught_by="decoder_agree",
+    says="`ln_f` is applied before the first block, and not after the last one.",
+    hint="Which values does `ln_f` normalise: what enters the blocks, or what leaves them?",
+)
+def dec_last_norm_moved_before_blocks(tokens, params, n_heads, padding=None):
+    x = normed(embedded(tokens, params), params["ln_f"])
+    x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
+    return linear(x, params["embedding"].T)
+
+
+@mistake(
     "dec_centred_over_time",
     "decoder_logits",
     caught_by="decoder_no_future",

@@ -489,6 +489,18 @@ def gelu_exact_form(d_out, x):
 
 
 @mistake(
+    "gelu_grad_sigmoid_form",
+    "gelu_backward",
+    caught_by="gelu_back_agree",
+    says="This is the slope of the approximation by a sigmoid of 1.702 x, not of the tanh form.",
+    hint="Which form of gelu does step 11 use?",
+)
+def gelu_sigmoid_form(d_out, x):
+    gate = 1 / (1 + np.exp(-1.702 * x))
+    return d_out * gate * (1 + 1.702 * x * (1 - gate))
+
+
+@mistake(
     "gelu_grad_relu",
     "gelu_backward",
     caught_by="gelu_back_agree",
