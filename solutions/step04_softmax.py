@@ -105,8 +105,8 @@
 # the numerator, and all the other rows come out too small.
 #
 # **Sources.** Vaswani et al. 2017, section 3.2.1, for the place of the softmax in
-# attention. Goodfellow, Bengio and Courville 2016, "Deep Learning", section 4.1, for the
-# maximum.
+# attention. Bridle 1990 for its name. Goodfellow, Bengio and Courville 2016, "Deep
+# Learning", section 4.1, for the maximum.
 
 # %%
 import numpy as np

@@ -258,8 +258,8 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 # > **In torch** `torch.multinomial(p, 1)` draws a token. In the library transformers
 # > the loop is `model.generate(ids, do_sample=True, temperature=0.8, top_k=50)`.
 #
-# **Read on.** Holtzman et al. 2020, sections 1 and 3: 20 minutes. Look for why the most
-# probable text is dull.
+# **Read on.** Holtzman et al. 2020, sections 1, 3 and 4.3: 20 minutes. Look for why the
+# most probable text is dull.
 #
 # **Bonus.** `make bonus` asks for `sample_top_p`, which keeps the most probable tokens
 # that reach p together.

@@ -335,8 +335,8 @@ def decoder_block(x, params, n_heads, mask):
 # > and `nn.Linear`. The block is an `nn.TransformerEncoderLayer(..., norm_first=True)`
 # > with a causal mask: its decoder layer has cross-attention too.
 #
-# **Read on.** Xiong et al. 2020, section 3: 15 minutes. Look for the picture of post-norm
-# and pre-norm.
+# **Read on.** Xiong et al. 2020, figure 1 and section 3: 15 minutes. Look for what
+# post-norm and pre-norm do to the shortcut.
 #
 # **In one sentence:** a block adds to each token's vector what attention finds between
 # positions and then what a feed-forward network makes of it.

@@ -239,7 +239,7 @@ def cross_entropy_backward(logits, targets, ignore_id=None):
     N is the number of targets, in the whole batch, that are not ignore_id. A position whose
     target is ignore_id gets zeros. ValueError if every target is.
 
-    Source: Goodfellow et al. 2016, section 6.2.2.3; Rumelhart et al. 1986.
+    Source: Goodfellow et al. 2016, section 6.2.2.3; Bridle 1990.
 
     The example from the text above, with a second position that is ignored:
 
@@ -281,7 +281,7 @@ def embedding_backward(d_x, tokens, vocabulary):
 
     A token that occurs several times gets all its gradients, one that does not occur zeros.
 
-    Source: Bengio et al. 2003, section 3 (the table is learned with everything else).
+    Source: Bengio et al. 2003, section 2 (the table is learned with everything else).
 
     The example from the text above:
 

@@ -328,8 +328,8 @@ def decoder_block_backward(d_out, x, params, n_heads, mask):
 # ## What you have now, and what comes next
 #
 # **Read on.** Xiong et al. 2020, section 3: 30 minutes. Look for why the gradients of
-# pre-norm blocks keep their size. He et al. 2016, section 3.2: 10 minutes, the upper line of
-# the figure, in a network for images.
+# pre-norm blocks keep their size. He et al. 2016, section 3.2: 10 minutes, the shortcut in
+# figure 2, in a network for images.
 #
 # **In one sentence:** backwards, every fork is a sum, and the shortcut carries the
 # gradient past every sub-layer untouched.

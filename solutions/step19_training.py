@@ -208,7 +208,8 @@ def adamw_step(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_de
     for every array, with t = 1 in the first step. `lr` and `weight_decay` may change from
     step to step. Use the returned state for the next step, and the one passed in no more.
 
-    Source: Loshchilov and Hutter 2019, algorithm 2; Kingma and Ba 2015, algorithm 1.
+    Source: Loshchilov and Hutter 2019, algorithm 2, with the decay on torch's scale, which is
+    multiplied by lr; Kingma and Ba 2015, algorithm 1.
 
     The example from the text above: gradients of 0.2 and 200 move a parameter equally far.
 
@@ -357,7 +358,8 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
 #
 # **Read on.** Kingma and Ba 2015, sections 2 and 3: 20 minutes. Look for the bias
 # correction. Loshchilov and Hutter 2019, section 2: 15 minutes, two algorithms that differ
-# in one line. Pascanu, Mikolov and Bengio 2013, section 3.2: 10 minutes, why clipping.
+# in where they add the decay. Pascanu, Mikolov and Bengio 2013, section 3.2: 10 minutes, why
+# clipping.
 #
 # **In one sentence:** clip the gradients together, let each parameter move by its own
 # measure, start slowly, and stop slowly.

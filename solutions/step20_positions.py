@@ -259,9 +259,9 @@ def alibi_bias(n_heads, t_q, t_k=None):
 # %% [markdown]
 # ## What you have now, and what comes next
 #
-# **Read on.** Su et al. 2021, section 3.4: 20 minutes. Look for the two lines where the
-# product of two rotations becomes one. Press et al. 2022, section 3: 10 minutes. Look for
-# what happens to texts longer than those of training.
+# **Read on.** Su et al. 2021, section 3.2: 20 minutes. Look for the line where the
+# product of two rotations becomes one. Press et al. 2022, sections 3 and 4: 15 minutes. Look
+# for what happens to texts longer than those of training.
 #
 # **In one sentence:** rotation puts the distance into the angle between query and key,
 # ALiBi subtracts it from the score, and neither needs a row for each position.

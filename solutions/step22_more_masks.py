@@ -38,7 +38,8 @@
 # - **Sliding window.** A query sees its own position and the `window` − 1 before it.
 #   The work for T tokens falls from T² to T · window. Higher layers still learn of what
 #   is farther away: each layer reaches `window` − 1 positions back from where the one
-#   below has looked. 32 layers with a window of 4,096 reach 131,040 positions back.
+#   below has looked. 32 layers with a window of 4,096 reach 32 · 4,095 = 131,040 positions
+#   back.
 # - **Prefix.** A question is known as a whole, and only the answer is written. So the
 #   first `n_prefix` keys may be seen by everybody, by earlier queries of the prefix
 #   too. No prediction is made inside the prefix, so nothing is given away there. The
