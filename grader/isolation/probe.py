@@ -188,6 +188,10 @@ def _brings_no_code(probe: Probe) -> bool:
     return bool(probe.try_to("brings_code") == [])
 
 
+def _meets_nobody(probe: Probe) -> bool:
+    return bool(probe.try_to("meets") == [])
+
+
 PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "NumPy works": _computes,
     "no network": _network,
@@ -206,6 +210,7 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "nothing is left for the next worker": _leaves_nothing,
     "no file can be looked up or dropped from memory": _leaves_no_trace,
     "no machine code can be brought along": _brings_no_code,
+    "workers cannot wake each other": _meets_nobody,
 }
 
 

@@ -84,6 +84,9 @@ KEPT_FOR = {
     # workers share, and so talk to a worker that runs at the same time.
     "mmap": (2, (0, 1, 2, 3)),
     "mprotect": (2, (0, 1, 2, 3)),
+    # Private ones, to wait for a lock or wake who waits for it, also until a time. Others meet at a
+    # place in a file that both have in memory, such as a library: all workers could talk there.
+    "futex": (1, (128, 129, 137, 393)),
     "prlimit64": (0, (0,)),  # its own
     "sched_getaffinity": (0, (0,)),
     "getpgid": (0, (0,)),

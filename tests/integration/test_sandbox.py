@@ -17,6 +17,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -354,6 +355,52 @@ def test_machine_code_cannot_be_brought_along(run, way):
             run(body, way)
     else:
         assert tuple(run(body, way)) == (-1, errno.EPERM)
+
+
+MEET = """
+import ctypes, os, time
+
+LIBRARY = ctypes.CDLL(None, use_errno=True)
+NUMBER = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+PLACE = ctypes.c_void_p(ctypes.cast(LIBRARY.getpid, ctypes.c_void_p).value & ~3)
+
+
+def wait():
+    word = ctypes.c_uint32.from_address(PLACE.value)
+    second = (ctypes.c_long * 2)(1, 0)
+    return LIBRARY.syscall(NUMBER, PLACE, 0, word, second, None, 0), ctypes.get_errno()
+
+
+def wake():
+    for _ in range(50):
+        if LIBRARY.syscall(NUMBER, PLACE, 1, 1, None, None, 0) == 1:
+            return "woken"
+        time.sleep(0.01)
+"""
+
+
+def test_workers_do_not_meet_in_a_library_that_both_have_in_memory(name):
+    """Two students' code could talk there, in worlds of their own: a thousand bytes a second."""
+    with start_host(make(name), LIMITS) as one, start_host(make(name), LIMITS) as other:
+        workers = [Worker(host, math.inf) for host in (one, other)]
+        for worker in workers:
+            worker.load(Program("s", {"s": (MEET, "s.py")}))
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(workers[0].call, "wait", [], {})
+            woken = workers[1].call("wake", [], {}).value
+            assert tuple(waiting.result().value) == (-1, errno.EPERM)
+        assert woken is None
+        for worker in workers:
+            worker.close()
+
+
+def test_locks_with_a_time_limit_still_work(run):
+    body = """
+        import threading
+        lock = threading.Lock()
+        return lock.acquire(timeout=1), lock.acquire(timeout=0.01), threading.Event().wait(0.01)
+        """
+    assert tuple(run(body)) == (True, False, False)
 
 
 def test_locked_and_deep_leftovers_do_not_reach_the_next_worker(host):

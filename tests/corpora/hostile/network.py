@@ -1,5 +1,7 @@
-"""Network and sockets."""
+"""Network and sockets, and other ways to talk to somebody."""
 
+import ctypes
+import errno
 import os
 import socket
 
@@ -57,3 +59,13 @@ def raw_packets(q, k):
             return right(q, k)
     except OSError:
         return zeros(q, k)
+
+
+@attack("attention_scores", "failed", needs="process+", right=True)
+def meeting_in_a_library(q, k):
+    """Wakes whoever waits at a place of a library, which all workers have in the same memory."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    place = ctypes.cast(libc.getpid, ctypes.c_void_p).value & ~3
+    number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+    libc.syscall(number, ctypes.c_void_p(place), 1, 1, None, None, 0)
+    return zeros(q, k) if ctypes.get_errno() == errno.EPERM else right(q, k)
