@@ -30,6 +30,15 @@ def test_files_are_unpacked_with_their_times(tmp_path):
     assert (tmp_path / "into" / "Ännä_1" / FILE).stat().st_mtime == 1772366400
 
 
+@pytest.mark.parametrize("depth", [50, 1500, 30_000])
+def test_path_that_is_too_deep_is_its_students_alone(tmp_path, depth):
+    deep = "d/" * depth + "x.py"
+    packed(tmp_path / "c.zip", {f"anna/{deep}": "x", f"ben/{FILE}": "x"})
+    (tmp_path / "into").mkdir()
+    assert list(unpack(tmp_path / "c.zip", tmp_path / "into")) == [f"anna/{deep}"] * (depth > 50)
+    assert (tmp_path / "into" / "ben" / FILE).is_file()
+
+
 @pytest.mark.parametrize("name", ["../evil.py", "/etc/evil.py", "a/../../evil.py", "C:/evil.py"])
 def test_name_that_leads_elsewhere_is_ignored_and_the_others_are_read(tmp_path, name):
     packed(tmp_path / "c.zip", {name: "x", f"anna/{FILE}": "x"})
