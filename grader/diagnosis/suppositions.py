@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -128,11 +129,16 @@ PARTS = ("zero", "negated", "backwards_-2", "late_-2", "early_-2", "transposed")
 HINT = "Follow {name} through {function}: which line uses it, and how does it get there?"
 
 
+def _as_name(text: str) -> str:
+    """Return a name for use in code, whatever keys a tree has: that code runs without walls."""
+    return re.sub(r"\W", "_", text.replace("-", "m"), flags=re.ASCII)
+
+
 def _function(step: str, function: str, name: str, id: str, body: str, says: str) -> Variant:
     """Return right code of that function with something else in it."""
     from grader.answer_key.variants import Variant  # a student's bundle has none
 
-    own = f"supposed_{function}_{id}".replace("-", "m").replace(".", "_")
+    own = _as_name(f"supposed_{function}_{id}")
     text = f"_right_{own} = {function}\n\ndef {own}(*args, **kwargs):\n    return {body}\n"
     return Variant(
         "mistake",
@@ -148,7 +154,7 @@ def _function(step: str, function: str, name: str, id: str, body: str, says: str
 
 
 def _given(step: str, function: str, name: str, id: str, change: str, words: str) -> Variant:
-    own = f"_right_supposed_{function}_{id}".replace("-", "m").replace(".", "_")
+    own = _as_name(f"_right_supposed_{function}_{id}")
     body = f"_supposed({own}, args, kwargs, lambda given: {change})"
     says = f"{function} gives what right code gives with {words}."
     return _function(step, function, name, id, body, says)

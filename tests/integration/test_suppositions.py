@@ -1,5 +1,7 @@
 """What is said of right code that is given something else: only what reproduces every call."""
 
+import ast
+
 import pytest
 
 from grader.diagnosis.suppositions import arguments_of, suppose_arguments
@@ -115,3 +117,11 @@ def test_no_two_suppositions_share_a_name():
     given = {"n": 2, "params": {"ln_1": {"gain": [1]}, "ln_2": {"gain": [1]}, "w": [2]}}
     names = [variant.name for variant in suppose_arguments("step05_output", "attention", given)]
     assert len(names) == len(set(names)) > 10
+
+
+def test_key_that_is_code_is_not_run():
+    """No tree of a judge's has one, but what is supposed runs outside of any sandbox."""
+    given = {"params": {"w = 0\nraise SystemExit\n#": [1.0], "é ": 2, "b": 3}}
+    for variant in suppose_arguments("step05_output", "attention", given):
+        assert variant.name.isidentifier()
+        assert len(ast.parse(variant.body).body) == 2
