@@ -22,7 +22,7 @@ X32 = 0x4000_0000  # on x86-64, the same calls by other numbers
 _X86_64 = """
     read:0 write:1 readv:19 writev:20 pread64:17 pwrite64:18 preadv:295 pwritev:296 close:3
     close_range:436 lseek:8 getcwd:79 dup:32 dup2:33 dup3:292 fcntl:72 ioctl:16 pipe:22
-    pipe2:293 mmap:9 munmap:11 mprotect:10 mremap:25 brk:12 madvise:28 msync:26 rt_sigaction:13
+    pipe2:293 mmap:9 munmap:11 mprotect:10 brk:12 madvise:28 msync:26 rt_sigaction:13
     rt_sigprocmask:14 rt_sigreturn:15 rt_sigpending:127 rt_sigsuspend:130 rt_sigtimedwait:128
     sigaltstack:131 alarm:37 pause:34 setitimer:38 getitimer:36 clock_gettime:228
     clock_getres:229 clock_nanosleep:230 nanosleep:35 gettimeofday:96 time:201 times:100
@@ -37,7 +37,7 @@ _X86_64 = """
 _AARCH64 = """
     read:63 write:64 readv:65 writev:66 pread64:67 pwrite64:68 preadv:69 pwritev:70 close:57
     close_range:436 lseek:62 getcwd:17 dup:23 dup3:24 fcntl:25 ioctl:29 pipe2:59
-    mmap:222 munmap:215 mprotect:226 mremap:216 brk:214 madvise:233 msync:227
+    mmap:222 munmap:215 mprotect:226 brk:214 madvise:233 msync:227
     rt_sigaction:134 rt_sigprocmask:135
     rt_sigreturn:139 rt_sigpending:136 rt_sigsuspend:133 rt_sigtimedwait:137 sigaltstack:132
     setitimer:103 getitimer:102 clock_gettime:113 clock_getres:114 clock_nanosleep:115
@@ -81,7 +81,8 @@ KEPT_FOR = {
     # everybody or join them, and how long a read takes then tells the next worker.
     "madvise": (2, (4, 8)),
     # Nothing that can be executed: machine code of one's own can flush lines of the cache that two
-    # workers share, and so talk to a worker that runs at the same time.
+    # workers share, and so talk to a worker that runs at the same time. Nor is there mremap, which
+    # could put pages of libraries together into code that is in none of them.
     "mmap": (2, (0, 1, 2, 3)),
     "mprotect": (2, (0, 1, 2, 3)),
     # Private ones, to wait for a lock or wake who waits for it, also until a time. Others meet at a

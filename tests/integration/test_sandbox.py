@@ -288,7 +288,7 @@ CALLS = {
     "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
     "seccomp": (317, 277), "inotify_init1": (294, 26), "timer_create": (222, 107),
     "open_by_handle_at": (304, 265), "mincore": (27, 232), "personality": (135, 92),
-    "modify_ldt": (154, None), "fsopen": (430, 430), "landlock_create_ruleset": (444, 444),
+    "mremap": (25, 216), "pkey_mprotect": (329, 288), "modify_ldt": (154, None), "fsopen": (430, 430), "landlock_create_ruleset": (444, 444),
 }  # fmt: skip
 
 
@@ -392,6 +392,18 @@ def test_workers_do_not_meet_in_a_library_that_both_have_in_memory(name):
         assert woken is None
         for worker in workers:
             worker.close()
+
+
+def test_large_arrays_grow_without_moving_pages(run):
+    body = """
+        import numpy as np
+        large = np.ones(2**23)
+        large.resize(2**24, refcheck=False)
+        numbers = list(range(5 * 10**6))
+        numbers.extend(numbers)
+        return float(large.sum()), len(numbers)
+        """
+    assert tuple(run(body)) == (2.0**23, 10**7)
 
 
 def test_locks_with_a_time_limit_still_work(run):
