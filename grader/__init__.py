@@ -1,3 +1,3 @@
-"""The judge of nopeek: grades NumPy code for masked self-attention without running it here."""
+"""Judge NumPy code for masked self-attention, without running it in this process."""
 
 __version__ = "0.1.0"

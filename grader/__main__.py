@@ -1,4 +1,4 @@
-"""`python -m grader`."""
+"""Run `python -m grader`."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
-"""Pictures for the lessons of what the learner's own functions do.
+"""Draw what the learner's own functions do, for the notebooks.
 
-Each takes the functions as they are in the kernel. While one is a stub, or cannot be drawn, a
-sentence says so in place of the picture.
+Each picture uses the functions as they are in the kernel. If one is still a stub, or cannot be
+drawn, a sentence takes the place of the picture.
 """
 
 from __future__ import annotations

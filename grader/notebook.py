@@ -1,10 +1,10 @@
-"""For the cells of a notebook: `from grader.notebook import check, hint, quiz, status, save_work`.
+"""Let a notebook's cells call `check`, `hint`, `quiz`, `status` and `save_work`.
 
-A separate process judges the notebook as `make check` judges a file:
-whatever a cell does to its kernel, it is the text of the cells that counts.
+A separate process judges the notebook as `make check` judges a file. Only the text of the cells
+counts, whatever a cell does to its kernel.
 
-No name here is one of IPython's magics. Where nothing has been imported yet, as after a restart,
-IPython would take `save()` for its own `%save` and write a file; `save_work()` is a NameError.
+No name here is one of IPython's magics. Before the import, for example after a restart, IPython
+would take `save()` for its own `%save` and write a file. `save_work()` is a NameError then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_KERNEL = (
 
 
 class Problem(Exception):
-    """One clear sentence instead of a result."""
+    """Carry one clear sentence, to be shown instead of a result."""
 
     def _render_traceback_(self) -> list[str]:
         """Return the line that Jupyter shows instead of a traceback."""
@@ -35,7 +35,7 @@ class Problem(Exception):
 
 
 class _Kernel:
-    """The history of a kernel, and its judge."""
+    """Keep the history of a kernel, and its judge."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -46,7 +46,7 @@ class _Kernel:
         self.judge.start()  # now, so that it is warm when it is asked
 
     def ask(self, do: str, about: object) -> dict[str, Any]:
-        """Return the judge's answer. Raise Problem if there is none, or it is not waited for."""
+        """Return the judge's answer. Raise Problem if there is none or the wait is interrupted."""
         history = self.history
         request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": self.lesson}
         request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
@@ -73,7 +73,7 @@ def _kernel(call: str) -> _Kernel:
 
 
 def _name_of(about: object, call: str) -> str:
-    """Return the name of a function or step, however it was given."""
+    """Return the name of a function or a step, given in any form."""
     if about is None:
         return ""
     name = about if isinstance(about, (str, int)) else getattr(about, "__name__", None)
@@ -97,8 +97,8 @@ def lesson(step: str | int) -> None:
 def check(about: object = None) -> Shown:
     """Judge the functions in the notebook.
 
-    about: a function or its name, for that alone; a step, `3` or `"step03"`; by default the
-    notebook's own step.
+    about: a function or its name, to judge only that function; or a step, `3` or `"step03"`; by
+    default the notebook's own step.
     """
     return _ask_judge("check", about)
 
@@ -124,7 +124,7 @@ def case(step: object = None) -> Shown:
 def quiz(about: str | int | None = None, answer: object = None) -> Shown:
     """Ask about a lesson, or answer a question: `quiz()`, then `quiz("3b", 12)`.
 
-    about: a question, or a step for all of its questions; by default the notebook's own step.
+    about: a question, or a step for all its questions; by default the notebook's own step.
     """
     try:
         from grader.notebooks.quiz_display import answer_quiz
@@ -147,7 +147,7 @@ def status() -> Shown:
 
 
 def save_work(step: object = None) -> Shown:
-    """Write the notebook's functions to `exercises/`, and keep an old file beside it."""
+    """Write the notebook's functions to `exercises/`, and keep any old file beside it."""
     return _ask_judge("save_work", step)
 
 

@@ -1,1 +1,1 @@
-"""The door for notebooks that nbgrader has released: their cells import `grader.course.cells`."""
+"""Open the door to the notebooks that nbgrader has released: they import `grader.course.cells`."""

@@ -1,4 +1,4 @@
-"""Imports for the cells of an assignment; the code is `grader.notebooks.assignment_cells`."""
+"""Import what the cells of an assignment need; the code is `grader.notebooks.assignment_cells`."""
 
 from grader.notebooks.assignment_cells import check
 

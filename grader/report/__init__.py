@@ -1,1 +1,1 @@
-"""The judge's findings as frozen records, and every renderer of them."""
+"""Hold the judge's findings as frozen records, and render them."""

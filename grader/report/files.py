@@ -1,6 +1,6 @@
-"""Files as the kit writes them: whole or not at all, and zips that are the same every time.
+"""Write files whole or not at all, and zips that are the same every time.
 
-Notes are small files beside a learner's work, which nothing depends on.
+Notes are small files beside a learner's work. Nothing depends on them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 
 
 def write_whole(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text in pieces, so that a reader finds the old file or the new one, never a part.
+    """Write a text so that a reader finds either the old file or the new one, never a part.
 
-    Characters that UTF-8 does not have are written as escapes. OSError if it cannot be written.
+    Characters that UTF-8 does not have are written as escapes. Raise OSError if the file cannot be
+    written.
     """
     descriptor, name = tempfile.mkstemp(".new", f"{path.name[:40]}.", path.parent)
     beside = Path(name)
@@ -37,7 +38,7 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
 
 
 def read_notes(path: Path) -> dict[str, Any]:
-    """Return the notes in a file; none if it cannot be read, whatever the reason."""
+    """Return the notes in a file; none if it cannot be read, for whatever reason."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         data = json.loads(path.read_text(encoding="utf-8"))
         return data if isinstance(data, dict) else {}

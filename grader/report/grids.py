@@ -1,4 +1,4 @@
-"""The matrices of a failing case as grids of cells: what is shown of them, and how it is marked."""
+"""Turn the matrices of a failing case into grids of cells: the part to show, with its marks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Marks = Set[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Cell:
-    """One number: its text, what else there is to say of it, its mark, and how full it is."""
+    """Describe one number: its text, any further text, its mark, and how full its cell is."""
 
     text: str
     note: str = ""
@@ -33,11 +33,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A matrix, or as much of it as is shown; down and across are the indices that are.
+    """Describe a matrix, or the part of it that is shown; down and across are the indices shown.
 
-    dimensions: of its array, which tells the indices to be written; wrong: how many cells are.
-    border: where cells that may depend on something meet others, as (row, column, down, across):
-    a line of that extent that starts at the corner above and left of that cell.
+    dimensions: of its array, so the renderer knows which indices to write. wrong: the number of
+    wrong cells. border: the lines between cells that may depend on something and the others, as
+    (row, column, down, across). Such a line has that extent and starts at the upper left corner of
+    the cell.
     """
 
     name: str
@@ -53,14 +54,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Matrices that belong side by side. weights: rows that sum to 1, so a map can be drawn."""
+    """Hold matrices that belong side by side. weights: rows sum to 1, so a map can be drawn."""
 
     grids: tuple[Grid, ...]
     weights: bool = False
 
 
 def number_text(value: Any, decimals: int) -> str:
-    """Return a cell's text; what is exactly 0 has no decimals."""
+    """Return a cell's text; a number that is exactly 0 has no decimals."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
     if decimals == WHOLE:
@@ -78,7 +79,7 @@ def _flat(cells: Any) -> Iterator[Any]:
 
 
 def whole_beside(expected: Array, got: Array) -> bool:
-    """Return whether the results are floats without a fraction where integers belong."""
+    """Return whether the results are whole numbers stored as floats where integers belong."""
     if expected.cells is None or got.cells is None:
         return False
     if any(isinstance(cell, float) for cell in _flat(expected.cells)):
@@ -88,14 +89,14 @@ def whole_beside(expected: Array, got: Array) -> bool:
 
 
 def list_inputs(evidence: Evidence) -> tuple[Array, ...]:
-    """Return what went in, without the numbers that stand in the call already."""
+    """Return the inputs, without the numbers that the call shows already."""
     return tuple(
         array for array in evidence.inputs if array.shape or f"{array.name}=" not in evidence.call
     )
 
 
 def _tell_apart(one: Any, other: Any) -> tuple[str, str]:
-    """Return two numbers, with as many decimals as it takes to see that they differ."""
+    """Return two numbers, with enough decimals to show that they differ."""
     for decimals in (3, 4, 6, 8, 10, 12):
         texts = number_text(one, decimals), number_text(other, decimals)
         if texts[0] != texts[1]:
@@ -104,7 +105,7 @@ def _tell_apart(one: Any, other: Any) -> tuple[str, str]:
 
 
 def _matrix(array: Array, place: Place) -> Any:
-    """Return the rows of one slice; of an array with fewer than two dimensions, all of it."""
+    """Return the rows of one slice, or the whole array if it has fewer than two dimensions."""
     cells = array.cells
     for index in place:
         cells = cells[index]
@@ -114,7 +115,7 @@ def _matrix(array: Array, place: Place) -> Any:
 
 
 def _marks(array: Array) -> dict[Place, Marks]:
-    """Return row and column of the wrong cells, by slice."""
+    """Return the row and column of each wrong cell, by slice."""
     found: dict[Place, set[tuple[int, int]]] = {}
     for rest in array.wrong:
         place: Place = ()
@@ -133,13 +134,13 @@ def _some(length: int, first: Set[int], most: int = MAX_LINES) -> tuple[int, ...
 
 
 def _places(array: Array, first: Set[Place]) -> list[Place]:
-    """Return the slices of an array that are shown: those in `first` first."""
+    """Return the slices of an array to show; those in `first` come first."""
     every = itertools.product(*map(range, array.shape[:-2]))
     return sorted(every, key=lambda place: (place not in first, place))[:MAX_SLICES]
 
 
 def _describe_left_out(array: Array, places: list[Place], marked: Set[Place]) -> str:
-    """Return the note on slices that are not shown."""
+    """Return a note on the slices that are not shown."""
     left = math.prod(array.shape[:-2]) - len(places)
     wrong = len(marked - set(places))
     also = f", {wrong} of them with wrong cells" if wrong else ""
@@ -184,7 +185,7 @@ def _grid(
     decimals: int = 3,
     note: str = "",
 ) -> Grid:
-    """Return one slice, the cells at `marks` marked; other: the array that it is compared with."""
+    """Return one slice with the cells at `marks` marked; other: the array to compare it with."""
     rows = _matrix(array, place)
     beside = rows if other is None else _matrix(other, place)
     down = _some(len(rows), {i for i, _ in marks})
@@ -207,7 +208,7 @@ def _grid(
 
 
 def _bare(array: Array) -> Grid | None:
-    """Return an array that has no cells to show."""
+    """Return a grid for an array without cells to show."""
     size = math.prod(array.shape)
     if size and array.cells is not None:
         return None
@@ -216,7 +217,7 @@ def _bare(array: Array) -> Grid | None:
 
 
 def _grids(array: Array, first: Set[Place], decimals: int = 3) -> Iterator[Grid]:
-    """Yield the slices of an array that stands by itself."""
+    """Yield the slices of an array that is shown on its own."""
     if bare := _bare(array):
         yield bare
         return
@@ -232,7 +233,7 @@ def _comparable(expected: Array, got: Array) -> bool:
 
 
 def _compare_slices(expected: Array, got: Array) -> Iterator[Exhibit]:
-    """Yield what should have come beside what came, slice by slice."""
+    """Yield expected and actual results side by side, slice by slice."""
     if not _comparable(expected, got):
         yield Exhibit((*_grids(expected, set()), *_grids(got, set())))
         return
@@ -257,7 +258,7 @@ def _lines(cells: Any) -> Iterator[list[Any]]:
 
 
 def are_weights(array: Array) -> bool:
-    """Return whether it looks like attention weights: rows that sum to 1 or to 0."""
+    """Return whether an array looks like attention weights: its rows sum to 1 or to 0."""
     if array.cells is None or len(array.shape) < 2 or array.shape[-1] < 2:
         return False
     rows = list(_lines(array.cells))
@@ -270,7 +271,7 @@ def _is_one(row: list[float]) -> bool:
 
 
 def exhibits(evidence: Evidence) -> list[Exhibit]:
-    """Return the matrices of a failing case: what went in, then what came out."""
+    """Return the matrices of a failing case: the inputs, then the results."""
     wrong = {place for array in evidence.got for place in _marks(array)}
     arrays = list_inputs(evidence)
     flat = [array for array in arrays if not is_nested(array)]
@@ -283,7 +284,7 @@ def exhibits(evidence: Evidence) -> list[Exhibit]:
 
 
 def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
-    """Return the map as a matrix, outputs down, inputs across. most: lines shown of each."""
+    """Return the map as a matrix, outputs down, inputs across. most: the most lines each way."""
     rows = influence.moved
     columns = len(rows[0]) if rows else 0
     first_down, first_across = _find_involved(influence, square=len(rows) == columns)
@@ -306,7 +307,7 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
 
 
 def _find_involved(influence: Influence, *, square: bool) -> tuple[set[int], set[int]]:
-    """Return the rows and columns with something wrong; of a square map the same of both."""
+    """Return the rows and columns with a wrong cell; the same of both if the map is square."""
     wrong = of_kind(influence, "leak", "missing")
     down, across = {i for i, _ in wrong}, {j for _, j in wrong}
     return (down | across, down | across) if square else (down, across)

@@ -1,4 +1,4 @@
-"""Explain a map of influence: each of its cells, and the whole in words."""
+"""Explain a map of influence: each of its cells, and the whole map in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_allowed(influence: Influence, output: int, source: int) -> bool:
 
 
 def kind(influence: Influence, output: int, source: int) -> str:
-    """Return what a cell is: `leak`, `may`, `missing`, `unknown` or `none`."""
+    """Return the kind of a cell: `leak`, `may`, `missing`, `unknown` or `none`."""
     moved, may = influence.moved[output][source], is_allowed(influence, output, source)
     if moved is None:
         return "unknown"
@@ -42,10 +42,10 @@ def of_kind(influence: Influence, *kinds: str) -> list[tuple[int, int]]:
 
 
 def worth_drawing(influence: Influence) -> bool:
-    """Return whether the picture shows more than wrong values do.
+    """Return whether the picture shows more than that values are wrong.
 
-    Where every output may listen to its own input alone, one that stands still is a wrong value
-    and no more; only a leak is news there.
+    Suppose that every output may depend on its own input alone. Then an output that does not move
+    is just a wrong value, and only a leak is new.
     """
     square = len(influence.moved) == len(influence.moved[0]) if influence.moved else False
     alone = square and all(
@@ -57,7 +57,7 @@ def worth_drawing(influence: Influence) -> bool:
 
 
 def movement(influence: Influence, output: int, source: int, *, amounts: bool = True) -> str:
-    """Return one cell in words, as the beginning of a sentence."""
+    """Return the movement of one cell in words, as the beginning of a sentence."""
     moved = influence.moved[output][source]
     changed = f"when only {influence.input} {source} changed"
     if moved is None:
@@ -73,9 +73,9 @@ def count_words(count: int, word: str) -> str:
 
 
 def findings(influence: Influence, *, amounts: bool = True) -> list[str]:
-    """Return what is wrong in the map, in words: the first pair of each kind, the others counted.
+    """Return the faults of the map in words: the first pair of each kind, and how many others.
 
-    amounts: by how much, too; without, there is no number but positions in it.
+    amounts: also say by how much. Without it, the words hold no number except positions.
     """
     if not any(map(any, influence.moved)) and of_kind(influence, "missing"):
         return [f"Nothing moved, whichever {influence.input} changed."]

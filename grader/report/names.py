@@ -1,4 +1,4 @@
-"""Names that others have chosen: shown in a sentence, or made into a file's name."""
+"""Turn names that other people chose into text for a sentence, or into a file name."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])(\..*)?
 
 
 def show_name(name: str) -> str:
-    """Return the name as one short line of text that a sentence may hold.
+    """Return the name as one short line of text for use in a sentence.
 
-    What cannot be printed (line ends, marks that turn the direction of writing, bytes that are not
-    text) is shown as �. It is not escaped for any format.
+    Characters that cannot be printed (line ends, marks that turn the direction of writing, bytes
+    that are not text) become �. The result is not escaped for any format.
     """
     text = "".join(letter if letter.isprintable() else "�" for letter in name[: MAX_SHOWN + 1])
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def safe_name(student: str) -> str:
-    """Return a file's name for a student's id: at most 100 characters, fit for every system.
+    """Return a file name for a student's id: at most 100 characters, valid on every system.
 
-    A plain id (small letters, digits, `@ + . _ -`, up to 60) is its own name. Any other gets what
-    is readable of it, `~` and 128 bits of its hash, so no two ids have the same name, not even
-    where a file system takes capital letters for small ones or composes accents.
+    A plain id (up to 60 lower-case letters, digits and `@ + . _ -`) is its own name. The name of
+    any other id is its readable characters, `~` and 128 bits of its hash. So two ids never share a
+    name, even if a file system ignores case or composes accents.
 
     >>> safe_name("alice")
     'alice'

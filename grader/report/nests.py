@@ -1,4 +1,4 @@
-"""Nested parameters in few words: a decoder has dozens of arrays, which nobody reads one by one."""
+"""Summarise nested parameters: a decoder has dozens of arrays, too many to read one by one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ WAY = re.compile(r"\w+(\.\w+(\[\d+\])*)+")
 
 
 def is_nested(array: Array) -> bool:
-    """Return whether its name is the way to it inside an argument: `params.blocks[0].ln_1.gain`."""
+    """Return whether the name is a path inside an argument: `params.blocks[0].ln_1.gain`."""
     return WAY.fullmatch(array.name) is not None
 
 
 def nest_text(arrays: Sequence[Array]) -> str:
-    """Return what is in the nested arguments: `params: embedding (5, 4), 2 blocks, ln_f`."""
+    """Return a summary of the nested arguments: `params: embedding (5, 4), 2 blocks, ln_f`."""
     inside: dict[str, list[Array]] = {}
     for array in arrays:
         if is_nested(array):
@@ -26,7 +26,7 @@ def nest_text(arrays: Sequence[Array]) -> str:
 
 
 def _parts(arrays: Sequence[Array]) -> list[str]:
-    """Return an argument's parts: an array by shape, a list by length, a dict by name."""
+    """Return the parts of an argument: an array by shape, a list by length, a dict by name."""
     lists: dict[str, set[str]] = {}
     dicts: dict[str, list[Array]] = {}
     for array in arrays:
@@ -44,7 +44,7 @@ def _parts(arrays: Sequence[Array]) -> list[str]:
 
 
 def _part(name: str, arrays: Sequence[Array]) -> str:
-    """Return `embedding (5, 4)`, or of a dict `feed_forward (w_in (4, 6), …)`: its first matrix."""
+    """Return `embedding (5, 4)`, or a dict's first matrix: `feed_forward (w_in (4, 6), …)`."""
     if arrays[0].name.count(".") == 1:
         return f"{name} {arrays[0].shape}"
     matrices = [array for array in arrays if len(array.shape) > 1]

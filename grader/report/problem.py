@@ -12,17 +12,17 @@ from grader.steps.registry import Registry, Step
 
 
 class Problem(click.ClickException):
-    """One clear sentence, and exit status 2."""
+    """Stop a command with one clear sentence and exit status 2."""
 
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        """Print the sentence alone."""
+        """Print only the sentence."""
         click.echo(f"nopeek: {self.message}", err=True)
 
 
 def need(module: str, otherwise: str) -> None:
-    """Raise Problem with that sentence, if a module is not installed."""
+    """Raise Problem with that sentence if a module is not installed."""
     from importlib.util import find_spec
 
     if find_spec(module) is None:
@@ -43,7 +43,7 @@ def need_hidden() -> None:
 
 
 def find_steps(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
-    """Return the steps of these names, all if there are none.
+    """Return the steps with these names, or all steps without names.
 
     Raise Problem if there is no such step.
     """

@@ -1,4 +1,4 @@
-"""The judge's findings as frozen records, which hold everything that a report shows."""
+"""Hold the judge's findings as frozen records, which contain everything that a report shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROPERTY = "property:"
 
 
 class Status(str, Enum):
-    """How a check, or a step, ended. A step is only ever one of the first four."""
+    """Say how a check or a step ended. A step only ever has one of the first four."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -29,9 +29,9 @@ class Status(str, Enum):
 
 @dataclass(frozen=True)
 class Array:
-    """One array of a failing case, small enough to be read.
+    """Hold one array of a failing case, small enough to be read.
 
-    cells is the nested list of numbers; wrong are the places, in C order, that are not right.
+    cells is the nested list of numbers. wrong lists the wrong places, in C order.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Array:
 
 @dataclass(frozen=True)
 class Influence:
-    """Which output position moved, and by how much, when a single input position was changed.
+    """Hold which output positions moved, and by how much, when one input position changed.
 
-    moved[i][j] is the largest change of output i when only input j changed; None where a number
-    that is not finite leaves that open. allowed[i][j] says whether output i may depend on input j;
-    without it, on those up to its own, the last output being beside the last input. Where every
-    one of those should matter, `all_matter` is set. output and input: what a row and a column are
-    called; how: a sentence on what was tried.
+    moved[i][j] is the largest change of output i when only input j changed. It is None if a number
+    that is not finite leaves that open. allowed[i][j] says whether output i may depend on input j.
+    Without it, an output may depend on inputs up to its own position, and the last output is beside
+    the last input. `all_matter` is set if all allowed inputs should matter. output and input: the
+    names of a row and a column. how: a sentence on what was tried.
     """
 
     moved: tuple[tuple[float | None, ...], ...]
@@ -61,7 +61,7 @@ class Influence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The smallest failing case: what went in, what should have come out, what came out."""
+    """Hold the smallest failing case: the inputs, the expected result, and the actual result."""
 
     call: str
     inputs: tuple[Array, ...] = ()
@@ -72,9 +72,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Code:
-    """The student's own lines of a function: its place, and each line with its number.
+    """Hold the student's own lines of a function: their place, and each line with its number.
 
-    marked: the number of the line to blame, where it is known, else 0.
+    marked: the number of the line to blame, or 0 if it is not known.
     """
 
     where: str
@@ -84,9 +84,9 @@ class Code:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The known mistake that produces exactly these numbers, or else a pattern in them.
+    """Name the known mistake that produces exactly these numbers, or else a pattern in them.
 
-    misconception: the mistake's name; where none fits, `property:` and what was seen.
+    misconception: the mistake's name or, for a pattern, `property:` and its name.
     """
 
     misconception: str
@@ -95,13 +95,13 @@ class Diagnosis:
 
     @property
     def known(self) -> bool:
-        """Return whether it is a known mistake, not only a property of what came."""
+        """Return whether the diagnosis is a known mistake, not only a pattern in the results."""
         return not self.misconception.startswith(PROPERTY)
 
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """The result of one check of one function of a submission."""
+    """Hold the result of one check of one function of a submission."""
 
     check: str
     function: str
@@ -121,11 +121,11 @@ class CheckVerdict:
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """All checks of one step.
+    """Hold all checks of one step.
 
-    on_own_steps: None where there was nothing to try; else whether what passed on top of right
-    earlier steps also passes on top of the submission's own. message says why not, or why the
-    step could not be judged at all.
+    on_own_steps: whether code that passed on right earlier steps also passes on the submission's
+    own; None if this was not tried. message says why it does not, or why the step could not be
+    judged at all.
     """
 
     step: str
@@ -177,7 +177,7 @@ def _check(data: dict[str, Any]) -> CheckVerdict:
 
 
 def step_from_dict(data: dict[str, Any]) -> StepVerdict:
-    """Return the verdict that `dataclasses.asdict` made this of."""
+    """Return the step's verdict from the result of `dataclasses.asdict`."""
     checks = tuple(map(_check, data["checks"]))
     blamed = tuple(data.get("blamed", ()))
     status = Status(data["status"])
@@ -208,7 +208,7 @@ def _plain(data: Any) -> Any:
 
 @dataclass(frozen=True)
 class Report:
-    """A submission's verdicts, and all that is needed to repeat them."""
+    """Hold a submission's verdicts, and everything that is needed to repeat them."""
 
     submission: str
     sha256: str
@@ -221,12 +221,12 @@ class Report:
 
     @property
     def score(self) -> float:
-        """Return points earned."""
+        """Return the points earned."""
         return sum(step.points for step in self.steps)
 
     @property
     def max_score(self) -> float:
-        """Return points to be had."""
+        """Return the points that can be earned."""
         return sum(step.max_points for step in self.steps)
 
     @property
@@ -246,8 +246,8 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data, schema `nopeek/report/1`.
 
-        JSON has no infinity and no NaN: such numbers, in evidence, are the strings "inf", "-inf"
-        and "nan".
+        JSON has no infinity and no NaN. In evidence, the strings "inf", "-inf" and "nan" stand for
+        them.
         """
         return {
             "schema": SCHEMA,
@@ -262,18 +262,18 @@ class Report:
         }
 
     def to_json(self) -> str:
-        """Return the report as ASCII JSON, which can say half characters too."""
+        """Return the report as ASCII JSON, in which lone surrogates can be written as well."""
         # With indent, json uses an encoder that takes many times as long.
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
 def report_from_json(text: str | bytes) -> Report:
-    """Return the report that `Report.to_json` made this of."""
+    """Return the report from the text that `Report.to_json` returned."""
     return report_from_dict(json.loads(text))
 
 
 def report_from_dict(data: dict[str, Any]) -> Report:
-    """Return the report that `Report.to_dict` made this of."""
+    """Return the report from the data that `Report.to_dict` returned."""
     submission = data["submission"]
     return Report(
         submission["id"],
@@ -288,11 +288,11 @@ def report_from_dict(data: dict[str, Any]) -> Report:
 
 @dataclass(frozen=True)
 class Who:
-    """Data on a student from a download or the class list, beside the id.
+    """Hold data on a student from a download or the class list, besides the id.
 
-    platform: `Canvas` or `Moodle`. number: what the student is called there. files: the names that
-    the work had in the download, under which feedback goes back. submitted: ISO 8601, if known.
-    absent: why there is no work, for a student without any.
+    platform: `Canvas` or `Moodle`. number: the student's number there. files: the names of the work
+    in the download, under which feedback is returned. submitted: ISO 8601, if known. absent: why a
+    student has no work.
     """
 
     platform: str = ""
@@ -307,11 +307,11 @@ class Who:
 
 @dataclass(frozen=True)
 class Graded:
-    """The outcome of one student's submission: a report, or the reason why it is missing.
+    """Hold the outcome of one student's submission: a report, or the reason why there is none.
 
-    student: the id as it was handed in, any text at all. warnings: what had to be passed over.
-    attempts: how many there were; the latest counts. seconds: what grading it took. grade: what
-    the report comes to under the assignment's rules and the changes by hand.
+    student: the id as it was handed in, which can be any text. warnings: what was ignored.
+    attempts: how many there were; the latest counts. seconds: how long grading took. grade: the
+    grade of the report under the assignment's rules and the changes by hand.
     """
 
     student: str
@@ -325,14 +325,14 @@ class Graded:
 
     @property
     def score(self) -> float | None:
-        """Return the points that count, or None where there are none, which is not 0."""
+        """Return the points that count, or None if there are none; None is not the same as 0."""
         if self.grade is not None:
             return self.grade.score
         return self.report.score if self.report is not None else None
 
     @property
     def max_score(self) -> float | None:
-        """Return what these points are out of."""
+        """Return the points that can be earned."""
         if self.grade is not None:
             return self.grade.max_score
         return self.report.max_score if self.report is not None else None
@@ -345,10 +345,10 @@ class Graded:
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of a student's work. score: None if there is no score.
+    """Hold the grade of a student's work. score: None if there is no score.
 
-    raw: before anything was taken off for being late. steps: the points of each step by its id,
-    after changes by hand. notes: what was done to the score, each with who did it and when.
+    raw: the score before any late penalty. steps: the points of each step by its id, after changes
+    by hand. notes: each change to the score, with its author and time.
     """
 
     score: float | None
@@ -362,7 +362,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class Alike:
-    """Students whose work on a step a human should look at side by side; never a verdict."""
+    """Name students whose work on a step a person should compare; this is never a verdict."""
 
     students: tuple[str, ...]
     step: str
@@ -372,7 +372,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class Change:
-    """A student whose result is another than before, and the reason."""
+    """Name a student whose result has changed, with the reason."""
 
     student: str
     before: Graded

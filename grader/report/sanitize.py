@@ -1,6 +1,6 @@
-"""A student's text made harmless to hold: nothing hidden in it, nothing endless, always encodable.
+"""Make a student's text harmless: nothing hidden, nothing endless, always encodable.
 
-Escaping for the format at hand (HTML, XML, CSV) comes after, where it is written.
+Escaping for a format (HTML, XML, CSV) follows where the text is written.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def _escape(char: str, kept: str) -> str:
 def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
     """Return a text in which nothing is hidden, reordered or endless.
 
-    Characters that do not print, lone surrogates among them, are written as escapes, all but those
-    kept.
+    Characters that do not print, such as lone surrogates, are written as escapes. Characters in
+    `kept` stay.
     """
     left = len(text) - limit
     cut = text if left <= 0 else f"{text[:limit]} … ({left:,} more characters)"

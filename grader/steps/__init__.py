@@ -1,1 +1,1 @@
-"""The steps: their registry and data, random inputs for them, and their stubs."""
+"""Describe the steps: their registry and data, random inputs for them, and their stubs."""

@@ -1,4 +1,4 @@
-"""How the learner runs a command where they are: with make, with nopeek, or with Python alone."""
+"""Spell a command as the learner can run it: with make, with nopeek, or with Python alone."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ALONE = {"exam": "check --suite hidden"}
 def spell_command(name: str, step: int | None = None, home: Path | None = None) -> str:
     """Return a command as it can be typed here, or in another learner's folder.
 
-    make: where the learner's folder has a Makefile and the machine has make. nopeek: where the
-    package's script is on the path. Otherwise Python runs the package.
+    Use make if the learner's folder has a Makefile and the machine has make. Use nopeek if the
+    package's script is on the path. Otherwise, let Python run the package.
     """
     if ((home or HOME) / "Makefile").is_file() and shutil.which("make"):
         return f"make {name}" if step is None else f"make {name} STEP={step}"
@@ -28,7 +28,7 @@ def spell_command(name: str, step: int | None = None, home: Path | None = None) 
 
 
 def spell_install(target: str, extra: str) -> str:
-    """Return what to do to install something: a target of make, or else an extra of the package."""
+    """Return the command that installs something: a target of make, or an extra of the package."""
     if spell_command(target).startswith("make "):
         return f"run `make {target}`"
     return f"run `pip install {extra}`"

@@ -1,4 +1,4 @@
-"""Random parameters of decoder blocks and of whole decoders, as steps 11 and 12 have them."""
+"""Draw random parameters of decoder blocks and whole decoders, in the form of steps 11 and 12."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def block_params(draw: Draw, d_model: int, d_ff: int) -> Arguments:
-    """Return one block: no bias 0, no gain 1."""
+    """Return one block in which no bias is 0 and no gain is 1."""
 
     def weight(rows: int, columns: int) -> Floats:
         return np.asarray(draw.normal(rows, columns) / np.sqrt(rows))
@@ -34,7 +34,7 @@ def norm_params(draw: Draw, d_model: int) -> Arguments:
 
 
 def decoder_params(draw: Draw, vocabulary: int, longest: int, blocks: list[Arguments]) -> Arguments:
-    """Return a decoder of these blocks, for texts of up to `longest` tokens."""
+    """Return a decoder of these blocks, for sequences of up to `longest` tokens."""
     d_model = len(blocks[0]["ln_1"]["gain"])
     return {
         "embedding": draw.normal(vocabulary, d_model) / 2,

@@ -1,4 +1,4 @@
-"""Inputs of checks: random arrays from a seed, with a stream that is the same everywhere."""
+"""Draw random arrays for checks from a seed; the stream is the same on every machine."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _UNUSED: list[np.random.RandomState] = []
 
 
 class Draw:
-    """Random arrays that depend on the key alone.
+    """Draw random arrays that depend on the key alone.
 
-    RandomState, because its stream is frozen for good, which default_rng's is not. With decimals,
-    numbers are rounded: a person can read them, and every machine gets the same bits.
+    RandomState's stream is frozen for good, and that of default_rng is not. With decimals, numbers
+    are rounded, so a person can read them and every machine gets the same bits.
     """
 
     def __init__(self, *key: object, decimals: int | None = None) -> None:
@@ -87,7 +87,7 @@ def map_arrays(value: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
 
 
 def as_single(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array in float32, where it holds floats."""
+    """Return an array of floats in float32, and any other array unchanged."""
     return array.astype(np.float32) if array.dtype.kind == "f" else array
 
 

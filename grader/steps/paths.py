@@ -1,7 +1,7 @@
-"""Where the parts of the kit are, and where a learner works.
+"""Find the parts of the kit, and the folder in which a learner works.
 
 The kit's checks, solutions and notebooks are beside the package in a checkout and in a students'
-bundle, and in `grader/kit/` where the package is installed from a wheel.
+bundle. In a package that was installed from a wheel they are in `grader/kit/`.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ VALUES = VISIBLE / "values"
 def find_home() -> Path:
     """Return the learner's folder, which holds `exercises/`.
 
-    NOPEEK_HOME names it. Otherwise it is the nearest folder with exercises, from the current one
-    upwards; if there is none, the checkout, or the current folder for an installed package.
+    NOPEEK_HOME names it. Otherwise it is the nearest folder with exercises, from the current folder
+    upwards. If there is none, it is the checkout or, for an installed package, the current folder.
     """
     if named := os.environ.get("NOPEEK_HOME"):
         return Path(named).resolve()

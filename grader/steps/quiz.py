@@ -1,9 +1,9 @@
-"""Questions about the lessons, and whether an answer to one is right.
+"""Ask questions about the lessons, and mark the answers.
 
 `questions/stepNN_name.toml` holds a step's questions with their answers. A students' bundle has
-`stepNN_name.json` instead, which holds each answer as a salted hash, and every explanation locked
-with the answer that it belongs to. Both are read into the same records: a key is never compared,
-only its hash.
+`stepNN_name.json` instead. That file holds each answer as a salted hash, and each explanation
+locked with the answer that it belongs to. Both files are read into the same records, and only
+hashes of answers are compared.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ ROUNDS = 1000  # of the hash: too few to notice, enough to make a table of all a
 
 
 class AnswerError(ValueError):
-    """An answer that cannot be read as one: a sentence that says what is wanted."""
+    """Say in one sentence which form an answer must have, because this one cannot be read."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question; shape and digits say how a matrix and a number are read.
+    """Hold a question. shape and digits say how a matrix and a number are read.
 
-    key is the hash of the right answer; locked has the reply to an answer, by its hash.
+    key is the hash of the right answer. locked holds the reply to each answer, by the answer's
+    hash.
     """
 
     id: str
@@ -52,14 +53,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Marked:
-    """The verdict on an answer, and why; for an open question, the model answer."""
+    """Hold the verdict on an answer, and the reason; for an open question, the model answer."""
 
     right: bool
     why: str
 
 
 def questions(step: Step, folder: Path = FOLDER) -> tuple[Question, ...]:
-    """Return the step's questions, none if it has no file of them."""
+    """Return the step's questions; none if the step has no file of questions."""
     locked, plain = folder / f"{step.id}.json", folder / f"{step.id}.toml"
     if locked.is_file():
         entries = json.loads(locked.read_text(encoding="utf-8"))
@@ -71,7 +72,7 @@ def questions(step: Step, folder: Path = FOLDER) -> tuple[Question, ...]:
 
 
 def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question as a bundle holds it: hashes of its answers, explanations locked."""
+    """Return a question as a bundle holds it: answers as hashes, explanations locked."""
     bare = Question(
         *(entry["id"], entry["kind"], entry["ask"]),
         salt=hashlib.sha256(f"{entry['id']}: {entry['ask']}".encode()).hexdigest()[:16],
@@ -91,21 +92,21 @@ def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hash(question: Question, answer: str) -> tuple[str, bytes]:
-    """Return the name of an answer and the secret that opens its explanation."""
+    """Return the hash of an answer, and the secret that opens its explanation."""
     salt = question.salt.encode()
     found = hashlib.pbkdf2_hmac("sha256", answer.encode(), salt, ROUNDS, dklen=64)
     return found[:16].hex(), found[32:]
 
 
 def _mix(data: bytes, secret: bytes) -> bytes:
-    """Combine the data with a stream made from the secret; done twice, this gives it back."""
+    """Combine the data with a stream made from the secret; doing it twice restores the data."""
     blocks = (hashlib.sha256(secret + bytes([i])).digest() for i in range(len(data) // 32 + 1))
     stream = itertools.chain.from_iterable(blocks)
     return bytes(one ^ other for one, other in zip(data, stream, strict=False))
 
 
 def mark(question: Question, answer: object) -> Marked:
-    """Judge an answer. Raise AnswerError if the question cannot have it."""
+    """Judge an answer. Raise AnswerError if it has the wrong form for the question."""
     name, secret = _hash(question, read(question, answer))
     why = ""
     if name in question.locked:
@@ -116,12 +117,12 @@ def mark(question: Question, answer: object) -> Marked:
 
 
 def read(question: Question, answer: object) -> str:
-    """Return the one way to write that answer; AnswerError if it has the wrong form."""
+    """Return an answer in its normal form. Raise AnswerError if it has the wrong form."""
     return READERS[question.kind](question, answer)
 
 
 def _plain(answer: object) -> Any:
-    """Return lists and numbers in place of arrays and their numbers."""
+    """Return lists and plain numbers in place of arrays and NumPy's numbers."""
     return answer.tolist() if hasattr(answer, "tolist") else answer
 
 
@@ -234,7 +235,7 @@ READERS = {
 
 
 def find_question(registry: Registry, about: str) -> tuple[tuple[Question, ...], Question | None]:
-    """Return the questions of step `3`, and one of them for `3b`; ValueError if there is none."""
+    """Return the questions of step `3`, or question `3b`. Raise ValueError if there is none."""
     match = re.fullmatch(r"(\d{1,3})([a-z])", about.strip().lower())
     named = match[1] if match else about.strip()
     step = PREFACE if named == str(PREFACE.number) else registry.find(named)
@@ -265,7 +266,7 @@ FORMS = {
 
 
 def show_question(question: Question) -> list[str]:
-    """Return the lines that ask a question: what is asked, the options, what an answer is."""
+    """Return the lines that ask a question: its text, the options, and the form of an answer."""
     options = [f"   {letter}) {text}" for letter, text in question.options.items()]
     return [f"{question.id}  {question.ask}", *options, f"   Answer: {FORMS[question.kind]}."]
 
@@ -278,13 +279,13 @@ def verdict(question: Question, marked: Marked) -> str:
 
 
 class Record:
-    """The answered questions, in a small file; ignore a file that cannot be used."""
+    """Record which questions were answered, in a small file; ignore a file that cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def done(self) -> frozenset[str]:
-        """Return the ids of the questions that were answered rightly."""
+        """Return the ids of the questions that were answered correctly."""
         with contextlib.suppress(OSError, ValueError):
             data = json.loads(self.path.read_text(encoding="utf-8"))
             if isinstance(data, list):
@@ -292,7 +293,7 @@ class Record:
         return frozenset()
 
     def add(self, question: str) -> None:
-        """Note that a question was answered rightly."""
+        """Note that a question was answered correctly."""
         with contextlib.suppress(OSError):
             text = json.dumps(sorted(self.done() | {question}))
             self.path.write_text(f"{text}\n", encoding="utf-8")

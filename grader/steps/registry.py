@@ -1,7 +1,8 @@
-"""The registry of steps: what a student writes, and what each check of it is worth.
+"""Hold the registry of steps: the functions a student writes, and the points of each check.
 
-`data/kit.toml` holds limits and parts, `data/stepNN_name.toml` one step. The first check in each
-function's list is the one that its values are right: the others pay only where that one passed.
+`data/kit.toml` holds the limits and the parts. `data/stepNN_name.toml` holds one step. The first
+check in each function's list tests whether its values are right. The others earn points only if
+that one passed.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
 class KitError(Exception):
-    """The kit itself is broken: checks that cannot be collected, results that are not stored."""
+    """Report that the kit itself is broken: a check cannot be collected, or a result is missing."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check's name, what it judges, what it is worth and which check must pass for it to pay.
+    """Describe a check: its name, its function, its points, and the check that must pass first.
 
-    hints are given instead of the step's where this check is the first that fails.
+    If this check is the first that fails, its hints are given instead of the step's.
     """
 
     id: str
@@ -47,10 +48,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Function:
-    """A function that the student writes.
+    """Describe a function that the student writes.
 
-    takes names the required arguments, which are passed by position; returns names the results,
-    with a `*` before one that only the student's own code looks into.
+    takes names the required arguments, which are passed by position. returns names the results. A
+    `*` marks a result that only the student's own code looks into.
     """
 
     name: str
@@ -61,11 +62,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Step:
-    """One file of the student's: its functions and their checks, in order.
+    """Describe one step: one file of the student's, with its functions and their checks in order.
 
-    hints are given one at a time: the idea, the place to look, a question that leads there.
-    sizes: the sizes of its checks' cases, with the names that they have in the lesson; last_axis:
-    those names that can only be the length of an array's last axis.
+    hints are given one at a time: the idea, the place to look, a question that leads there. sizes:
+    the sizes of its checks' cases, under the names that they have in the lesson. last_axis: the
+    names that can only be the length of an array's last axis.
     """
 
     id: str
@@ -94,7 +95,7 @@ class Step:
 
     @property
     def max_points(self) -> float:
-        """Return what the whole step is worth."""
+        """Return the points of the whole step."""
         return sum(check.points for check in self.checks)
 
     def function(self, name: str) -> Function:
@@ -102,11 +103,11 @@ class Step:
         return {function.name: function for function in self.functions}[name]
 
     def narrow(self, name: str) -> Step:
-        """Return the step with the checks of that function only."""
+        """Return the step with only the checks of that function."""
         return self.narrow_to({check.id for check in self.function(name).checks})
 
     def narrow_to(self, checks: Set[str]) -> Step:
-        """Return the step with the checks that have these ids only."""
+        """Return the step with only the checks that have these ids."""
         functions = (
             replace(function, checks=tuple(c for c in function.checks if c.id in checks))
             for function in self.functions
@@ -114,7 +115,7 @@ class Step:
         return replace(self, functions=tuple(functions))
 
     def with_needed(self, check: str) -> set[str]:
-        """Return the ids of a check and of all that must pass for it to count."""
+        """Return the ids of a check and of all checks that must pass for it to count."""
         needs = {one.id: one.needs for one in self.checks}
         found = {check}
         while (needed := needs[check]) is not None:
@@ -124,10 +125,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    """Steps that belong together: those whose `part` is its number.
+    """Describe a part: the steps whose `part` is its number.
 
-    can: what one can do after it. shows: the function whose map is drawn then; read: what to read;
-    then: the command that shows what it was for, and then_shows what that does.
+    can: what a learner can do after it. shows: the function whose map is drawn at its end. read:
+    what to read. then: the command that shows what the part was for. then_shows: what that command
+    does.
     """
 
     number: int
@@ -146,7 +148,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a call, a step and a submission."""
+    """Hold the limits of a call, a step and a submission."""
 
     call_seconds: float
     step_seconds: float
@@ -156,7 +158,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Registry:
-    """All steps in order, the limits, and the parts that the steps make up."""
+    """Hold all steps in order, the limits, and the parts that the steps make up."""
 
     steps: tuple[Step, ...]
     limits: Limits
@@ -177,7 +179,7 @@ class Registry:
         return tuple(step for step in self.steps if step.part == part.number)
 
     def group_by_part(self, steps: Sequence[Step]) -> dict[str, list[str]]:
-        """Return the steps' ids of each part that is wholly among these, by `Part I: ...`."""
+        """Return the ids of each part that lies wholly among these steps, by `Part I: ...`."""
         whole = (part for part in self.parts if self.of(part) and set(self.of(part)) <= set(steps))
         return {f"{one.name}: {one.title}": [step.id for step in self.of(one)] for one in whole}
 
@@ -221,7 +223,7 @@ class Registry:
 
 
 def _function(entry: dict[str, Any], hints: dict[str, list[str]]) -> Function:
-    """Return a function from its TOML table. hints: by the name of a check or function."""
+    """Return a function from its TOML table. hints: by the name of a check or a function."""
     function, first = entry["name"], next(iter(entry["checks"]), None)
     checks = []
     for name, points in entry["checks"].items():

@@ -1,4 +1,4 @@
-"""Read the solutions, make the stubs from them, and recognise a file that is still its stub."""
+"""Read the solutions, make the stubs from them, and recognise an untouched stub."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)
 
 
 class BuildError(Exception):
-    """A solution or a check that nothing can be built from."""
+    """Report that nothing can be built from a solution or a check."""
 
 
 def solution_of(step: Step) -> str:
@@ -33,7 +33,7 @@ def solution_of(step: Step) -> str:
 
 
 def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
-    """Return the right steps that the kit has; a student's bundle has none."""
+    """Return the steps whose solution the kit has; a student's bundle has none."""
     paths = {step.id: folder / step.filename for step in registry.steps}
     return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
@@ -44,7 +44,7 @@ def is_unfinished(source: str) -> bool:
 
 
 def is_untouched(source: str, step: Step) -> bool:
-    """Return whether none of the step's functions is written yet."""
+    """Return whether none of the step's functions has been written yet."""
     return len(_UNWRITTEN.findall(source)) >= len(step.functions)
 
 
@@ -54,7 +54,7 @@ def find_defined(source: str, step: Step) -> list[Function]:
 
 
 def without_figures(text: str) -> str:
-    """Return a text without the places of its figures; each has a twin in letters below it."""
+    """Return a text without its figures; a copy in plain text stands below each of them."""
     return re.sub(r"<!-- figure \S+ -->\n+", "", text)
 
 
@@ -65,12 +65,12 @@ def without_self_study(solution: str) -> str:
 
 
 def stub(solution: str) -> str:
-    """Return the student's file, without self-study cells and solutions."""
+    """Return the student's file: the lesson without self-study cells and solutions."""
     return remove_solutions(without_self_study(solution))
 
 
 def remove_solutions(solution: str) -> str:
-    """Return the text with a request in place of what the solution marks enclose."""
+    """Return the text with a request in place of the lines between the solution marks."""
     if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
         raise BuildError("a solution mark has no partner")
 
@@ -91,14 +91,14 @@ def keep_aside(path: Path) -> Path | None:
 
 
 def stub_of(step: Step) -> str:
-    """Return the step's stub, stored in a student's bundle, or "" without a source."""
+    """Return the step's stub, which a student's bundle stores, or "" if there is no source."""
     ready = PACKAGE / "stubs" / step.filename
     path = ready if ready.is_file() else SOLUTIONS / step.filename
     return stub(path.read_text(encoding="utf-8")) if path.is_file() else ""
 
 
 def reset(step: Step) -> Path | None:
-    """Put the stub back, and return where the old file is now, or None if nothing was kept."""
+    """Put the stub back. Return where the old file is now, or None if nothing was kept."""
     path = EXERCISES / step.filename
     text = stub_of(step)
     if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
@@ -123,7 +123,7 @@ def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
 
 
 def text_hash(text: str) -> str:
-    """Return the hash by which a stub is recognised as it was built."""
+    """Return the hash by which an unchanged stub is recognised."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -137,7 +137,7 @@ def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path
 
 
 def list_solutions(step: Step) -> list[tuple[str, str]]:
-    """Return each function of a step by name, as the kit wrote it, without its docstring."""
+    """Return the kit's code for each function of a step, by name, without docstrings."""
     tree = ast.parse(solution_of(step))
     lines = solution_of(step).split("\n")
     names = {function.name for function in step.functions}

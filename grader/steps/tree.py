@@ -1,4 +1,4 @@
-"""Trees of arguments and results: dicts, lists and tuples, and whatever they hold as leaves."""
+"""Walk trees of arguments and results: dicts, lists and tuples, with anything else as leaves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def named_leaves(tree: Any, name: str = "") -> dict[str, Any]:
-    """Return the leaves of a tree by the way to each.
+    """Return the leaves of a tree, each under its path.
 
     >>> named_leaves({"blocks": [{"gain": 1}]}, "params")
     {'params.blocks[0].gain': 1}

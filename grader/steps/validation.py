@@ -1,4 +1,4 @@
-"""Find problems in a registry that somebody has edited, one sentence for each."""
+"""Find problems in a registry that somebody has edited, and report each in one sentence."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ KEYS = {
 
 
 def problem_with(entry: Mapping[str, Any]) -> str:
-    """Return what is wrong with one step's data, as a sentence without its file; "" for nothing.
+    """Return the problem with one step's data as a sentence without its file, or "".
 
-    What is missing is not looked for here.
+    Missing data is not looked for here.
     """
     for key, kind in KEYS.items():
         if key in entry and (not isinstance(entry[key], kind) or isinstance(entry[key], bool)):
@@ -44,7 +44,7 @@ def problem_with(entry: Mapping[str, Any]) -> str:
 
 
 def missing_checks(registry: Registry, tests: Path) -> list[str]:
-    """Return a sentence on each check of the registry that no function checks."""
+    """Return a sentence for each check of the registry that no function implements."""
     found = []
     for step in registry.steps:
         path = tests / "visible" / f"test_{step.id}.py"

@@ -1,1 +1,1 @@
-"""Reports as HTML pages and cards."""
+"""Render reports as HTML pages and cards."""

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no network, no script, no other file."""
+"""Render a report as one HTML page that needs nothing else: no network, script or other file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cut_printed(text: str) -> tuple[str, str]:
 
 
 def first_to_do(report: Report) -> int | None:
-    """Return which step, in order, is the first that is not done."""
+    """Return the id of the first step, in order, that is not done."""
     undone = (i for i, step in enumerate(report.steps) if step.status is not Status.PASSED)
     return next(undone, None)
 
@@ -66,7 +66,7 @@ def number_step(step: StepVerdict) -> str:
 
 
 def failing(check: CheckVerdict) -> bool:
-    """Return whether there is something wrong to be shown."""
+    """Return whether there is a failure to show."""
     return check.status not in _FINE
 
 
@@ -82,16 +82,16 @@ def _not_failing(check: CheckVerdict) -> bool:
 
 
 def anchor(step: StepVerdict) -> str:
-    """Return `step-3` for step03_mask: where a link to the step leads."""
+    """Return `step-3` for step03_mask: the target of links to the step."""
     match = re.match(r"step(\d+)", step.step)
     return f"step-{int(match[1])}" if match else step.step
 
 
 def group_alike(checks: list[CheckVerdict]) -> list[tuple[CheckVerdict, list[CheckVerdict]]]:
-    """Return each check with the failed ones that say the same, but for numbers.
+    """Return each check with the failed ones whose messages are the same except for numbers.
 
-    Nineteen times "All 6 values are wrong" is one thing to read, not nineteen. A single other one
-    is not worth a group.
+    If a message comes nineteen times with other numbers, the reader reads it once. Two checks that
+    agree are not worth a group.
     """
     groups: dict[object, list[CheckVerdict]] = {}
     for place, check in enumerate(checks):
@@ -104,18 +104,18 @@ def group_alike(checks: list[CheckVerdict]) -> list[tuple[CheckVerdict, list[Che
 
 
 def count_alike(checks: list[CheckVerdict]) -> str:
-    """Return the line above checks that say the same as the one before them."""
+    """Return the heading for checks whose messages repeat that of the check before them."""
     return f"{count_words(len(checks), 'more check')} of this function fail in the same way"
 
 
 def shared_message(checks: list[CheckVerdict]) -> str:
-    """Return the message that all of these checks share, if they are several."""
+    """Return the message that all these checks share, if there are several."""
     messages = {check.message for check in checks}
     return messages.pop() if len(checks) > 1 and len(messages) == 1 else ""
 
 
 def summary(step: StepVerdict) -> str:
-    """Return how many checks went which way."""
+    """Return how many checks passed, failed or were skipped."""
     counts = {status: sum(check.status is status for check in step.checks) for status in SIGNS}
     words = [f"{count} {_word(status, count)}" for status, count in counts.items() if count]
     return f"{count_words(len(step.checks), 'check')}: {', '.join(words)}."
@@ -128,7 +128,7 @@ def _word(status: Status, count: int) -> str:
 
 
 def describe_isolation(held: Mapping[str, bool]) -> list[str]:
-    """Return what the isolation was probed for, in words, and what did not hold."""
+    """Return in words which promises the isolation kept when it was probed, and which it broke."""
     named = {True: "held", False: "did not hold"}
     sides = {
         side: [name.replace("_", " ") for name in held if held[name] is side] for side in named
@@ -140,7 +140,7 @@ def describe_isolation(held: Mapping[str, bool]) -> list[str]:
 def template(name: str, folder: Path = Path(__file__).parent) -> Template:
     """Return one of the kit's pages, in which every value is made visible and escaped.
 
-    folder: where it lies, if not beside the templates that it may include.
+    folder: the folder of the page, if it is not beside the templates that it may include.
     """
     environment = Environment(
         loader=FileSystemLoader([folder, Path(__file__).parent]),
@@ -184,7 +184,7 @@ def page(report: Report) -> str:
 
 
 def feedback(graded: Graded) -> str:
-    """Return the feedback page of a student: the report or its absence, and the notes."""
+    """Return a student's feedback page: the report or the reason for its absence, and notes."""
     if graded.report is None:
         return template("no_report.html").render(graded=graded).lstrip()
     report = replace(graded.report, submission=graded.student)

@@ -1,1 +1,1 @@
-"""Reports in a terminal."""
+"""Show reports in a terminal."""

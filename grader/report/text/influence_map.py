@@ -1,4 +1,4 @@
-"""A map of influence in a terminal: who listens to whom, in signs and in words."""
+"""Draw a map of influence in a terminal, in signs and in words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAP_WORDS = {
 def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
     """Draw which output depends on which input, and explain what is wrong.
 
-    drawn: the picture, too; how: what was tried, too.
+    drawn: show the picture as well. how: say what was tried as well.
     """
     sheet.gap()
     if drawn:

@@ -1,4 +1,4 @@
-"""The arrays of a failing case as blocks of text: a name and a shape, then rows of numbers."""
+"""Show the arrays of a failing case as blocks of text: a name and a shape, then rows of numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Block = list[str]
 
 @dataclass(frozen=True)
 class Look:
-    """How an array is written. like: the array whose slice is shown; rows: at most so many."""
+    """Say how to write an array. like: the array whose slice is shown; rows: the largest number."""
 
     decimals: int = 2
     rows: int = 8
@@ -24,7 +24,7 @@ class Look:
 
 
 def _cell_text(value: Any, decimals: int) -> str:
-    """Return a cell's text; booleans in one letter."""
+    """Return a cell's text; a boolean is one letter."""
     return ("T" if value else "F") if isinstance(value, bool) else number_text(value, decimals)
 
 
@@ -84,7 +84,7 @@ def _even(lines: list[str]) -> Block:
 
 
 def compare_arrays(expected: Array, got: Array, rows: int = 8) -> list[Block]:
-    """Return two arrays with as many decimals as it takes to see that they differ."""
+    """Return two arrays, with enough decimals to show that they differ."""
     like = got if got.shape == expected.shape else None
     decimals = _decimals(expected, got)
     mine = WHOLE if whole_beside(expected, got) else decimals
@@ -103,7 +103,7 @@ def _decimals(expected: Array, got: Array) -> int:
 
 
 def titles(arrays: Sequence[Array]) -> str:
-    """Return names with shapes, or with values of single numbers: `q (2, 4), window = 5`.
+    """Return names with shapes, or with the values of single numbers: `q (2, 4), window = 5`.
 
     Nested parameters are summarised.
     """

@@ -1,7 +1,7 @@
-"""Show what is wrong in one step on one screen: first what and why, then the case, then the rest.
+"""Show the first fault of a step on one screen: what and why, then the case, then the rest.
 
-The screen is composed whole before anything is printed: of the layouts, which show less and less,
-the first that fits is taken.
+The whole screen is composed before anything is printed. The layouts show less and less, and the
+first that fits is used.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 @dataclass(frozen=True)
 class Layout:
-    """How much is shown.
+    """Say how much is shown.
 
-    inputs: the numbers that went in, not their shapes only; params: those in a dict, too; rows: of
-    a matrix; printed: lines of what the code printed; more: other failed checks in words; names:
-    those of the function's rest; map: the picture, if there is one, and not only what it says;
-    results: the numbers beside it. few: only for a case of few numbers.
+    inputs: the numbers of the inputs, not only their shapes. params: the numbers in a dict as well.
+    rows: the rows of a matrix. printed: the lines of printed output. more: the other failed checks
+    that are put in words. names: those of the function's other checks. map: the picture, if there
+    is one, and not only its meaning. results: the numbers beside it. few: use this layout only for
+    a case of few numbers.
     """
 
     inputs: bool = True
@@ -71,7 +72,7 @@ LAYOUTS = (
 
 
 def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
-    """Return what is wrong in a step, in at most `room` rows."""
+    """Return the faults of a step, in at most `room` rows."""
     sheet, few = Sheet(width, plain), _few_numbers(step)
     for layout in LAYOUTS:
         if layout.few and not few:
@@ -86,7 +87,7 @@ def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: boo
 
 
 def _few_numbers(step: StepVerdict) -> bool:
-    """Return whether the case of the first failed check can be calculated by hand."""
+    """Return whether a person could calculate the case of the first failed check by hand."""
     failed = [check for check in step.checks if check.status not in _FINE]
     evidence = failed[0].evidence if failed else None
     if evidence is None:
@@ -124,14 +125,14 @@ def _summary(step: StepVerdict, failed: Sequence[CheckVerdict]) -> str:
 
 
 def _show_unwritten(step: StepVerdict) -> str:
-    """Show what is unwritten in a step where nothing written is wrong."""
+    """Show which functions are missing from a step whose written functions all pass."""
     waiting = [check for check in step.checks if check.status is not Status.PASSED]
     names = ", ".join(dict.fromkeys(check.function for check in waiting))
     return f"what is written so far is right. Still to write: {names}."
 
 
 def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
-    """Show the first failed check: what is wrong, why, then the case."""
+    """Show the first failed check: the fault, the cause, then the case."""
     sheet.gap()
     _title(sheet, check)
     sheet.line(clean(check.message), indent=3)
@@ -147,7 +148,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
 
 
 def _telling_map(check: CheckVerdict) -> Influence | None:
-    """Return the map, where it shows something and no cause was named."""
+    """Return the map if it shows something and no cause was named."""
     found = check.evidence.influence if check.evidence else None
     named = check.diagnosis is not None and check.diagnosis.known
     return found if found is not None and not named and worth_drawing(found) else None
@@ -186,9 +187,9 @@ def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
 
 
 def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
-    """Show the inputs. If nothing was returned, show only shapes and what was counted.
+    """Show the inputs. If nothing was returned, show only shapes, tokens and masks.
 
-    So they do beside nested parameters, which are too many numbers to calculate with.
+    The same holds beside nested parameters, which have too many numbers to work through.
     """
     arrays = list_inputs(evidence)
     whole = bool(evidence.expected or evidence.got) and not any(map(is_nested, arrays))
@@ -201,12 +202,12 @@ def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
 
 
 def _is_argument(array: Array, call: str) -> bool:
-    """Return whether the call names the argument, which it does not inside a dict."""
+    """Return whether the call names the argument; it does not name one inside a dict."""
     return array.name in re.findall(r"\w+", call.partition(")")[0])
 
 
 def _countable(array: Array) -> bool:
-    """Return whether it holds tokens, or what a mask allows: few enough to be read one by one."""
+    """Return whether the array holds tokens or a mask, which are few enough to read one by one."""
     cells = array.cells
     while isinstance(cells, list) and cells:
         cells = cells[0]
@@ -237,7 +238,7 @@ def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
 
 
 def _show_printed(sheet: Sheet, text: str, most: int) -> None:
-    """Show what the student's code printed in the failing call."""
+    """Show the output that the student's code printed in the failing call."""
     lines = clean(text).rstrip().split("\n")
     sheet.line("your code printed:", "dim", indent=5)
     for line in lines[:most]:
@@ -266,7 +267,7 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> Non
 def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
     """Show a call in one row, with its numbers if they fit, else with all shapes.
 
-    Not the call of the first check once more, without what went in.
+    Do not repeat the call of the first check without new inputs.
     """
     shapes = titles(list_inputs(evidence))
     text = f"{evidence.call} with {shapes}" if shapes else evidence.call

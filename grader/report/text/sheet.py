@@ -1,4 +1,4 @@
-"""Lines of text on their way to a terminal: wrapped, harmless, in ASCII where it must be."""
+"""Lay out lines of text for a terminal: wrapped, harmless, and in ASCII where necessary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clean(text: str, limit: int = 1000) -> str:
 
 @dataclass
 class Sheet:
-    """Rows of at most `width` characters, each with its style; plain: in ASCII."""
+    """Collect rows of at most `width` characters, each with its style; plain: in ASCII."""
 
     width: int = WIDTH
     plain: bool = False
@@ -48,7 +48,7 @@ class Sheet:
             self.row(" " * indent + piece, style)
 
     def row(self, text: str, style: str = "") -> None:
-        """Add one line as it is, cut at the screen's edge."""
+        """Add one line unwrapped, cut at the screen's edge."""
         text = self._spell(text).rstrip()
         if len(text) > self.width:
             text = text[: self.width - 3] + "..."

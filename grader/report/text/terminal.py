@@ -1,4 +1,4 @@
-"""A report in the terminal: 80 columns, readable without colour, in ASCII, in a pipe."""
+"""Print a report in the terminal: 80 columns, readable without colour, in ASCII and in a pipe."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _style_cells(text: str) -> str:
 
 
 class Printer:
-    """Prints parts of a report as they come."""
+    """Print the parts of a report one after another."""
 
     def __init__(self, file: Any = None) -> None:
         self.file = file or sys.stdout
@@ -61,7 +61,7 @@ class Printer:
         self.rows += len(sheet)
 
     def busy(self, doing: str) -> None:
-        """Say on a terminal what is going on, until something is printed."""
+        """Show on a terminal what is being done, until something else is printed."""
         if self.terminal:
             self.rest()
             sheet = Sheet(self.width - 1, self.plain)
@@ -71,7 +71,7 @@ class Printer:
             self.is_busy = True
 
     def rest(self) -> None:
-        """Take away what `busy` has said."""
+        """Remove the text that `busy` has shown."""
         if self.is_busy:
             self.is_busy = False
             click.echo("\r\x1b[K", file=self.file, nl=False)
@@ -83,13 +83,13 @@ class Printer:
         self.sheet(sheet)
 
     def row(self, text: str, style: str = "") -> None:
-        """Print one line as it is, cut at the screen's edge."""
+        """Print one line unwrapped, cut at the screen's edge."""
         sheet = Sheet(self.width, self.plain)
         sheet.row(text, style)
         self.sheet(sheet)
 
     def clear(self) -> None:
-        """Clear the screen, or print a blank line where there is none."""
+        """Clear the screen; without a terminal, print a blank line."""
         if self.terminal:
             click.clear()
         else:
@@ -124,16 +124,16 @@ class Printer:
         self.row(f" [{bar}] {report.score:g} of {report.max_score:g} points")
 
     def step(self, number: int, step: StepVerdict) -> None:
-        """Print what is wrong in one step, in the rest of the screen."""
+        """Print the faults of one step, in the rest of the screen."""
         room = max(SCREEN - NEXT - self.rows, LEAST)
         self.sheet(compose(number, step, room, self.width, plain=self.plain))
 
 
 class Overview:
-    """Prints a line for each step as it is judged, and one line for a part that is not at issue.
+    """Print a line for each step as it is judged, but only one line for a part without work to do.
 
-    parts: the steps of each part, by its title, in order. Of a later part that was not begun there
-    is one line, and of an earlier one that passed while there is something to do in a later one.
+    parts: the steps of each part, by its title, in order. A later part takes one line if it was not
+    begun. An earlier part takes one line if it passed and a later part still needs work.
     """
 
     def __init__(self, printer: Printer, parts: Mapping[str, Collection[str]]) -> None:
