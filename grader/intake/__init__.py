@@ -1,1 +1,1 @@
-"""Reading what a class hands in: folders, zips, notebooks. Nothing of it is run, or parsed."""
+"""Read what a class hands in: folders, zips, notebooks. Nothing is run or parsed."""

@@ -1,8 +1,8 @@
-"""The files in a zip, read where they lie: nothing is ever unpacked.
+"""Read the files in a zip in place: nothing is ever unpacked.
 
-Names are compared, never used as paths. What is read is streamed up to a limit, whatever sizes the
-archive claims. The archive as a whole is refused if it is too large, names more members than a
-submission has, names a place outside of itself, lets members overlap, or is damaged.
+Names are compared, never used as paths. Data is streamed up to a limit, whatever sizes the archive
+claims. The whole archive is refused if it is too large, has more members than a submission may
+have, names a place outside itself, lets members overlap, or is damaged.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _is_folder(info: zipfile.ZipInfo) -> bool:
 
 
 def _refuse_overlaps(infos: Sequence[zipfile.ZipInfo], end: int) -> None:
-    """Refuse members that share bytes: this is how a small archive becomes a huge one."""
+    """Refuse members that share bytes: overlaps let a small archive unpack into a huge one."""
     offsets = sorted((info.header_offset, info.compress_size) for info in infos)
     for (offset, size), (following, _) in pairwise([*offsets, (end, 0)]):
         if offset < 0 or offset + 30 + size > following:
@@ -80,7 +80,7 @@ def _refuse_overlaps(infos: Sequence[zipfile.ZipInfo], end: int) -> None:
 
 
 def _reason(info: zipfile.ZipInfo) -> str:
-    """Return why a member cannot be taken; empty if it can."""
+    """Return why a member cannot be read, or "" if it can."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         return "it is not a regular file"
@@ -94,7 +94,7 @@ def _reason(info: zipfile.ZipInfo) -> str:
 
 
 class Archive:
-    """A zip, or a folder in it, as a place where files lie."""
+    """A zip, or a folder in a zip, as a place with files."""
 
     def __init__(
         self, zipped: zipfile.ZipFile, members: dict[tuple[str, ...], list[zipfile.ZipInfo]]
@@ -111,11 +111,11 @@ class Archive:
         table: int = MAX_DIRECTORY,
         passed_over: dict[str, str] | None = None,
     ) -> Archive:
-        """Open the archive in a file that the caller closes. Raise SubmissionError if not.
+        """Open the archive in a file that the caller closes. Raise SubmissionError if that fails.
 
-        most: how many members it may have. size, table: the most bytes of all, and of its contents.
-        passed_over: takes the members with a path that is not allowed, and why. Without it such a
-        member refuses the archive.
+        most: how many members it may have. size, table: the largest size in bytes of the archive
+        and of its directory. passed_over: receives the members whose path is not allowed, with the
+        reason. Without it, such a member refuses the archive.
         """
         if file.seek(0, 2) > size:
             raise SubmissionError(f"it is larger than {size // 2**20} MiB")

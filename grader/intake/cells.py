@@ -1,7 +1,7 @@
-"""Split a notebook's code cell into imports, definitions, assignments, and all the rest.
+"""Split a notebook's code cell into imports, definitions, assignments, and all other statements.
 
-A cell is cut at its left margin without being parsed: student source is never parsed where it is
-judged. All that is known here of Python is where strings, brackets and comments end.
+A cell is cut at its left margin without being parsed, because the judging process never parses
+student source. This module knows only where Python's strings, brackets and comments end.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
 @dataclass(frozen=True)
 class _Line:
-    """A logical line: the physical lines from first up to, not including, end."""
+    """A logical line: the physical lines from first up to end, without end."""
 
     first: int
     end: int
@@ -46,10 +46,10 @@ class _Line:
 
 @dataclass(frozen=True)
 class Block:
-    """A statement at the left margin with all that is indented below it.
+    """A statement at the left margin with the lines that are indented below it.
 
-    kind is `import`, `definition`, `assignment` or `other`; names are those that it binds. modules:
-    those that it imports from.
+    kind is `import`, `definition`, `assignment` or `other`. names: the names that it binds.
+    modules: the modules that it imports from.
     """
 
     first: int
@@ -61,7 +61,7 @@ class Block:
 
     @cached_property
     def bound(self) -> frozenset[str]:
-        """Return the names that it binds, for looking one up among very many."""
+        """Return the names that it binds, for fast lookup."""
         return frozenset(self.names)
 
     @cached_property
@@ -72,17 +72,17 @@ class Block:
 
     @cached_property
     def called(self) -> frozenset[str]:
-        """Return the first words of what it calls, before any lambda: found once for all steps."""
+        """Return the first words of its calls, except inside lambdas; computed once."""
         return frozenset(match[1] for match in _CALL.finditer(self.text.partition("lambda")[0]))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A cell's lines, magics taken out, and the blocks that they form.
+    """A cell's lines without magics, and the blocks that they form.
 
-    magics: the first words of what was taken out. closed: whether all brackets and quotes are;
-    the block with one that is not is left out, and all below it. lost: the functions and classes
-    there, by name, with the number of their first lines.
+    magics: the first words of the removed magics. closed: whether all brackets and quotes are
+    closed. If one is not, its block and all blocks below it are left out. lost: the functions and
+    classes in those blocks, by name, with the numbers of their first lines.
     """
 
     lines: tuple[str, ...]
@@ -93,7 +93,7 @@ class Cut:
 
 
 def _string_end(text: str, at: int, quote: str) -> int:
-    """Return where the string that is open at `at` has ended; -1 if it never does."""
+    """Return where the string that is open at `at` ends; -1 if it never does."""
     while True:
         end = text.find(quote, at)
         if len(quote) == 1:
@@ -117,13 +117,13 @@ def _find_line_end(text: str, at: int, end: int) -> int:
 
 
 def _match_magic(text: str, at: int) -> re.Match[str] | None:
-    """Return the magic that the line is which begins there."""
+    """Return the magic on the line that begins there, or None."""
     indent = _INDENT.match(text, at)
     return _MAGIC.match(text, indent.end() if indent else at)
 
 
 def _logical_lines(text: str) -> Iterator[_Line]:
-    """Yield the logical lines, without one that is never closed."""
+    """Yield the logical lines, except one that is never closed."""
     at = first = number = depth = 0
     assigns = False
     fresh = True
@@ -195,7 +195,7 @@ def _first(match: re.Match[str] | None) -> tuple[str, ...]:
 def _begins(line: str, decorated: bool) -> bool:
     """Return whether a line begins a statement at the left margin.
 
-    decorated: whether the open block has nothing but decorators, comments and empty lines so far.
+    decorated: whether the open block has had only decorators, comments and empty lines so far.
     """
     if not line or line[0] in " \t\f#":
         return False
@@ -231,14 +231,14 @@ def cut_cell(source: str) -> Cut:
 
 
 def _find_defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
-    """Yield the functions and classes that begin at the left margin from that line on."""
+    """Yield the functions and classes that begin at the left margin, from that line on."""
     for number in range(first, len(lines)):
         if match := _DEFINES.match(lines[number]):
             yield match[1], number
 
 
 def idle(block: Block) -> bool:
-    """Return whether a block does nothing: a lone text, or the rest of a magic."""
+    """Return whether a block does nothing: a lone string, or the rest of a magic."""
     return block.kind == "other" and _IDLE.match(block.text) is not None
 
 
@@ -248,7 +248,7 @@ def missing_modules(block: Block) -> list[str]:
 
 
 def harmless(block: Block, imported: Collection[str]) -> bool:
-    """Return whether an assignment calls nothing but built-in types and what was imported."""
+    """Return whether an assignment calls only built-in types and imported names."""
     return all(
         name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in block.called
     )

@@ -1,13 +1,14 @@
-"""A class as one zip, as Moodle and Canvas give it: its files, put into a folder of ours.
+"""Unpack a class's zip from Moodle or Canvas into a folder of the kit.
 
-Only regular files of bounded size are written, under the names that they have in the zip. Students
-choose some of these names, and what is in the files. So a file that cannot be taken is passed over,
-and the others are read:
+Only regular files of bounded size are written, under their names in the zip. Students choose some
+of these names, and the contents of the files. So a file that cannot be written is skipped, and the
+others are still read:
 
-- One that is too large, or whose student has handed in too much, is written as an empty file of
-  that size, which takes no place on the disk. Reading it tells its student why it is not graded.
+- A file is written as an empty file of its size, which takes no space on the disk, if it is too
+  large or its student has handed in too much. When it is read, its student learns why it is not
+  graded.
 - A name that is too long is shortened, so that its student is still listed.
-- A name that leads elsewhere, or that another file has, is listed as ignored.
+- A name that leads out of the folder, or that another file has, is listed as ignored.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ KEPT_END = 60  # bytes of a shortened name's end
 
 
 def unpack(path: Path, folder: Path) -> dict[str, str]:
-    """Write the files of a class's zip into an empty folder; SubmissionError with the reason.
+    """Write the files of a class's zip into an empty folder. Raise SubmissionError with the reason.
 
-    Return the names of those that were passed over, and why.
+    Return the names of the files that were skipped, with the reasons.
     """
     try:
         with path.open("rb") as file:
@@ -79,7 +80,7 @@ def _is_about_name(error: OSError) -> bool:
 
 
 def _shortened(name: str) -> str:
-    """Return a name that file systems take: the middle of a very long one is left out."""
+    """Return a name that file systems accept: the middle of a very long one is left out."""
     data = name.encode("utf-8", "surrogateescape")
     if len(data) <= MAX_NAME:
         return name
@@ -88,7 +89,7 @@ def _shortened(name: str) -> str:
 
 
 def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:
-    """Write a file, and return its size; one that is too large is as large, and empty, and 0."""
+    """Write a file and return its size; write one that is too large as empty, and return 0."""
     left = min(MAX_FILE, room)
     size = 0
     try:
@@ -108,7 +109,7 @@ def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:
 
 
 def _date_entry(path: Path, when: tuple[int, ...]) -> None:
-    """Give a file the time that the zip says, taken as UTC."""
+    """Give a file the time in the zip, taken as UTC."""
     try:
         seconds = calendar.timegm((*when, 0, 0, 0))
     except (ValueError, OverflowError):

@@ -1,15 +1,16 @@
-"""A class's submissions: who has handed in what, which attempt counts, and what it holds.
+"""List a class's submissions: each student, the attempt that counts, and its contents.
 
 `grader/intake/platform_names.py` has the rules for names, and for several entries of one student.
-`grader/intake/handins.py` has the rules for where step files may be in an entry.
+`grader/intake/handins.py` has the rules for the place of step files in an entry.
 
-The latest attempt counts, and no other, even if it cannot be read. The latest is the one with the
-highest number, or date, in its name, one without before one with; among equals the one whose
-newest file is newest (a zip's own times, taken as UTC, else the file's); then the last by name.
+Only the latest attempt counts, even if it cannot be read. It is the one with the highest number or
+date in its name; a name without either comes first. If several are equal, the one with the newest
+file counts. The time of a file is the zip's own, taken as UTC, or else that of the file. If these
+are equal too, the last name counts.
 
-What systems and editors leave behind (hidden files, `__MACOSX`, `Thumbs.db`) is passed over without
-a word. Any other file of the class folder that is nobody's is listed as ignored, with the reason.
-No link is followed, but for the class folder itself.
+Files that systems and editors leave behind (hidden files, `__MACOSX`, `Thumbs.db`) are silently
+ignored. Any other file that belongs to nobody is listed as ignored, with the reason. No link is
+followed, except for the class folder itself.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ RESULTS = "gradebook.db"  # what marks a folder that grading has written
 
 @dataclass(frozen=True)
 class Entry:
-    """A student and all attempts, the one that counts last. how: by which rule they are theirs."""
+    """A student and all attempts; the last one counts. how: the rule that matched their names."""
 
     student: str
     folder: Path
@@ -46,21 +47,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class Listing:
-    """A class folder: an entry per student, by id, and all other files, with the reason."""
+    """A class folder: an entry for each student, by id, and all other files, with the reason."""
 
     entries: tuple[Entry, ...]
     ignored: Mapping[str, str]
 
 
 def _explain_ignored(name: str, registry: Registry) -> str:
-    """Return why a file of the class folder is nobody's."""
+    """Return why a file of the class folder belongs to nobody."""
     if handins.is_known(name, registry):
         return "a step file must lie in a folder that has the student's name"
     return "it is neither a folder nor a zip nor a notebook"
 
 
 def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
-    """Return the student of each entry in the class folder, and why some belong to nobody."""
+    """Find the student of each entry in the class folder; say why some entries belong to nobody."""
     kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
     canvas = platform_names.is_canvas(kinds)
     found: list[Found] = []
@@ -82,7 +83,7 @@ def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict
 
 
 def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
-    """Return the attempts in a student's folder, or the folder itself where it is one."""
+    """Return the attempts in a student's folder, or the folder itself if it is one."""
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
         return whole
@@ -103,7 +104,7 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
 
 
 def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, ...]:
-    """Return when the newest file of an attempt was changed; () if that cannot be found out."""
+    """Return the time of the newest file of an attempt, or () if it cannot be found."""
     times: list[tuple[int, ...]] = [()]
     try:
         with ExitStack() as until:
@@ -147,10 +148,10 @@ def _entry(folder: Folder, student: str, found: Sequence[Found], registry: Regis
 
 
 def _loose(files: Sequence[Found]) -> dict[str, str]:
-    """Return the files that lie loose in the class folder, by the names they are read under.
+    """Return the loose files in the class folder, by the names under which they are read.
 
-    Of two that would have the same name, the later in the alphabet has it: the one with the higher
-    number in Canvas' download. The other keeps the name that it has there.
+    If two files would have the same name, the one later in the alphabet gets it. In Canvas'
+    download that is the one with the higher number. The other file keeps its name in the download.
     """
     loose: dict[str, str] = {}
     for each in sorted(files, key=lambda each: _numbers(each.who.files)):
@@ -162,15 +163,15 @@ def _loose(files: Sequence[Found]) -> dict[str, str]:
 
 
 def _numbers(names: Sequence[str]) -> list[int]:
-    """Return the numbers in a name, as what `-1` and Canvas' own numbers are compared by."""
+    """Return the numbers in a name, to compare names by `-1` and Canvas' own numbers."""
     return [int(number) for name in names for number in re.findall(r"\d{1,18}", name)]
 
 
 def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
-    """Return what a class folder holds. Raise SubmissionError if it cannot be listed at all.
+    """Return the contents of a class folder. Raise SubmissionError if it cannot be listed.
 
-    out: where the results go: if that lies in the class folder, it is nobody's. So is whatever
-    else holds a gradebook.
+    out: the folder of the results, which belongs to nobody if it is in the class folder. The same
+    holds for any other folder with a gradebook.
     """
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
@@ -207,10 +208,11 @@ def _bytes(name: str) -> bytes:
 def class_folder(
     path: Path, registry: Registry, is_student: Callable[[str], bool] = lambda name: False
 ) -> Path:
-    """Return the folder that holds the students: the given one, or the only one in it.
+    """Return the folder that holds the students: the given one, or the only folder in it.
 
-    That is one whose entries are named as by Canvas or Moodle, or of which two or more hold work.
-    is_student: tells whether the class list has somebody of a name, whose files may be named so.
+    The inner folder counts if its entries are named as by Canvas or Moodle, or if at least two of
+    them hold work. is_student: tells whether the class list has a name, because such a name may be
+    a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:
@@ -254,10 +256,10 @@ def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:
 
 
 def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
-    """Return when the attempt that counts was handed in, as ISO 8601; "" if that is not known.
+    """Return when the attempt that counts was handed in, as ISO 8601, or "" if unknown.
 
-    nbgrader's `timestamp.txt` says it; in another platform's download a student has written that.
-    files: whether the newest file's time may be taken.
+    nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
+    student's own. files: whether the newest file's time may be used.
     """
     attempt = entry.attempts[-1]
     try:
@@ -278,7 +280,7 @@ def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
 
 
 def _timestamp(folder: Folder, attempt: Attempt) -> str:
-    """Return what nbgrader has noted beside the notebooks."""
+    """Return the time that nbgrader has noted beside the notebooks."""
     if attempt.files or not attempt.path:
         return ""
     place = folder
@@ -302,7 +304,7 @@ def entries(path: Path, registry: Registry) -> list[Entry]:
 
 
 def alone(path: Path) -> Entry:
-    """Return one submission that is given by its own path: a folder, a zip or a notebook."""
+    """Return a single submission that is given by its own path: a folder, a zip or a notebook."""
     path = path.resolve()
     is_folder = path.is_dir()
     student = path.name if is_folder else platform_names.stem(path.name)
@@ -310,7 +312,7 @@ def alone(path: Path) -> Entry:
 
 
 def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
-    """Return where an attempt's files lie."""
+    """Return the place of an attempt's files."""
     if attempt.files:
         return Some(folder, attempt.files)
     for name in attempt.path[:-1]:
@@ -351,7 +353,7 @@ def read(entry: Entry, registry: Registry) -> Submission:
 
 
 def _tell_attempt(entry: Entry, reason: str) -> str:
-    """Return the reason, and which of several attempts it is about."""
+    """Return the reason, with the attempt that it is about if there are several."""
     if len(entry.attempts) == 1:
         return reason
     return (

@@ -1,8 +1,8 @@
-"""Names of files: which step a file plainly is, and which may be a student's own module.
+"""Recognise file names: the step that a name clearly means, or a student's own module.
 
-`step03_mask (1).py`, `Step03_Mask.py`, `step3 mask.py` and `step03_mask.py.txt` are step 3 as a
-browser, an editor or a person writes its name. Any other `.py` file is a module of the student's
-own, unless its name is taken: by a step, by NumPy or by the standard library.
+`step03_mask (1).py`, `Step03_Mask.py`, `step3 mask.py` and `step03_mask.py.txt` all mean step 3,
+written by a browser, an editor or a person. Any other `.py` file is a module of the student's own,
+unless a step, NumPy or the standard library has its name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def stem_of(name: str) -> str:
 
 
 def step_meant(name: str, registry: Registry) -> Step | None:
-    """Return the step that a file plainly is; None for any other file.
+    """Return the step that a file's name clearly means; None for any other file.
 
     >>> from grader.steps.registry import load
     >>> step_meant("Step3 mask (1).py", load()).id
@@ -50,7 +50,7 @@ def _find_step(stem: str, registry: Registry) -> Step | None:
 
 
 def module_name(name: str, registry: Registry) -> str:
-    """Return what a file is imported as; "" where it cannot be, or is a step."""
+    """Return the name under which a file is imported; "" if it cannot be imported or is a step."""
     stem = unicodedata.normalize("NFKC", name[: -len(".py")]) if name.endswith(".py") else ""
     importable = stem.isidentifier() and not keyword.iskeyword(stem) and stem[:2] != "__"
     return stem if importable and step_meant(name, registry) is None else ""
@@ -63,6 +63,6 @@ def is_taken(module: str, registry: Registry) -> bool:
 
 
 def list_names(names: Collection[str], most: int = 4) -> str:
-    """Return the first names of many, for a sentence."""
+    """Return the first few of many names, for a sentence."""
     some = ", ".join(list(names)[:most])
     return f"{some} and {len(names) - most} more" if len(names) > most else some

@@ -1,4 +1,4 @@
-"""A folder of somebody else's: looked into without following a link or waiting for a pipe."""
+"""Read a folder that somebody else made, without following links or waiting for pipes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ LITTER = frozenset({"__macosx", "__pycache__", "thumbs.db", "ehthumbs.db", "desk
 
 
 class SubmissionError(Exception):
-    """The submission, or a file of it, cannot be read; the text says why."""
+    """The submission, or one of its files, cannot be read; the text says why."""
 
 
 def litter(name: str) -> bool:
-    """Return whether a name is one that systems and editors leave behind, or hidden."""
+    """Return whether a name is hidden, or is one that systems and editors leave behind."""
     return name.startswith((".", "~$")) or name.lower() in LITTER
 
 
 def moment(seconds: float) -> tuple[int, ...]:
-    """Return year to second, in UTC; empty, and so before all others, if it is not a time."""
+    """Return year to second in UTC; empty, and so before all others, if it is not a time."""
     try:
         return tuple(time.gmtime(seconds)[:6])
     except (OverflowError, OSError, ValueError):
@@ -32,26 +32,26 @@ def moment(seconds: float) -> tuple[int, ...]:
 
 
 class Place(Protocol):
-    """Where files lie: a folder, a folder in a zip, or some files of a folder."""
+    """A place with files: a folder, a folder in a zip, or some files of a folder."""
 
     def folders(self) -> list[str]:
-        """Return the sorted names of the folders in it, without litter."""
+        """Return the sorted names of its folders, without litter."""
 
     def files(self) -> list[str]:
-        """Return the sorted names of everything else in it, without litter."""
+        """Return the sorted names of all other entries, without litter."""
 
     def into(self, name: str) -> Place:
         """Return a folder in it. Raise SubmissionError if it cannot be opened."""
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return at most `limit` bytes of a regular file. Raise SubmissionError if it cannot."""
+        """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
 
     def modified(self, name: str) -> tuple[int, ...]:
         """Return when a file was last changed, year to second, or () if that is unknown."""
 
 
 class Folder:
-    """An open folder. Where the system has descriptors for folders, all goes through one."""
+    """An open folder. If the system has descriptors for folders, all access goes through one."""
 
     def __init__(self, path: Path, descriptor: int | None, most: int = MAX_NAMES) -> None:
         self.path = path
@@ -61,9 +61,9 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path, most: int = MAX_NAMES) -> Folder:
-        """Return the folder at the user's own path, or raise SubmissionError. Follow links.
+        """Open the folder at the user's own path, following links.
 
-        most: how many names it may hold.
+        most: how many names it may hold. Raise SubmissionError if it cannot be opened.
         """
         if os.open not in os.supports_dir_fd:
             return cls(path, None, most)
@@ -79,12 +79,12 @@ class Folder:
         self.close()
 
     def close_inner(self) -> None:
-        """Close everything that was opened through it."""
+        """Close everything that was opened through this folder."""
         while self.inner:
             self.inner.pop().close()
 
     def close(self) -> None:
-        """Close it and everything that was opened through it."""
+        """Close this folder and everything that was opened through it."""
         self.close_inner()
         if self.descriptor is not None:
             os.close(self.descriptor)
@@ -109,7 +109,7 @@ class Folder:
         return sorted((name, is_folder) for name, is_folder in found if not litter(name))
 
     def kind(self, name: str) -> str:
-        """Return `folder`, `file`, `link`, or `other` (a pipe, a device, nothing at all)."""
+        """Return `folder`, `file`, `link`, or `other` (a pipe, a device, a missing file)."""
         try:
             mode = self._stat(name).st_mode
         except (OSError, ValueError):
@@ -183,7 +183,8 @@ class Folder:
 class Some:
     """Some files of a folder, each under another name.
 
-    `step02_scores.py`, for one that a platform has called `doejohn_12345_678901_step02_scores.py`.
+    For example `step02_scores.py`, for a file that a platform has called
+    `doejohn_12345_678901_step02_scores.py`.
     """
 
     def __init__(self, folder: Folder, names: Mapping[str, str]) -> None:

@@ -1,12 +1,14 @@
 """Read one student's hand-in, wherever its files are, into a Submission.
 
-The files are looked for at the top; where there are none, in `exercises` and `notebooks`; else in
-the only folder that has any; else in the only folder, or the only zip, that there is, and so on, a
-few levels down. Two folders with step files, and none called `exercises`, are an ambiguity that
-is not resolved. A step's file is the one that has exactly its name, or else the only one that it
-plainly is (`grader/intake/filenames.py`), with a note. A step that lies there as a file and in a
-notebook is taken from the file, unless that is still the stub. Other `.py` files beside them are
-modules of the student's own.
+The files are looked for in this order: at the top; in `exercises` and `notebooks`; in the only
+folder that has step files; in the only folder or zip that there is. This continues for a few
+levels. Two folders with step files, neither called `exercises`, are ambiguous, and the submission
+is refused.
+
+A step's file is the one with exactly its name. Otherwise it is the only file whose name clearly
+means that step (`grader/intake/filenames.py`), with a note. If a step is both in a file and in a
+notebook, the file is used unless it is still the stub. Other `.py` files beside them are the
+student's own modules.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNO
 
 @runtime_checkable
 class HasFiles(Protocol):
-    """A place whose files can be opened, as those of an archive cannot."""
+    """A place whose files can be opened; those of an archive cannot."""
 
     def file(self, name: str) -> BinaryIO:
         """Return a regular file, open for reading."""
@@ -53,19 +55,19 @@ def is_packed(name: str) -> bool:
 
 
 def is_known(name: str, registry: Registry) -> bool:
-    """Return whether the name is that of a notebook, or plainly that of a step file."""
+    """Return whether the name is that of a notebook, or clearly means a step file."""
     return is_notebook(name) or step_meant(name, registry) is not None
 
 
 def has_known(place: Place, registry: Registry) -> bool:
-    """Return whether a step file or a notebook lies right here."""
+    """Return whether this very folder has a step file or a notebook."""
     return any(is_known(name, registry) for name in place.files())
 
 
 def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
     """Return the zip of that name in a location, open as long as the stack is.
 
-    SubmissionError if it cannot be read, or is not a zip.
+    Raise SubmissionError if it cannot be read or is not a zip.
     """
     try:
         if not isinstance(place, HasFiles):
@@ -80,7 +82,7 @@ def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
 
 
 def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
-    """Return the readable folders right below that hold step files or notebooks."""
+    """Return the readable folders directly below that hold step files or notebooks."""
     rooms: dict[str, Place] = {}
     for name in place.folders()[:MAX_LOOKED_INTO]:
         try:
@@ -93,9 +95,9 @@ def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
 
 
 def home(place: Place, registry: Registry, until: ExitStack) -> list[Place]:
-    """Return the place, or places, where the step files and notebooks lie.
+    """Return the place, or places, of the step files and notebooks.
 
-    Raise SubmissionError if nowhere.
+    Raise SubmissionError if there are none.
     """
     for _ in range(MAX_DOWN):
         if has_known(place, registry):
@@ -137,7 +139,7 @@ class _Reading:
         self.room = Room()
 
     def files(self, place: Place) -> None:
-        """Take the step files of a place, and the student's own modules beside them."""
+        """Read the step files of a place, and the student's own modules beside them."""
         present = place.files()
         meant: dict[str, list[str]] = {}
         for name in present:
@@ -154,7 +156,7 @@ class _Reading:
         self._note_overlooked(present)
 
     def _file(self, place: Place, step: Step, names: Sequence[str]) -> None:
-        """Take the one file that is a step; without it the step cannot be graded."""
+        """Read the one file of a step; without it the step cannot be graded."""
         others = [name for name in names if name != step.filename]
         if step.filename in names:
             name = step.filename
@@ -174,7 +176,7 @@ class _Reading:
             self.refused[step.id] = refusal(show_name(name), error)
 
     def _note_overlooked(self, present: Sequence[str]) -> None:
-        """Warn of source files that nothing can be taken for, and of archives beside the steps."""
+        """Warn of source files that fit no step, and of archives beside the steps."""
         steps = tuple(f"step{step.number:02d}" for step in self.registry.steps)
         for name in sorted(present):
             nearly = stem_of(name) and name.casefold().startswith(steps)
@@ -205,7 +207,7 @@ class _Reading:
             self.refused.setdefault(id, sentence)
 
     def merge(self) -> None:
-        """Take from the notebooks the steps that no file has."""
+        """Take the steps from the notebooks that no file has."""
         for step in self.registry.steps:
             offers = [
                 (name, notebook) for name, notebook in self.notebooks if step.id in notebook.sources
@@ -244,10 +246,10 @@ class _Reading:
 
 
 def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, str]:
-    """Return a sort key that is least for the notebook to take a step from.
+    """Return a sort key that is smallest for the notebook to take a step from.
 
-    The one that is named after the step; then the one with most of its functions written; then
-    one that is not a copy.
+    The order is: the notebook that is named after the step; then the one with most of its functions
+    written; then one that is not a copy.
     """
     return (
         name != f"{step.id}.ipynb",

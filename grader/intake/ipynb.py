@@ -1,4 +1,4 @@
-"""The cells of a notebook file, of nbformat 3 or 4, as far as they can be read."""
+"""Read the cells of a notebook file, of nbformat 3 or 4, as far as possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_STRUCTURE = bytes(set(range(256)) - set(_STRUCTURE))
 class RawCell:
     """A cell: its number, counted from 1, its nbgrader `grade_id`, and its text.
 
-    test: whether it is one that checks. text: None if it is not text.
+    test: whether the cell holds checks. text: None if it is not text.
     """
 
     number: int
@@ -33,7 +33,7 @@ class RawCell:
 
 
 def _refuse_giants(data: bytes) -> None:
-    """Raise SubmissionError for JSON that would take too much memory, strings aside."""
+    """Raise SubmissionError for JSON that would take too much memory, not counting strings."""
     if len(data) > MAX_NOTEBOOK:
         raise SubmissionError(f"it is larger than {MAX_NOTEBOOK // 2**20} MiB")
     plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
@@ -69,7 +69,7 @@ def _parse(data: bytes) -> Mapping[str, Any]:
 
 
 def _list_cells(notebook: Mapping[str, Any]) -> list[Any]:
-    """Return the cells, of format 4, or of format 3, which has them in worksheets."""
+    """Return the cells of format 4, or of format 3, which keeps them in worksheets."""
     sheets = notebook.get("worksheets")
     lists = [notebook.get("cells")]
     if isinstance(sheets, list):
@@ -108,7 +108,7 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
 
 
 def raw_cells(data: bytes) -> Iterator[RawCell]:
-    """Yield the cells in the file that these bytes are.
+    """Yield the cells of the notebook in these bytes.
 
     Raise SubmissionError if it is not a notebook.
     """

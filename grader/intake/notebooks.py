@@ -1,22 +1,24 @@
-"""Reading a notebook: its solution cells become one source per step. No kernel is started.
+"""Read a notebook: its solution cells become one source for each step. No kernel is started.
 
-Which cell counts. A function of the steps is taken from the cell whose nbgrader `grade_id` is the
-function's name (`attention_scores`) or its step's (`step02_scores`), and which defines it; where
-no such cell does, from the last one that has `def attention_scores` at its left margin. A cell that
-still raises `NotImplementedError` in place of the function gives way to one that does not. Test
-cells (`grade` and not `solution`, or a `grade_id` that begins with `check_`) are left out.
+**Which cell counts.** A function of a step is taken from the cell that defines it and whose
+nbgrader `grade_id` is the function's name (`attention_scores`) or its step's (`step02_scores`). If
+there is no such cell, it is taken from the last cell with `def attention_scores` at its left
+margin. A cell that still raises `NotImplementedError` gives way to one that does not. Test cells
+(`grade` and not `solution`, or a `grade_id` that begins with `check_`) are left out.
 
-What a step's source is made of. All imports, definitions, classes and assignments at the left
-margin of the notebook's code cells, in order, so that a helper may stand in any cell; of the steps'
-functions, those of this step only, each from the cell that counts. An import of what is not there
-where code is judged (torch, matplotlib) is left out. So is an assignment that calls anything but
-built-in types and imported modules, and every other statement (calls, prints, loops, plots): a
-trial that needs an earlier trial must not keep the solutions from being imported. An assignment
-that fails is passed over for the same reason. A function of an earlier step that is used without
-being imported, as it may be in a notebook with several steps, is imported from that step.
+**What a step's source consists of.** It has all imports, definitions, classes and assignments at
+the left margin of the notebook's code cells, in order, so a helper may be in any cell. Of the
+steps' functions it has only those of this step, each from the cell that counts.
 
-Lines keep their place below a mark that names the cell, so a message can tell cell and line.
-Cells are counted from 1, those with text included.
+Some statements are left out, because a trial that needs an earlier trial must not keep the
+solutions from being imported. They are imports of modules that the judge lacks (torch, matplotlib),
+assignments that call anything but built-in types and imported modules, and all other statements
+(calls, prints, loops, plots). For the same reason an assignment that fails is ignored. A notebook
+with several steps may use a function of an earlier step without importing it. Such a function is
+imported from that step.
+
+Lines keep their place below a mark that names the cell, so a message can name cell and line. Cells
+are counted from 1, including text cells.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class Room:
     statements: int = MAX_STATEMENTS
 
     def take(self, code: int = 0, statements: int = 0) -> None:
-        """Take room for a notebook. Raise SubmissionError where there is not as much."""
+        """Reserve room for a notebook. Raise SubmissionError if there is not enough."""
         self.code -= code
         self.statements -= statements
         alone = code > MAX_SOURCE or statements > MAX_STATEMENTS
@@ -60,7 +62,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell: its number in the notebook, its `grade_id`, and what it is made of."""
+    """A code cell: its number in the notebook, its `grade_id`, and its blocks."""
 
     number: int
     grade_id: str
@@ -76,7 +78,7 @@ class Cell:
 
     @cached_property
     def _definers(self) -> dict[str, Block]:
-        """Return the last statement that defines each name, without imports from steps."""
+        """Return the last statement that defines each name, except imports from steps."""
         return {name: block for block in self.cut.blocks if not block.steps for name in block.names}
 
 
@@ -84,7 +86,7 @@ class Cell:
 class Notebook:
     """A notebook's contents: sources by step id, the number of functions, and warnings.
 
-    left_out: the last of the warnings, if calls, plots and the like had to be passed over.
+    left_out: the last of the warnings, if calls, plots and similar statements were ignored.
     """
 
     sources: Mapping[str, str] = field(repr=False)
@@ -168,7 +170,7 @@ class _Reading:
         return chosen
 
     def find_unclosed(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> dict[str, Cell]:
-        """Return the functions that a cell would define, except for an open bracket or quote."""
+        """Return the functions that a cell would define if its brackets and quotes were closed."""
         return {
             name: cell
             for cell in cells
@@ -179,7 +181,7 @@ class _Reading:
     def source(self, step: Step, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> str:
         """Return the step's module.
 
-        Of functions that are left out for an open bracket a word is left.
+        A function that an open bracket hides leaves a note there.
         """
         pieces = []
         bound: set[str] = set()
@@ -242,7 +244,7 @@ class _Reading:
         return bool(block.steps & (known - earlier))
 
     def _earlier(self, step: Step, text: str, bound: set[str]) -> list[str]:
-        """Return imports for functions of earlier steps that the source uses without importing."""
+        """Return the imports that the source lacks for functions of earlier steps."""
         words = set(re.findall(r"\w+", text))
         return [
             f"from exercises.{earlier.id} import {function.name}"
@@ -265,7 +267,7 @@ def of_cells(
 ) -> Notebook:
     """Return the notebook that consists of these cells. Raise SubmissionError if they are too much.
 
-    name is the file's; "" for what a kernel has run, where cells have numbers of their own.
+    name is the file's, or "" for cells that a kernel has run, which have numbers of their own.
     """
     reading = _Reading(name, registry, room or Room())
     cells = reading.cells(raws)

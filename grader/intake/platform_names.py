@@ -1,30 +1,32 @@
 """Recognise the entries of a class folder by their names, and find their students.
 
-A student is one entry: a folder, a zip, a notebook. Its name, without `.zip` or `.ipynb`, is the
-id, as it stands; ids are compared exactly, so `Anna` and `anna` are two students. Entries are put
-together under one student only where they say so themselves:
+A student is one entry: a folder, a zip or a notebook. Its name, without `.zip` or `.ipynb`, is the
+id. Ids are compared exactly, so `Anna` and `anna` are two students. Several entries belong to one
+student only if their names say so:
 
-- `alice/`, `alice.zip` and `alice.ipynb` are attempts of alice.
+- `alice/`, `alice.zip` and `alice.ipynb` are attempts by alice.
 - `alice_attempt_2.zip` (also `-attempt-2`, ` attempt 2`) is the second attempt of alice.
-  `alice_2.zip` and `alice-2.zip` are students of their own: many ids look like that.
-- `alice (1).zip`, as browsers name a second download, is an attempt of alice if `alice.zip` lies
-  beside it, and a student of its own if not.
-- In `alice/`, where no step files lie, folders and zips that are all named by a number of up to
-  three digits, with or without a word (`1`, `attempt_2`, `v3.zip`), or all by a date
-  (`2026-03-01`, `20260301-101500`), or all alike but for a browser's ` (1)`, are her attempts.
-- Moodle: all of `Full Name_12345_assignsubmission_file…` is one student, `Full Name_12345`, in a
-  folder, with or without a last `_`, or loose files; so is `…_assignsubmission_onlinetext…`. In
-  blind marking the name is `Participant`. A team's folder, `Team 1_assignsubmission_file`, has no
-  number, or the team's own, which is not a student's: `Team 1_12`.
-- Canvas: all of `doejohn_12345_678901_…`, with or without `LATE`, is one student, `doejohn_12345`,
-  where more than half of the folder's entries are named like that. So is `doejohn_12345_text.html`,
-  what was typed in, and `…_link.html`, an address. An anonymous student is `anon_aB3xY`.
-  Moodle's mark behind Canvas' numbers is part of a file's own name.
-- Moodle's and Canvas's loose files are read as if they lay in a folder of that student,
-  `step02_scores-1.py` as `step02_scores.py`. One that has Moodle's `_assignsubmission_file` in its
-  own name as well is not read.
-- nbgrader's `submitted/` is a folder per student, each with a folder for the assignment.
-- Gradescope's export is a folder per submission, `submission_1234`; its list of names is not read.
+  `alice_2.zip` and `alice-2.zip` are separate students, because many ids look like that.
+- `alice (1).zip`, a browser's name for a second download, is an attempt by alice if `alice.zip` is
+  beside it. Otherwise it is a separate student.
+- If `alice/` has no step files, the folders and zips in it can be her attempts. They are if all are
+  named by a number of up to three digits, with or without a word (`1`, `attempt_2`, `v3.zip`). They
+  are, too, if all are named by a date (`2026-03-01`, `20260301-101500`), or all have the same name
+  except for a browser's ` (1)`.
+- Moodle: all entries `Full Name_12345_assignsubmission_file…` belong to one student, `Full
+  Name_12345`. They are a folder, with or without a final `_`, or loose files. The same holds for
+  `…_assignsubmission_onlinetext…`. In blind marking the name is `Participant`. A team's folder,
+  `Team 1_assignsubmission_file`, has no number, or the team's number, as in `Team 1_12`.
+- Canvas: all entries `doejohn_12345_678901_…`, with or without `LATE`, belong to one student,
+  `doejohn_12345`, if more than half of the folder's entries have such names. The same holds for
+  `doejohn_12345_text.html`, a typed text, and `…_link.html`, an address. An anonymous student is
+  `anon_aB3xY`. Moodle's mark after Canvas' numbers is part of a file's own name.
+- Loose files from Moodle and Canvas are read as if they were in a folder of that student,
+  `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
+  `_assignsubmission_file` as well.
+- nbgrader's `submitted/` has a folder for each student, and in it a folder for the assignment.
+- Gradescope's export has a folder for each submission, `submission_1234`. Its list of names is not
+  read.
 """
 
 from __future__ import annotations
@@ -58,9 +60,9 @@ _RENAMED = re.compile(r"(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL
 
 @dataclass(frozen=True)
 class Attempt:
-    """One hand-in: a path below the class folder, or some loose files in it.
+    """One attempt: a path below the class folder, or some loose files in that folder.
 
-    number is what its name says of its order; files maps the names that they are read under.
+    number is the order that its name gives. files maps the names under which its files are read.
     """
 
     path: tuple[str, ...]
@@ -69,13 +71,13 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """Return what to call it in a sentence."""
+        """Return the name of the attempt for a sentence."""
         return show_name("/".join(self.path) or ", ".join(sorted(self.files.values())))
 
 
 @dataclass(frozen=True)
 class Found:
-    """One name in the class folder, and whose it is. how: what kind of name it is."""
+    """One name in the class folder, and the student it belongs to. how: what kind of name it is."""
 
     student: str
     attempt: Attempt
@@ -84,7 +86,7 @@ class Found:
 
 
 def stem(name: str) -> str:
-    """Return the name without the ending that makes it an archive or a notebook."""
+    """Return the name without the ending of an archive or a notebook."""
     if is_notebook(name) or is_packed(name):
         return _ENDING.sub("", name) or name
     return name
@@ -113,9 +115,9 @@ def is_canvas(names: Collection[str]) -> bool:
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Moodle, or None for any other entry.
 
-    A student chooses what follows Moodle's mark in a loose file's name, so the first mark is
-    Moodle's; in a folder's name it is the last one. A loose file with several belongs to
-    nobody: a student with such a name could hand in for another.
+    In a loose file's name a student chooses the text after Moodle's mark, so the first mark is
+    Moodle's. In a folder's name it is the last one. A loose file with several marks belongs to
+    nobody, because a student with such a name could hand in for another.
     """
     marks = [*_MOODLE.finditer(name)]
     mark = marks[-1 if is_folder else 0] if marks else None
@@ -157,7 +159,7 @@ def plain(name: str, names: Collection[str], how: str) -> Found:
 
 
 def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
-    """Return an attempt's common part of the name, and its order."""
+    """Return the common part of an attempt's name, and its order."""
     if match := _NUMBER.fullmatch(base):
         return "a number", (int(match[1]),)
     if _DATE.fullmatch(base) or _STAMP.fullmatch(base):
@@ -167,9 +169,9 @@ def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
 
 
 def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """Return the order of the attempts in a student's folder; empty if they are named otherwise.
+    """Return the order of the attempts in a student's folder; empty if they have other names.
 
-    names: of its folders and archives.
+    names: of the folders and archives in it.
     """
     labels = {name: _label(name, name if name in folders else stem(name)) for name in names}
     alike = len({label for label, _ in labels.values()}) == 1

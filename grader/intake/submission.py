@@ -1,4 +1,4 @@
-"""Reading what a student hands in: known names, regular files, bounded sizes; never run."""
+"""Hold what a student hands in: known names, regular files, bounded sizes; never run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\
 
 @dataclass(frozen=True)
 class Submission:
-    """A student's sources by step id, and, for files that could not be taken, the reason."""
+    """A student's sources by step id, and the reason for each file that could not be read."""
 
     id: str
     sources: Mapping[str, str] = field(repr=False)
@@ -80,7 +80,7 @@ class Submission:
         return {name: (source, f"exercises/{name}.py") for name, source in every.items()}
 
     def reachable(self, step: str) -> str:
-        """Return the step's source and those of the student's own modules that it may import."""
+        """Return the step's source, and those of the student's own modules that it may import."""
         texts, left = [self.sources.get(step, "")], dict(self.modules)
         for text in texts:  # which grows: each text is searched once, for all names together
             near = _words(text) & left.keys()
@@ -89,9 +89,9 @@ class Submission:
 
 
 def decode_source(data: bytes) -> str:
-    """Return a source file's text as Python reads it: UTF-8, or what its PEP 263 line says.
+    """Return a source file's text as Python reads it: UTF-8, or the encoding of its PEP 263 line.
 
-    SubmissionError if it is too long, or cannot be read as text.
+    Raise SubmissionError if it is too long, or is not text.
     """
     if len(data) > MAX_SOURCE:
         raise SubmissionError(f"it is longer than {MAX_SOURCE:,} bytes")
@@ -144,7 +144,7 @@ def own_modules(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the student's own modules among these files by name, and a sentence on each problem.
 
-    read: what reads a file's first `MAX_SOURCE + 1` bytes; SubmissionError with the reason.
+    read: reads a file's first `MAX_SOURCE + 1` bytes, and raises SubmissionError with the reason.
     """
     modules: dict[str, str] = {}
     problems: list[str] = []
@@ -179,15 +179,15 @@ def own_modules(
 
 
 def refusal(filename: str, reason: object) -> str:
-    """Return the sentence for a file that could not be taken."""
+    """Return the sentence for a file that could not be read."""
     return f"{filename} cannot be read: {reason}."
 
 
 def place(source: str, number: int, filename: str) -> tuple[str, str]:
-    """Return where a source's line was written, for a reader, and the line, or ("", "").
+    """Return the place of a source's line for a reader, and the line, or ("", "").
 
-    That is a file and a line, or, in a source that was put together from a notebook, the cell and
-    the line in it.
+    The place is a file and a line. If the source was built from a notebook, it is the cell and the
+    line in that cell.
     """
     lines, marks = _lines_and_marks(source)
     if not 0 < number <= len(lines):
@@ -207,25 +207,25 @@ def _words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2)
 def lines_of(source: str) -> list[str]:
-    """Return the lines of a source as Python counts them; splitlines() sees more."""
+    """Return the lines of a source as Python counts them; splitlines() finds more."""
     return re.split(r"\r\n?|\n", source)
 
 
 @lru_cache(maxsize=2)
 def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
-    """Return the lines, and the number of each that names the cell that the next ones are from."""
+    """Return the lines, and the line number of each mark that names the cell of the next lines."""
     lines = lines_of(source)
     found = ((n, _MARK.fullmatch(line)) for n, line in enumerate(lines, 1) if line[:7] == "# from ")
     return lines, [(number, mark[1]) for number, mark in found if mark]
 
 
 def from_notebook(source: str) -> bool:
-    """Return whether a source was put together from a notebook's cells."""
+    """Return whether a source was built from a notebook's cells."""
     return any(_MARK.fullmatch(line) for line in source.split("\n"))
 
 
 def find_left_open(source: str, name: str) -> str:
-    """Return where a function stood that an open bracket or quote hides, or "" if none."""
+    """Return where a function that an open bracket or quote hides was defined, or ""."""
     for number, line in enumerate(lines_of(source), 1):
         if line == LEFT_OPEN.format(name=name):
             return place(source, number, "")[0]

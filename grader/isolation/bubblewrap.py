@@ -1,10 +1,10 @@
-"""The sandbox for code that nobody trusts: a world of its own, made by bubblewrap.
+"""Sandbox untrusted code in a world of its own, made by bubblewrap.
 
-Inside there is a Python, NumPy and an empty folder; no other process, no network, no /proc, nothing
-of the host that is not needed to run Python, and no place to write. What cannot be written cannot
-be read by the next worker either, not even as the number of a file. Around every worker in it
-stand the same walls as in `process+`. Names of the host do not exist inside: what is needed is
-mounted at neutral places.
+Inside there is only a Python, NumPy and an empty folder. There is no other process, no network, no
+/proc and no place to write. Of the host there is only what Python needs to run. Data that no worker
+can write cannot be read by the next one either, not even as the number of a file. Each worker
+inside also has the walls of `process+`. Names of the host do not exist inside, because all files
+are mounted at neutral places.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ FIRST_USER, USERS = 1_600_000_000, 400_000_000
 
 
 def find_installed() -> str | None:
-    """Return the path of bubblewrap, if it is there."""
+    """Return the path of bubblewrap, if it is installed."""
     return shutil.which("bwrap")
 
 
 def _may_be_anybody() -> bool:
-    """Return whether this is root, and not just in a user namespace without other users."""
+    """Return whether this is root, and not only in a user namespace without other users."""
     if os.geteuid() != 0:
         return False
     rows = Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()
@@ -43,10 +43,10 @@ def _may_be_anybody() -> bool:
 
 
 class Bubblewrap:
-    """A sandbox with nothing of the host in it.
+    """A sandbox that contains nothing of the host.
 
-    Root becomes a user that does not exist, in the host's own user namespace: mapped into a
-    new one it would stay root for the files and settings of the kernel. Others get a new one.
+    Root becomes a user that does not exist, in the host's own user namespace. In a new namespace it
+    would stay root for the kernel's files and settings. Other users get a new one.
     """
 
     name = "bubblewrap"
@@ -58,7 +58,7 @@ class Bubblewrap:
         self.root = _may_be_anybody()
 
     def paths(self) -> Paths:
-        """Return neutral ones."""
+        """Return neutral paths."""
         return Paths(f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES)
 
     def walls(self) -> str:
@@ -75,7 +75,7 @@ class Bubblewrap:
         )
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """Return no environment: the command line sets that of the program inside."""
+        """Return no environment, because the command line sets that of the program inside."""
         return {}
 
     def command(self, program: list[str]) -> list[str]:

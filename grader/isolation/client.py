@@ -1,4 +1,4 @@
-"""The judge's end of a worker: calls, deadlines, and what can become of a call."""
+"""Call functions in a worker from the judge, with deadlines, and record how each call ended."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ TRACING = 4  # times as long as usual may a call take while its memory is measur
 
 
 class CallFailed(Exception):
-    """A call that brought no value."""
+    """A call that returned no value."""
 
 
 @dataclass
 class Raised(CallFailed):
     """The student's code raised; lines are those of the student's own file, outermost first.
 
-    innermost: the last line of all sources that were sent, with the name that it was sent under.
-    suggests: the name that Python thinks was meant.
+    innermost: the last line of all sources that were sent, with the name under which it was sent.
+    suggests: Python's guess at the name that was meant.
     """
 
     type: str
@@ -45,16 +45,17 @@ class Raised(CallFailed):
 
     @property
     def known(self) -> str | None:
-        """Return Python's own name of an exception; any other name could carry inputs out."""
+        """Return the exception's name if it is Python's own; others could carry inputs out."""
         own = getattr(builtins, self.type, None)
         return self.type if isinstance(own, type) and issubclass(own, BaseException) else None
 
 
 @dataclass
 class TimedOut(CallFailed):
-    """No answer before the deadline; the worker was killed.
+    """No answer came before the deadline, so the worker was killed.
 
-    lines: where the student's own file was by then, outermost first, as the worker says.
+    lines: where the student's own file was at that moment, outermost first, as the worker reports
+    it.
     """
 
     seconds: float
@@ -63,7 +64,7 @@ class TimedOut(CallFailed):
 
 
 class Died(CallFailed):
-    """The worker ended, or sent what is not an answer to the question."""
+    """The worker ended, or sent something that is not an answer to the question."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,13 @@ def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any
 
 
 def _strings(value: Any, most: int) -> tuple[str, ...]:
-    """Return the texts in a list, cut to the length of a name, and no more than so many."""
+    """Return the texts in a list, cut to the length of a name, and only as many as allowed."""
     listed = value[:most] if isinstance(value, (list, tuple)) else ()
     return tuple(item[:MAX_NAME] for item in listed if isinstance(item, str))
 
 
 def _sizes(value: list[Any]) -> tuple[int, int, int]:
-    """Return three whole numbers."""
+    """Return the three whole numbers."""
     if len(value) != 3 or any(type(item) is not int for item in value):
         raise ProtocolError("not an answer")
     before, most, after = value
@@ -154,7 +155,7 @@ def _count_cells(value: Any) -> int:
 
 
 def _without_too_much(value: Any) -> Any:
-    """Return the value, or a note in its place if there are too many numbers in it to look at."""
+    """Return the value, or a note in its place if it has too many numbers to be examined."""
     if _count_cells(value) <= MAX_CELLS:
         return value
     if isinstance(value, (list, tuple)):
@@ -174,9 +175,9 @@ def _find_handles(value: Any) -> list[Handle]:
 
 
 def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
-    """Raise ProtocolError unless handles stand where the judge must not look, and only there.
+    """Raise ProtocolError unless handles are where the judge must not look, and only there.
 
-    A function of several results may have returned one thing, which is not a tuple, instead.
+    A function of several results may have returned a single object that is not a tuple.
     """
     parts = [value] if len(opaque) == 1 else value
     if not any(opaque):
@@ -195,7 +196,7 @@ def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
 class Worker:
     """One process with the student's module loaded; dead after the first call without an answer.
 
-    watched: shortly before a call has taken too long, the worker says in which line it is.
+    watched: shortly before a call times out, the worker reports the line that it is running.
     """
 
     def __init__(self, host: Host, deadline: float, *, watched: bool = False) -> None:
@@ -241,12 +242,12 @@ class Worker:
     ) -> Answer:
         """Call a function in the worker.
 
-        keep: hold the result, so that it can be fetched again later. arguments: also tell what
-        became of them. then: other [args, kwargs], written into the same arrays for a second call,
-        whose result is the answer, while what is held is the first one. strict: overflow and
-        invalid operations of NumPy raise. forget: kept objects that
-        nobody asks for after this call. traced: measure memory, from the first such call on; with
-        `then`, the most that the second call needs.
+        keep: hold the result, so that it can be fetched again later. arguments: also return the
+        arguments after the call. then: other [args, kwargs] for a second call, written into the
+        same arrays; its result is the answer, and the first result is the one held. strict:
+        overflow and invalid operations of NumPy raise. forget: kept objects that nobody needs after
+        this call. traced: measure memory, from the first such call on. With `then`, measure the
+        most that the second call needs.
         """
         request = {
             "do": "call",
@@ -292,12 +293,12 @@ class Worker:
             self.numbered = handle.number + 1
 
     def _lose(self) -> None:
-        """End a worker that does not keep to what was agreed."""
+        """End a worker that breaks the protocol."""
         self.host.upset = True
         self.close()
 
     def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
-        """Return a kept result's present value. rows: only these of its second-to-last axis."""
+        """Return a kept result's present value. rows: only these, of its second-to-last axis."""
         request: dict[str, Any] = {"do": "fetch", "object": handle}
         if rows is not None:
             request["rows"] = list(rows)
@@ -308,9 +309,9 @@ class Worker:
         return value if rows is not None else _without_too_much(value)
 
     def hold(self, value: Any) -> Handle:
-        """Send what many calls take, once: it stays there for as long as the worker lives.
+        """Send an argument of many calls once; the worker keeps it for as long as it lives.
 
-        A value may be put together from others that are held already.
+        A value may contain others that are held already.
         """
         held, _ = self._ask({"do": "hold", "object": value})
         if not isinstance(held, Handle):
@@ -352,7 +353,7 @@ class Worker:
         return self._exactly(size, until)
 
     def _exactly(self, size: int, until: float) -> bytes:
-        """Return that many bytes.
+        """Return exactly that many bytes.
 
         Raise TimeoutError at the deadline, however steadily they trickle in.
         """

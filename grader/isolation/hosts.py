@@ -1,4 +1,4 @@
-"""Hosts: what starts workers, ends them, and leaves nothing behind."""
+"""Start workers, end them, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Host:
         self.close()
 
     def start(self) -> tuple[socket.socket, int]:
-        """Start a worker, and return the socket that it listens on and its number for `end`."""
+        """Start a worker. Return the judge's socket to it, and its number for `end`."""
         raise NotImplementedError
 
     def end(self, number: int) -> None:
@@ -70,7 +70,7 @@ class Host:
         remove(self.folder)
 
     def _reply(self, control: socket.socket, seconds: float) -> int:
-        """Return the number that the worker program sends. Raise SandboxError if none comes."""
+        """Return the number that the worker program sends. Raise SandboxError if none arrives."""
         deadline = time.monotonic() + seconds
         data = b""
         while len(data) < _COMMAND.size:
@@ -112,7 +112,7 @@ class Host:
 def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Return whether the process ends within that time.
 
-    It is not reaped, so its number stays its own.
+    It is not reaped, so no other process gets its number.
     """
     deadline = time.monotonic() + seconds
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
@@ -138,7 +138,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, even if it is locked or too deep for recursion, as far as possible.
+    """Remove a folder as far as possible, even if it is locked or too deep for recursion.
 
     Every folder inside is moved to the top, so that no path becomes long, and emptied there.
     """
@@ -161,7 +161,7 @@ def remove(folder: Path) -> None:
 
 
 class SpawningHost(Host):
-    """Every worker is an interpreter of its own."""
+    """Starts every worker as an interpreter of its own."""
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         super().__init__(isolation, limits)
@@ -190,7 +190,7 @@ class SpawningHost(Host):
 
 
 class ForkingHost(Host):
-    """One parent that has loaded NumPy forks the workers: milliseconds, not tenths of a second."""
+    """Forks the workers from one parent that has loaded NumPy, in milliseconds."""
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         super().__init__(isolation, limits)

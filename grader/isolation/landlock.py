@@ -1,4 +1,4 @@
-"""Landlock: which version of it this machine's kernel has."""
+"""Ask which version of Landlock this machine's kernel has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST = 3
 
 
 def version() -> int:
-    """Return the version of Landlock's interface, or 0 where there is none."""
+    """Return the version of Landlock's interface, or 0 if there is none."""
     if not sys.platform.startswith("linux"):
         return 0
     number: int = ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASK_VERSION)

@@ -1,6 +1,6 @@
 """Probe a sandbox on this machine: try every promise from inside a worker.
 
-Grading other people's code starts here, and is refused where a promise does not hold.
+Grading other people's code starts here. If a promise does not hold, grading is refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PATHS_UNKNOWN = "paths of the host are unknown"
 
 @dataclass(frozen=True)
 class Probe:
-    """The equipment of the attempts: workers, and secrets of the judge to look for."""
+    """The equipment of the trials: workers, and secrets of the judge to look for."""
 
     host: Host
     token: str
@@ -54,7 +54,7 @@ class Probe:
     listening: tuple[int, str]
 
     def worker(self, seconds: float = STEP_SECONDS) -> Worker:
-        """Return a worker with all attempts loaded."""
+        """Return a worker with the probe's program loaded."""
         worker = Worker(self.host, time.monotonic() + seconds)
         worker.load(Program("attempts", {"attempts": (ATTEMPTS.read_text("utf-8"), "attempts.py")}))
         return worker
@@ -98,7 +98,7 @@ def _environment(probe: Probe) -> bool:
 
 
 def _is_unwritten(probe: Probe) -> bool:
-    """Return whether the host has no such file, whatever the worker says."""
+    """Return whether the host has no such file, whatever the worker reports."""
     folders = [probe.folder, Path(tempfile.gettempdir()), Path("/dev/shm"), ROOT, Path.home()]
     names = [folder / f"probe-{probe.token}" for folder in folders]
     probe.try_to("writes", [str(folder) for folder in folders], f"probe-{probe.token}")
@@ -119,7 +119,7 @@ def _is_kept_whole(probe: Probe) -> bool:
 
 
 def _readable(isolation: Isolation, path: Path) -> Isolation:
-    """Return the isolation, in which a worker may also read that file of the host."""
+    """Return the isolation with one more file of the host that a worker may read."""
     if isinstance(isolation, ProcessPlus):
         world = replace(isolation.world, shared=(*isolation.world.shared, path))
         return ProcessPlus(world, isolation.limits)
@@ -168,7 +168,7 @@ def _time(probe: Probe) -> bool:
 
 
 def _leaves_nothing(probe: Probe) -> bool:
-    """Return whether nothing was left on the host, and remove what was."""
+    """Return whether nothing was left on the host; remove anything that was."""
     try:
         probe.try_to("leaves", probe.token)
         return bool(probe.try_to("finds", probe.token) == [])
@@ -216,7 +216,7 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
 
 @contextlib.contextmanager
 def _listening(token: str) -> Iterator[tuple[int, str]]:
-    """Yield a port and an abstract address of the judge's that could be connected to."""
+    """Yield a port and an abstract address on which the judge accepts connections."""
     with socket.create_server(("127.0.0.1", 0)) as inet, socket.socket(socket.AF_UNIX) as unix:
         unix.bind(b"\0" + token.encode())
         unix.listen()
@@ -233,7 +233,7 @@ def _mark_environment(token: str) -> Iterator[None]:
 
 
 def _holds(probe: Probe, promise: str) -> bool:
-    """Return whether the promise held; if the trial breaks, it did not."""
+    """Return whether the promise held; a trial that breaks counts as a failure."""
     try:
         return PROMISES[promise](probe)
     except (CallFailed, SandboxError, OSError, TypeError):
@@ -279,7 +279,7 @@ def _process_plus(limits: Limits) -> ProcessPlus:
 
 
 def _complaint(isolation: Isolation) -> str:
-    """Return what the sandbox itself says when a worker does not start."""
+    """Return the sandbox's own message when a worker does not start."""
     done = subprocess.run(
         isolation.command([isolation.paths().python, "-s", "-S", "-B", "-c", "import json"]),
         env=isolation.environment(Path(tempfile.gettempdir())),
@@ -303,8 +303,8 @@ def isolation_for_grading(
 ) -> Isolation:
     """Return the probed isolation; `auto` is bubblewrap. Raise SandboxError if it fails.
 
-    `process` promises nothing, so it is only taken where it is asked for by name. held: what this
-    process, on this machine, has found before; then it is not probed again.
+    `process` promises nothing, so it is used only if the user asks for it by name. held: promises
+    that this process has already tested on this machine; they are not probed again.
     """
     if name == "process":
         return Process()

@@ -1,7 +1,7 @@
-"""The probe's program for a worker: like a submission that tries what is forbidden.
+"""Try what is forbidden, as a hostile submission would; the probe runs this in a worker.
 
-Most functions return what they got hold of, as a list of strings. In a tight sandbox it is empty.
-The file is sent to a worker as text and never imported, so it needs nothing but NumPy.
+Most functions return what they got hold of, as a list of strings. In a tight sandbox the list is
+empty. The file is sent to a worker as text and never imported, so it needs only NumPy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def reads(paths: list[str]) -> list[str]:
 
 
 def sees(paths: list[str]) -> list[str]:
-    """Return the paths of the host that are known to exist."""
+    """Return the paths of the host whose existence can be learned."""
     return [path for path in paths if os.path.lexists(path)]
 
 
@@ -66,7 +66,7 @@ def writes(folders: list[str], name: str) -> list[str]:
 
 
 def empties(paths: list[str]) -> list[str]:
-    """Return the files of the host that can be emptied, though only opened for reading."""
+    """Return the files of the host that can be emptied, though they are opened only for reading."""
     got = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -170,7 +170,7 @@ def litters(count: int) -> int:
 
 
 def chatters(count: int) -> str:
-    """Print much, and return a long answer."""
+    """Print a lot, and return a long answer."""
     for _ in range(count):
         print("x" * 1000)
         with contextlib.suppress(OSError):
@@ -179,7 +179,7 @@ def chatters(count: int) -> str:
 
 
 def loops() -> None:
-    """Run forever, and hear no signal."""
+    """Run forever, and ignore signals."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     while True:
         pass
@@ -188,7 +188,7 @@ def loops() -> None:
 def is_remembered() -> list[str]:
     """Return the ways to change which names and pages of files the system keeps in memory.
 
-    How long it takes to look one up, or to read it, then tells the next worker.
+    The time to look one up, or to read it, then tells the next worker.
     """
     memory = mmap.mmap(-1, mmap.PAGESIZE)
     ways: dict[str, Callable[[], object]] = {
@@ -205,7 +205,7 @@ def is_remembered() -> list[str]:
 
 
 def brings_code() -> list[str]:
-    """Return the ways to machine code of one's own, and to the clock of another process."""
+    """Return the ways to run machine code of one's own, and to read another process's clock."""
     writable = mmap.PROT_READ | mmap.PROT_WRITE
     clock = (~os.getppid()) << 3 | 2  # of the parent's processor time
     ways: dict[str, Callable[[], object]] = {
@@ -231,7 +231,7 @@ def meets() -> list[str]:
 
 
 def _is_filtered(way: Callable[[], object]) -> bool:
-    """Return whether the system did not even try."""
+    """Return whether the system refused without trying."""
     try:
         way()
     except OSError as error:
@@ -240,7 +240,7 @@ def _is_filtered(way: Callable[[], object]) -> bool:
 
 
 def leaves(word: str) -> list[str]:
-    """Leave that word for the next worker, wherever it can be left."""
+    """Leave that word for the next worker, in every place that can be written."""
     sys.modules["left"] = types.ModuleType(word)
     for folder in PLACES:
         with contextlib.suppress(OSError), Path(folder, word).open("w"):
@@ -249,7 +249,7 @@ def leaves(word: str) -> list[str]:
 
 
 def finds(word: str) -> list[str]:
-    """Return the places where that word has been left."""
+    """Return the places where an earlier worker left that word."""
     got = ["module"] if "left" in sys.modules else []
     for folder in PLACES:
         got += sees([f"{folder}/{word}", f"{folder}/{word}.locked"])

@@ -1,9 +1,9 @@
-"""Isolations: how the worker program is started, and which walls it builds around a worker.
+"""Choose how the worker program is started, and which walls it builds around a worker.
 
 `Process` needs nothing of the platform: a process group of its own, resource limits, a clean
-environment, an empty working directory, all of it killed at the end. It keeps mistakes in, not
-attackers. `ProcessPlus` adds what a Linux process can give up by itself, for good, before it loads
-code that nobody trusts: system calls, and files beyond those that Python and NumPy need.
+environment and an empty working directory, all ended together. It stops mistakes, not attackers.
+`ProcessPlus` also gives up, for good, whatever a Linux process can give up by itself before it
+loads untrusted code: system calls, and files beyond those that Python and NumPy need.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True)
 class Paths:
-    """Where the interpreter, the worker program and NumPy's folder are, seen from inside."""
+    """The paths of the interpreter, the worker program and NumPy's folder, seen from inside."""
 
     python: str
     program: str
@@ -49,7 +49,7 @@ class Isolation(Protocol):
     """What it was probed for here, and whether that held; empty if it promises nothing."""
 
     def paths(self) -> Paths:
-        """Return where things are for the program."""
+        """Return the paths for the program."""
 
     def walls(self) -> str:
         """Return the rights that the program takes from a worker, as JSON, or "" for none."""
@@ -62,7 +62,7 @@ class Isolation(Protocol):
 
 
 def environment_in(folder: str) -> dict[str, str]:
-    """Return one thread for every BLAS, a fixed hash seed, reused memory, and nothing else."""
+    """Return an environment with one thread for every BLAS, a fixed hash seed and reused memory."""
     return {
         "HOME": folder,
         "TMPDIR": folder,
@@ -87,7 +87,7 @@ class Process:
         return Paths(sys.executable, str(PROGRAM), str(Path(spec.origin).parent.parent))
 
     def walls(self) -> str:
-        """Return None."""
+        """Return "", because this isolation has no walls."""
         return ""
 
     def command(self, program: list[str]) -> list[str]:
@@ -95,17 +95,17 @@ class Process:
         return program
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """Return a clean environment, with what the platform needs."""
+        """Return a clean environment, with only what the platform needs."""
         keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
         kept = {name: os.environ[name] for name in keep if name in os.environ}
         return {**environment_in(str(folder)), **kept}
 
 
 class ProcessPlus(Process):
-    """A process that gives up what it can, for machines where bubblewrap cannot run.
+    """A process that gives up what it can, for machines on which bubblewrap cannot run.
 
-    It has no world of its own: it cannot open the host's files, signal its processes or reach a
-    network, but it can tell which paths exist. Nor may it write a file anywhere, because nothing
+    It has no world of its own. It cannot open the host's files, signal its processes or reach a
+    network, but it can tell which paths exist. It cannot write files anywhere, because nothing
     would limit how many.
     """
 
@@ -117,7 +117,7 @@ class ProcessPlus(Process):
         self.held: Mapping[str, bool] = {}
 
     def walls(self) -> str:
-        """Return walls against system calls and files other than Python's and NumPy's."""
+        """Return walls against system calls, and against files other than Python's and NumPy's."""
         return json.dumps(
             {
                 "landlock": landlock.version(),

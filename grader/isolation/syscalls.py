@@ -1,11 +1,11 @@
-"""The system calls that a worker keeps, as a seccomp filter.
+"""Build a seccomp filter with the system calls that a worker keeps.
 
-An allow-list: what Python and NumPy need to compute, and to talk over the sockets they already
-have. No call that takes the name of a file: what is imported is in memory already, and the system
-remembers for everybody which names were looked up. No new process or thread, no new socket, no
-signal to anybody, no program, no shared memory, nothing that changes the system. A call that is
-not on the list fails as if it were not permitted; one that is newer than the list fails as if the
-kernel did not have it, so that the C library takes the older way.
+The filter is an allow-list of what Python and NumPy need to compute, and to use the sockets that
+they already have. It allows no call that takes a file's name. Imported modules are in memory
+already, and the system would remember for everybody which names were looked up. It allows no new
+process, thread or socket, no signal, no program, no shared memory, and no change to the system. A
+call that is not on the list fails as not permitted. A call newer than the list fails as unknown, so
+that the C library uses the older one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _AARCH64 = """
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor family: the number that the kernel knows it by, and its calls."""
+    """A processor family: the kernel's number for it, and its calls."""
 
     audit: int
     calls: dict[str, int]
@@ -109,7 +109,7 @@ _INSTRUCTION = struct.Struct("=HBBI")
 
 
 def _code(operation: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    """Return one instruction; then and otherwise are how many to skip."""
+    """Return one instruction; then and otherwise are how many instructions to skip."""
     return _INSTRUCTION.pack(operation, then, otherwise, value)
 
 
@@ -118,7 +118,7 @@ def _allow(number: int) -> bytes:
 
 
 def _allow_some(number: int, argument: int, values: tuple[int, ...]) -> bytes:
-    """Return the filter that allows the call for those argument values (lower half only)."""
+    """Return a filter that allows the call for those argument values (lower half only)."""
     inside = [_code(LOAD, ARGUMENTS + 8 * argument), *(_allow(value) for value in values)]
     inside += [_code(RETURN, FAIL | errno.EPERM)]
     body = b"".join(inside)
@@ -126,7 +126,7 @@ def _allow_some(number: int, argument: int, values: tuple[int, ...]) -> bytes:
 
 
 def program(machine: str = "") -> bytes:
-    """Return the filter for that machine, this one by default.
+    """Return the filter for that machine, by default this one.
 
     Raise KeyError for an unknown name.
     """

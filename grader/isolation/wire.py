@@ -1,10 +1,10 @@
-"""Values between judge and worker: framed, typed, capped. No pickle, no eval.
+"""Encode values between judge and worker: framed, typed, capped. No pickle, no eval.
 
-A frame is its length (8 bytes), the call's nonce (16 bytes) and one encoded value. A value is a
-tag and its data: scalars, str, None, list, tuple, dict with str keys, arrays (dtype, shape, how
-they lie in memory, raw bytes), handles of objects that stay in the worker, and the name of a type
-that cannot cross. The worker has its own copy of the format, because it may import nothing of
-this package.
+A frame is its length (8 bytes), the call's nonce (16 bytes) and one encoded value. A value is a tag
+and its data. Values are scalars, str, None, list, tuple, dict with str keys, arrays (dtype, shape,
+memory layout, raw bytes), handles of objects that stay in the worker, and names of types that
+cannot cross. The worker has its own copy of the format, because it may import nothing from this
+package.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _F64 = struct.Struct(">d")
 
 
 class ProtocolError(Exception):
-    """The bytes are not a value of this format, or too much of one."""
+    """The bytes are not a value of this format, or hold too much."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Handle:
 
 @dataclass(frozen=True)
 class Laid:
-    """An array together with how it must lie in the worker's memory.
+    """An array together with its layout in the worker's memory.
 
     layout: `C`, `F`, `strided` (every second element of a larger buffer) or `reversed` (negative
-    strides on the last axis); writable says whether writing into it is allowed there.
+    strides on the last axis). writable: whether the worker may write into it.
     """
 
     array: NDArray[Any]
@@ -59,14 +59,14 @@ class Laid:
 
 @dataclass(frozen=True)
 class Counted:
-    """An array that counts, in the worker, the multiplications made with it."""
+    """An array for which the worker counts the multiplications made with it."""
 
     array: NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """A returned object of a type that cannot cross; all the judge learns is what it is called."""
+    """A returned object of a type that cannot cross; the judge learns only the type's name."""
 
     description: str
 
@@ -87,7 +87,7 @@ def _text(tag: bytes, text: str) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _key(text: str) -> bytes:
-    """Return the few names that requests consist of, never a whole source."""
+    """Return the encoding of a name that requests use often; never of a whole source."""
     return _text(b"", text)
 
 
@@ -107,7 +107,7 @@ def _array(array: NDArray[Any], layout: int, writable: bool) -> bytes:
 
 
 def _write(value: Any, put: Callable[[bytes], None]) -> None:
-    """Pass on the value's bytes, piece by piece. The most frequent types come first."""
+    """Write the value's bytes piece by piece. The most frequent types come first."""
     match value:
         case np.ndarray():
             put(_array(value, 0, True))
@@ -159,7 +159,7 @@ class _Reader:
         self.items = 0
 
     def past(self, size: int) -> int:
-        """Return where the next so many bytes begin, which are then behind."""
+        """Return where the next bytes begin, and move past them."""
         at = self.at
         if size > self.size - at:
             raise ProtocolError("the value ends too soon")

@@ -1,7 +1,7 @@
-"""The files that a worker must read: the interpreter, its standard library, NumPy.
+"""Find the files that a worker must read: the interpreter, its standard library, NumPy.
 
-Found by asking: an interpreter loads NumPy and every extension module, and tells which shared
-libraries came along, by the names that the loader looked for.
+They are found by trying: an interpreter loads NumPy and every extension module. It then reports
+which shared libraries were loaded, by the names that the loader looked for.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ print(json.dumps([[os.fsdecode(name) for name in libraries if name], modules]))
 class World:
     """Paths of the host that a worker needs.
 
-    library: the standard library. modules: its extension modules, where they are not inside it.
-    numpy: NumPy's own files and folders. shared: the libraries that all these load, each by the
-    name it is looked for. loader: what the kernel starts programs with.
+    library: the standard library. modules: its extension modules, if they are not inside it. numpy:
+    NumPy's own files and folders. shared: the libraries that all these load, each by the name under
+    which the loader looks for it. loader: the kernel starts programs with it.
     """
 
     python: Path
@@ -73,8 +73,8 @@ class World:
     def read_through(self) -> None:
         """Read all libraries, so that no worker is the first to need a part of one.
 
-        That takes longer than for a part that is in memory, so a worker could tell which parts
-        others before it have used.
+        The first reading of a part takes longer. So a worker could tell which parts earlier workers
+        have used.
         """
         buffer = bytearray(PIECE)
         for path in (self.python, *self.readable()):
@@ -92,14 +92,14 @@ def _numpy() -> Path:
 
 
 def _of_numpy(folder: Path) -> tuple[Path, ...]:
-    """Return NumPy, the libraries that its wheel brings, and its description."""
+    """Return NumPy's files, the libraries in its wheel, and its description."""
     beside = [folder, folder.with_name("numpy.libs"), *folder.parent.glob("numpy-*.dist-info")]
     return tuple(path for path in beside if path.is_dir())
 
 
 @cache
 def find_world() -> World:
-    """Return what this interpreter needs. Raise FileNotFoundError if it is unusual."""
+    """Return the paths that this interpreter needs. Raise FileNotFoundError if it is unusual."""
     python, library, numpy = Path(sys.executable), Path(os.__file__).parent, _numpy()
     said = subprocess.run(
         [python, "-s", "-S", "-B", "-c", ASK, numpy.parent],

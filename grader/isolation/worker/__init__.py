@@ -1,7 +1,7 @@
-"""The worker: it runs a student's code, hands back values, and judges nothing.
+"""Run a student's code and return values; judge nothing.
 
-A program of its own, on the standard library and NumPy alone. The judge starts it as
-`python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS [WALLS]`.
+The worker is a separate program that needs only the standard library and NumPy. The judge starts it
+as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SECONDS [WALLS]`.
 
 | module | what it does |
 |---|---|

@@ -1,4 +1,4 @@
-"""Start the worker program: `processes.serve` says what its arguments are."""
+"""Start the worker program; `processes.serve` describes its arguments."""
 
 import importlib
 import sys

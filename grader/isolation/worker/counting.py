@@ -1,4 +1,4 @@
-"""Work, counted instead of timed."""
+"""Count work instead of timing it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PRODUCTS = frozenset({np.dot, np.einsum, np.tensordot, np.inner, np.vdot})
 class Counting(np.ndarray):
     """An array that counts the multiplications made with it as a weight.
 
-    Views of a counting array count as well; what is computed with one is an ordinary array
-    again. So `x @ w` costs (elements of x) * (columns of w) whichever way it is written, a
-    projection of T tokens costs T times that of one, and a loop over prefixes T²/2 times.
+    Views of a counting array count as well, but the results of operations are ordinary arrays. So
+    `x @ w` costs (elements of x) * (columns of w) in any notation. A projection of T tokens costs T
+    times that of one, and a loop over prefixes costs T²/2 times that.
     """
 
     products = 0
@@ -26,7 +26,7 @@ class Counting(np.ndarray):
             Counting.products += max(plain) * self.shape[-1]
 
     def dot(self, other: Any, out: Any = None) -> Any:
-        """Multiply as NumPy's function does: the method would neither count nor be plain."""
+        """Multiply as NumPy's function does; the method would not count."""
         return np.dot(self, other, out)
 
     def __reduce__(self) -> Any:

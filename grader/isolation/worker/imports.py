@@ -1,4 +1,4 @@
-"""The modules that a student's code can import."""
+"""Control which modules a student's code can import."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Space = dict[str, Any]
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `exercises.stepNN_name` among the sources that the judge sent; refuses the rest.
+    """Finds `exercises.stepNN_name` among the sources that the judge sent, and refuses other steps.
 
-    Where the judge sent its own version of an earlier step, that has the step's functions. All else
-    that is imported from there, a helper that the student shares between steps, is the student's.
+    If the judge sent its own version of an earlier step, the step's functions come from that
+    version. Any other name imported from that step, such as a shared helper, is the student's.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Leave that to Python."""
+        """Let Python create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a step's source, or the judge's version with the student's helpers around it."""
@@ -60,7 +60,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return space
 
     def find_helper(self, name: str, right: Space, wanted: str) -> Any:
-        """Return what an earlier step has besides its functions; AttributeError if nothing."""
+        """Return a helper of an earlier step. Raise AttributeError if there is none."""
         if wanted == "__all__":
             mine = {*self.load_own(name, right), *self.names[name]}
             return [key for key in mine if key[:1] != "_"]
@@ -71,7 +71,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         raise AttributeError(f"module {PACKAGE}.{name!r} has no attribute {wanted!r}")
 
     def load_own(self, name: str, right: Space) -> Space:
-        """Return the names of the student's version; of the judge's, if that cannot be loaded."""
+        """Return the student's version's names, or the judge's if that version cannot be loaded."""
         if name not in self.loaded:
             self.loaded[name] = right
             with contextlib.suppress(BaseException):
@@ -80,10 +80,10 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Asked last: it says in a sentence what can be imported here."""
+    """Says in a sentence which modules can be imported; Python asks it last."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        """Raise ModuleNotFoundError in words of ours, where there are better ones."""
+        """Raise ModuleNotFoundError with a clearer message, if there is one."""
         if fullname.partition(".")[0] == PACKAGE:
             message = f"there is no step file {fullname.partition('.')[2]}.py to import from"
         elif fullname[:4] == "step" and fullname[4:5].isdigit():

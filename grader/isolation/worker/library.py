@@ -1,8 +1,8 @@
-"""The standard library and NumPy in memory, for workers that may not touch any path.
+"""Keep the standard library and NumPy in memory, for workers that may not touch any path.
 
-Looking for a file leaves a trace: the system remembers which names there are and are not, and
+Looking for a file leaves a trace: the system remembers which names exist and which do not, and
 answers faster the next time. The next student's worker could measure that. So the parent loads all
-extension modules and reads all other modules, and workers import from there.
+extension modules and reads all other modules, and workers import from memory.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Library(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return spec
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Leave that to Python."""
+        """Let Python create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code."""
@@ -75,7 +75,7 @@ def _list(folder: Path) -> Iterator[Path]:
 
 
 def _read_code(path: Path) -> tuple[bytes, bool]:
-    """Return a module's compiled code, where Python has kept it, or else its source."""
+    """Return a module's compiled code if Python has kept it, or else its source."""
     with contextlib.suppress(OSError, NotImplementedError):
         data = Path(importlib.util.cache_from_source(str(path))).read_bytes()
         now = path.stat()
@@ -87,7 +87,7 @@ def _read_code(path: Path) -> tuple[bytes, bool]:
 
 
 def hold() -> None:
-    """Make all later imports do without files."""
+    """Make all later imports work without files."""
     library = Library()
     for folder in map(Path, sys.path):
         if folder.name == "lib-dynload":

@@ -1,4 +1,4 @@
-"""Rights that a worker gives up, for good, before it loads code that nobody trusts."""
+"""Give up rights, for good, before the worker loads untrusted code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMPY_MIB = 256  # what Python and NumPy take of the address space, where /proc 
 
 
 def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None:
-    """Cap what this process may take, above what it already holds."""
+    """Limit the resources of this process, beyond what it already holds."""
     try:
         import resource
     except ImportError:  # no such limits on this platform
@@ -40,7 +40,7 @@ def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None
 
 
 def silence() -> None:
-    """Empty standard input, and discard what is written past Python's own streams."""
+    """Empty standard input, and discard output that bypasses Python's own streams."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -48,16 +48,16 @@ def silence() -> None:
 
 
 def set_process_option(option: int, value: int) -> None:
-    """Call prctl, where there is one."""
+    """Call prctl, if the system has it."""
     with contextlib.suppress(Exception):  # Linux only
         ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
 
 
 class Walls:
-    """Things that a worker can no longer do, whatever code it runs, for good.
+    """Rights that a worker gives up for good, whatever code it runs.
 
-    landlock: the version of its interface, 0 for none. readable: the paths that can be read.
-    calls: the seccomp filter. user: whom root turns into. alone: nobody else is in this world.
+    landlock: the version of its interface, or 0. readable: the paths that can be read. calls: the
+    seccomp filter. user: the user that root becomes. alone: this world has no other users.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Walls:
         self.ruleset: int | None = None
 
     def _do(self, name: str, *args: int | bytes) -> int:
-        """Call the C library, and raise OSError if that fails: a wall must have no gap."""
+        """Call the C library, and raise OSError if that fails, because a wall must have no gap."""
         words = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
         result: int = getattr(self.library, name)(*words)
         if result < 0:
@@ -84,7 +84,7 @@ class Walls:
         return result
 
     def enter(self) -> None:
-        """Turn the parent into nobody in particular, closed to all others."""
+        """Drop the parent's privileges, and close it to all other processes."""
         if self.user is not None:
             os.setgroups([])
             os.setresgid(self.user, self.user, self.user)
@@ -95,7 +95,7 @@ class Walls:
         self.ruleset = self._make_ruleset() if self.landlock else None
 
     def close(self) -> None:
-        """Shut a worker in; it writes nowhere."""
+        """Shut a worker in; it can write nowhere."""
         if self.ruleset is not None:
             self._do("syscall", LANDLOCK_RESTRICT, self.ruleset, 0)
             os.close(self.ruleset)

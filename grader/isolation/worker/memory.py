@@ -1,4 +1,4 @@
-"""Memory, measured wherever it is held: every array and every object counts."""
+"""Measure memory wherever it is held: every array and every object counts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import tracemalloc
 
 
 def in_use(*, warm: bool = False) -> int:
-    """Return the bytes in use of all that was allocated since tracing began, which it may now.
+    """Return the bytes in use of everything allocated since tracing began; start tracing if needed.
 
-    From here on `most` counts anew. warm: leave Python the freed lists, tuples and floats that it
-    keeps for reuse; a whole collection gives them back.
+    From here on, `most` counts anew. warm: leave Python the freed lists, tuples and floats that it
+    keeps for reuse. A full collection would return them.
     """
     gc.collect(1 if warm else 2)
     if not tracemalloc.is_tracing():
@@ -20,11 +20,11 @@ def in_use(*, warm: bool = False) -> int:
 
 
 def most() -> int:
-    """Return the most bytes that were in use at once."""
+    """Return the largest number of bytes that were in use at once."""
     return tracemalloc.get_traced_memory()[1]
 
 
 def stop() -> None:
-    """End tracing, which makes everything slow."""
+    """Stop tracing, which slows everything down."""
     if tracemalloc.is_tracing():
         tracemalloc.stop()

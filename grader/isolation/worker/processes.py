@@ -1,4 +1,4 @@
-"""Forking workers, and ending them with all that they started."""
+"""Fork workers, and end them with all processes that they started."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _serve(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls
 
 
 def _serve_alone(descriptor: int, memory_mib: int, seconds: float, walls: Walls | None) -> None:
-    """Be one worker, which says first that it is there."""
+    """Be one worker, which first announces itself."""
     _enter(_make_folder(walls))
     channel = socket.socket(fileno=descriptor)
     channel.sendall(COMMAND.pack(b"r", os.getpid()))
@@ -50,15 +50,15 @@ def _serve_alone(descriptor: int, memory_mib: int, seconds: float, walls: Walls 
 
 
 def _make_folder(walls: Walls | None) -> str:
-    """Make a worker's own working directory, which is empty when it comes.
+    """Make a worker's own working directory, which is empty at first.
 
-    In a world of its own there is one for all, into which nobody can write.
+    In a world of its own, all workers share one, and none can write there.
     """
     return "." if walls and walls.alone else tempfile.mkdtemp(dir=".")
 
 
 def _enter(folder: str) -> None:
-    """Go to a worker's working directory."""
+    """Change to a worker's working directory."""
     os.chdir(folder)
     os.environ["HOME"] = os.environ["TMPDIR"] = str(Path.cwd())
 
@@ -81,7 +81,7 @@ def _list_family(pids: Sequence[int]) -> list[int]:
 
 
 def _end(pid: int, live: dict[int, str]) -> None:
-    """Kill a worker with all that descends from it, orphans included, and wait for the end."""
+    """Kill a worker with all its descendants, orphans included, and wait for their end."""
     folder = live.pop(pid, None)
     doomed = [pid]
     while doomed:
@@ -100,7 +100,7 @@ def _end(pid: int, live: dict[int, str]) -> None:
 def _be_parent(
     control: socket.socket, memory_mib: int, seconds: float, walls: Walls | None
 ) -> None:
-    """Fork a worker for every socket that comes, and end workers when the judge says so."""
+    """Fork a worker for every socket that arrives, and end workers when the judge asks."""
     live: dict[int, str] = {}
     gc.collect()
     gc.freeze()
@@ -134,7 +134,7 @@ def _be_worker(
     seconds: float,
     walls: Walls | None,
 ) -> NoReturn:
-    """Be a worker to the end, and never run on as a second parent."""
+    """Be a worker to the end, and never continue as a second parent."""
     try:
         control.close()
         os.setsid()
@@ -151,9 +151,9 @@ def _adopt_orphans() -> None:
 
 
 def _guard(descriptor: int) -> None:
-    """Return in a child; wait here until it ends, or SIGTERM comes, to kill what is left.
+    """Return in a child; the parent waits until it ends or SIGTERM comes, and kills what is left.
 
-    So a worker that kills its parent, even by mistake, does not outlive it.
+    So a worker that kills its parent, even by mistake, does not outlive that parent.
     """
     _adopt_orphans()
     child = os.fork()
@@ -177,7 +177,7 @@ def _serve_parent(descriptor: int, memory_mib: int, seconds: float, walls: Walls
 
 
 def _take_shared() -> int:
-    """Return the socket that comes through standard input, as it does on Windows."""
+    """Return the socket that arrives through standard input, as it does on Windows."""
     size = U32.unpack(sys.stdin.buffer.read(4))[0]
     data = sys.stdin.buffer.read(size)
     from_share = vars(socket)["fromshare"]
@@ -193,9 +193,10 @@ def serve(
     seconds: str,
     walls_json: str = "",
 ) -> None:
-    """Serve as `parent` of workers, or as one (`serve`; `share` on Windows).
+    """Serve as `parent` of workers, or as one worker (`serve`; `share` on Windows).
 
-    packages: where `__main__` took NumPy from. walls_json: what a worker must give up, in JSON.
+    packages: where `__main__` found NumPy. walls_json: the rights that a worker must give up, in
+    JSON.
     """
     number = _take_shared() if mode == "share" else int(descriptor)
     walls = Walls(**json.loads(walls_json)) if walls_json else None

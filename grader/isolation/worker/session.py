@@ -1,4 +1,4 @@
-"""One worker's life: a module is loaded, then called until the channel closes."""
+"""Serve one worker's life: load a module, then answer calls until the channel closes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
 class Capture(io.TextIOBase):
-    """Takes what the student prints, and forgets what is too much of it."""
+    """Collects what the student prints, up to a limit."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.size = 0
 
     def writable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def write(self, text: str) -> int:
-        """Keep the text as far as there is room for it."""
+        """Keep as much of the text as there is room for."""
         if self.size < MAX_PRINTED:
             self.pieces.append(text[: MAX_PRINTED - self.size])
             self.size += len(self.pieces[-1])
@@ -89,7 +89,7 @@ class Session:
         return None if data is None else (nonce, memoryview(data))
 
     def take(self, size: int) -> bytearray | None:
-        """Return that many bytes of the channel; None if it ends before."""
+        """Return that many bytes of the channel; None if it ends earlier."""
         while len(self.unread) < size:
             piece = self.channel.recv(max(2**16, min(size - len(self.unread), 2**20)))
             if not piece:
@@ -110,7 +110,7 @@ class Session:
         return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
 
     def act(self, request: dict[str, Any]) -> bytes:
-        """Do what is asked, watched if that is asked too."""
+        """Carry out a request, under watch if the request asks for it."""
         action = self.actions[request["do"]]
         if not request.get("watch"):
             return action(request)
@@ -121,13 +121,13 @@ class Session:
             self.watch(0)
 
     def watch(self, seconds: float) -> None:
-        """Say where the code is when that time is over; 0 ends the watch."""
+        """Report where the code is when that time is over; 0 ends the watch."""
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, self.say_where)
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def say_where(self, number: int, frame: FrameType | None) -> None:
-        """Answer with the lines of the student's file that are running, and end."""
+        """Answer with the running lines of the student's file, and end."""
         lines = []
         while frame is not None:
             if self.file and frame.f_code.co_filename == self.file:
@@ -183,7 +183,7 @@ class Session:
         return wire.write(list(self.functions)[:MAX_NAMES])
 
     def call(self, request: dict[str, Any]) -> bytes:
-        """Call a function, and return its result with all else that was asked for."""
+        """Call a function, and return its result with everything else that was requested."""
         Counting.products = 0
         traced: list[int] = []
         if request.get("traced"):
@@ -216,21 +216,21 @@ class Session:
         return wire.write_mapping(parts)
 
     def fetch(self, request: dict[str, Any]) -> bytes:
-        """Return what a kept object looks like now, or some rows of it."""
+        """Return the present value of a kept object, or some of its rows."""
         if "rows" not in request:
             return wire.write(request["object"])
         start, stop = request["rows"]
         return wire.write(np.asarray(request["object"])[..., start:stop, :])
 
     def hold(self, request: dict[str, Any]) -> bytes:
-        """Keep what many calls take for as long as the worker lives."""
+        """Keep an argument of many calls for as long as the worker lives."""
         number = HELD + self.held
         self.held += 1
         self.kept[number] = request["object"]
         return wire.write_handle(number)
 
     def keep(self, value: Any) -> bytes:
-        """Keep an object, and return a handle of it; objects come and go as in any program."""
+        """Keep an object and return its handle; kept objects may be dropped later."""
         number = self.given
         self.given += 1
         self.kept[number] = value
@@ -252,7 +252,7 @@ class Session:
 
 
 def suggest(error: BaseException) -> str:
-    """Return the name that Python thinks was meant, as it would be printed, or ""."""
+    """Return Python's guess at the name that was meant, as it would be printed, or ""."""
     if not isinstance(error, (NameError, AttributeError, ImportError)):
         return ""
     said = io.StringIO()
@@ -266,7 +266,7 @@ def suggest(error: BaseException) -> str:
 
 
 def _suggest_import(error: BaseException) -> str:
-    """Return the close name in the module that lacks one; Python does so from 3.12 on."""
+    """Return a similar name in the module that lacks one; Python does so from 3.12 on."""
     import difflib
 
     module = sys.modules.get(getattr(error, "name", None) or "")
@@ -277,7 +277,7 @@ def _suggest_import(error: BaseException) -> str:
 
 
 def _refill(old: Any, new: Any) -> Any:
-    """Put the new values into the old arrays, and these into the old dicts and lists."""
+    """Put the new values into the old arrays, and those into the old dicts and lists."""
     if isinstance(old, np.ndarray):
         old[...] = new
         return old

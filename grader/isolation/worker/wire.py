@@ -1,7 +1,7 @@
-"""Values as bytes, in the judge's format, which `grader/isolation/wire.py` describes.
+"""Encode values as bytes in the judge's format, which `grader/isolation/wire.py` describes.
 
-It is written here a second time, because nothing of the judge's is importable. Only exact data
-crosses, never an object's own idea of what it is.
+It is written here a second time, because the worker cannot import the judge. Only exact data
+crosses, never an object's own description of itself.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _read_text(data: memoryview, at: int) -> tuple[str, int]:
 
 
 def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
-    """Return the value that begins there, and where the next one does; handles stand for `kept`."""
+    """Return the value that begins there, and the next value's place; handles stand for `kept`."""
     tag, at = data[at], at + 1
     if tag == ord("A"):  # most values are arrays and texts
         return _read_array(data, at)
@@ -112,7 +112,7 @@ def _read_items(tag: int, data: memoryview, at: int, kept: Mapping[int, Any]) ->
 
 
 def write_text(tag: bytes, text: str) -> bytes:
-    """Return a text as bytes behind its tag."""
+    """Return a text as bytes after its tag."""
     data = text.encode("utf-8", "replace")
     return tag + _U32.pack(len(data)) + data
 
@@ -128,13 +128,13 @@ def write_handle(number: int) -> bytes:
 
 
 def write_mapping(parts: Mapping[str, bytes]) -> bytes:
-    """Return a mapping of values that are bytes already."""
+    """Return a mapping whose values are bytes already."""
     items = [write_text(b"", name) + part for name, part in parts.items()]
     return b"M" + _U32.pack(len(items)) + b"".join(items)
 
 
 def write_tuple(parts: list[bytes]) -> bytes:
-    """Return a tuple of values that are bytes already."""
+    """Return a tuple whose values are bytes already."""
     return b"U" + _U32.pack(len(parts)) + b"".join(parts)
 
 
@@ -180,7 +180,7 @@ def write(value: Any, depth: int = 0) -> bytes:
 
 
 def _write_items(value: Any, depth: int) -> bytes:
-    """Return what is in a container now, whatever a subclass or a thread makes of it."""
+    """Return a container's items as they are now, whatever a subclass or a thread changes later."""
     tag, base = next(pair for pair in CONTAINERS if isinstance(value, pair[1]))
     if base is dict:
         items = list(dict.items(value))
