@@ -1,1 +1,1 @@
-"""The parts of a check: laws, comparison, suites of inputs, the student proxy."""
+"""Provide the parts of a check: laws, comparison, suites of inputs, the student proxy."""

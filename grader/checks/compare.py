@@ -1,4 +1,4 @@
-"""Comparing what came back with what should have: first what it is, then its shape, then values."""
+"""Compare a returned value with the expected one: first the type, then the shape and values."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ WORDS = load().size_names
 
 
 class Broken(AssertionError):
-    """A law that does not hold, found by a check.
+    """A check has found that a law does not hold.
 
-    told may be read by anyone: it names the property, shapes and positions. shown adds what only
-    a visible check may show: numbers, and the case as evidence.
+    told may be read by anyone: it names the property, shapes and positions. shown adds what only a
+    visible check may show: numbers, and the case as evidence.
     """
 
     def __init__(self, told: str, shown: str = "", evidence: Evidence | None = None) -> None:
@@ -52,19 +52,19 @@ class Broken(AssertionError):
 
 
 class WrongValue(Broken):
-    """A law that wrong values keep: it earns nothing and gets no message."""
+    """The values are wrong although the law holds: the check earns nothing and has no message."""
 
 
 def _describe_length(kind: str, length: int) -> str:
-    """Return what a container is; a length that nobody could mean is not repeated."""
+    """Return the length of a container in words; do not repeat an implausible length."""
     return f"a {kind} of {length}" if length <= MAX_LENGTH else f"a long {kind}"
 
 
 def only_known(told: str, lengths: Set[int]) -> str:
-    """Return a finding without shapes that could have been chosen in order to be read.
+    """Return a finding without shapes that code could have chosen to carry a message.
 
-    The first shape stays if it has few axes and each is as long as an axis of an argument or of the
-    right result, or 0 or 1. What was expected is the judge's own.
+    The first shape stays if it has few axes, and each is 0, 1, or as long as an axis of an argument
+    or of the right result. The expected shape is the judge's own.
     """
 
     def keep(match: re.Match[str]) -> str:
@@ -78,10 +78,10 @@ def only_known(told: str, lengths: Set[int]) -> str:
 
 
 def _of_type(description: str) -> str:
-    """Return the name of an object that cannot cross to the judge.
+    """Return the type's name of an object that cannot cross to the judge.
 
-    Repeat only names that a student cannot choose: a class may be called anything, the
-    hidden inputs included.
+    Repeat only names that a student cannot choose, because a class may have any name, even the
+    hidden inputs.
     """
     if description in _TYPES or isinstance(getattr(builtins, description, None), type):
         return f"an object of type {description!r}"
@@ -95,7 +95,7 @@ def _of_type(description: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """Return what a returned value is, in words."""
+    """Describe a returned value in words."""
     match value:
         case None:
             return "None (is a `return` missing?)"
@@ -111,7 +111,7 @@ def describe(value: Any) -> str:
 
 
 def as_array(value: Any) -> NDArray[Any] | None:
-    """Return the value as an array, where it is one or a single number; else None."""
+    """Return the value as an array if it is one or is a single number; otherwise None."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bool, int, float)):
@@ -120,7 +120,7 @@ def as_array(value: Any) -> NDArray[Any] | None:
 
 
 def same_kind(expected: str, got: str) -> bool:
-    """Return whether a type may come where the other is expected; both as NumPy's letters."""
+    """Return whether a type is acceptable in place of the expected one; both as NumPy's letters."""
     return got in {"f": "fiu", "b": "b"}.get(expected, "iu")
 
 
@@ -142,9 +142,9 @@ def show_array(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None
 
 
 def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
-    """Return all arrays among the arguments, those in a dict under their own names; scalars too.
+    """Return all arrays and numbers among the arguments, those in a dict under their own names.
 
-    Where dicts lie in dicts or lists, a name is the way: `params.blocks[0].ln_1.gain`.
+    If dicts are inside dicts or lists, a name is a path: `params.blocks[0].ln_1.gain`.
     """
     found: list[Array] = []
     for name, value in arguments.items():
@@ -159,7 +159,7 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
 
 
 def largest(value: Any) -> float:
-    """Return the largest finite number in a nest of containers, in size; 0.0 if there is none."""
+    """Return the largest absolute value of the finite numbers in a nest of containers, or 0.0."""
     found = 0.0
     for leaf in named_leaves(value).values():
         array = as_array(leaf)
@@ -180,7 +180,7 @@ def call_text(name: str, arguments: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A call as the reader of a report sees it, put in words only where its answer is wrong."""
+    """A call as the reader of a report sees it; it is put in words only if its answer is wrong."""
 
     name: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Question:
     def show_answer(
         self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
     ) -> Evidence:
-        """Return the whole case: what went in, what should have come out, what came out."""
+        """Return the whole case: the inputs, the expected result, the actual result."""
         return Evidence(
             self.text or call_text(self.name, self.arguments),
             show_inputs(self.arguments),
@@ -203,7 +203,7 @@ NOTHING_ASKED = Question()
 
 
 def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
-    """Return how many values are wrong, roughly for anybody and exactly for a visible check."""
+    """Return how many values are wrong: roughly in general, exactly for a visible check."""
     if wrong.size == 1:
         return "The value is wrong.", "The value is wrong."
     number, size = np.count_nonzero(wrong), wrong.size
@@ -214,12 +214,12 @@ def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
 
 
 def roughly(number: int, size: int) -> str:
-    """Return a share in words: a count is for the judged code to choose, so it could tell much."""
+    """Return a share in words, because submitted code could choose a count to carry a message."""
     return "Some" if number <= size / 2 else "Most"
 
 
 def _other_length(expected: Sequence[int], got: Sequence[int], sizes: Mapping[str, Any]) -> str:
-    """Return which size the last axis has instead of which, if that alone is wrong and certain."""
+    """Return the size that the last axis has by mistake, if nothing else is wrong."""
     if len(expected) != len(got) or not got or expected[:-1] != got[:-1] or got[-1] < 2:
         return ""
     names = [
@@ -281,7 +281,7 @@ MAX_NAMED = 4
 def _tree_matches(
     expected: Any, got: Any, tolerance: Tolerance, name: str, question: Question
 ) -> None:
-    """Raise Broken unless a nest of dicts and lists holds what it should under the same keys."""
+    """Raise Broken unless a nest of dicts and lists holds the right values under the right keys."""
     _has_same_structure(expected, got, name)
     wanted, came = named_leaves(expected), named_leaves(got)
     wrong: list[tuple[str, Broken]] = []
@@ -309,7 +309,7 @@ def _tree_matches(
 
 
 def _has_same_structure(expected: Any, got: Any, name: str) -> None:
-    """Raise Broken unless dicts have the same keys, lists the same lengths, all the way down."""
+    """Raise Broken unless dicts have the same keys and lists the same lengths, at every level."""
     if isinstance(expected, dict):
         if not isinstance(got, dict):
             raise Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")

@@ -1,4 +1,4 @@
-"""Check functions: imported from a suite's files, and put to a student's functions."""
+"""Import check functions from a suite's files, and run them on a student's functions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class CheckFunction:
         return " ".join((self.function.__doc__ or "").split("\n\n")[0].split())
 
     def run(self, student: Student, given: Given) -> None:
-        """Put the student's functions to the check; whatever is wrong is raised."""
+        """Run the check on the student's functions; it raises whatever is wrong."""
         given.edges, given.made = self.edges, ()
         if self.function(student, given) is not None:  # a generator, of which nothing has run
             raise KitError(f"{self.function.__name__} returns something; a check returns nothing")
 
 
 def _import_checks(suite: str, step: Step) -> ModuleType:
-    """Import the suite's checks of a step; KitError if there are none, or they are broken."""
+    """Import the suite's checks of a step. Raise KitError if they are missing or broken."""
     path = ROOT / "tests" / suite / f"test_{step.id}.py"
     if not path.is_file():
         raise KitError(f"there are no checks in {path}")

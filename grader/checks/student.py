@@ -1,4 +1,4 @@
-"""The proxy of a submission: what looks like a call of the student's function is a message."""
+"""Stand in for a submission: a call of a student's function becomes a message to the worker."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Ask = Callable[..., Answer]
 class StudentFunction:
     """One function of the submission under judgement.
 
-    Required arguments travel by position and optional ones by keyword, so that a student may
-    call the required ones what they like.
+    Required arguments travel by position and optional ones by keyword, so a student may give the
+    required ones any names.
     """
 
     def __init__(self, function: Function, ask: Ask) -> None:
@@ -53,7 +53,7 @@ class StudentFunction:
     def _place_arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Return required arguments by position, the others by name."""
+        """Return required arguments by position, and the others by name."""
         required = self.function.takes[len(args) :]
         named = {name: value for name, value in kwargs.items() if name not in required}
         return [*args, *(kwargs[name] for name in required)], named

@@ -1,4 +1,4 @@
-"""The suites, which give checks their inputs and the right results.
+"""Define the suites, which give checks their inputs and the right results.
 
 The visible suite has fixed inputs and stored results, so it needs no torch. The hidden suite draws
 from a fresh seed, enlarges the sizes at random, adds edge cases of its own, and asks the live
@@ -36,7 +36,7 @@ DECIMALS = 2
 
 
 class Given:
-    """Cases from a builder and sizes.
+    """Makes cases from a builder and sizes.
 
     edges: the suite's own sizes for the running check. witness: what a survey gives to its cases.
     made: the sizes and shapes of the cases that the running check got.
@@ -52,7 +52,7 @@ class Given:
         self.kept: dict[tuple[Build, int, str], Case] = {}
 
     def cases(self, build: Build, sizes: Iterable[Sizes], *, salt: object = 0) -> list[Case]:
-        """Return one case for each of the sizes. salt: for other values of the same sizes."""
+        """Return one case for each size. salt: for other values of the same sizes."""
         return [
             self.case(build, number, size, salt)
             for number, size in enumerate([*sizes, *self.edges])
@@ -75,11 +75,11 @@ class Given:
         return Case(arguments, sizes, self.expect, chance=self.chance)
 
     def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
-        """Return the sizes that this suite uses for these."""
+        """Return the sizes that this suite uses in place of these."""
         return dict(sizes)
 
     def key(self, *key: object) -> tuple[object, ...]:
-        """Return what the random numbers depend on."""
+        """Return the key on which the random numbers depend."""
         return key
 
     def expect(self, name: str, arguments: Arguments) -> Any:
@@ -88,7 +88,7 @@ class Given:
 
 
 class Stored(Given):
-    """The visible suite: results that were computed with the reference and are kept in files."""
+    """The visible suite: results that were computed with the reference and stored in files."""
 
     decimals = DECIMALS
 
@@ -134,7 +134,7 @@ class Live(Given):
 
 
 class Single(Live):
-    """The hidden suite with float32 inputs, and what float32 can be asked for."""
+    """The hidden suite with float32 inputs, and float32's precision."""
 
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         """Return the case with numbers rounded to float32."""
@@ -144,7 +144,7 @@ class Single(Live):
 
 
 class Recording(Given):
-    """The visible suite's inputs, and the reference's results as they are asked for."""
+    """The visible suite's inputs, and the reference's results as checks ask for them."""
 
     decimals = DECIMALS
 
@@ -154,7 +154,7 @@ class Recording(Given):
         self.values: dict[str, dict[str, Any]] = {}
 
     def expect(self, name: str, arguments: Arguments) -> Any:
-        """Return the reference's result, which is also stored."""
+        """Return the reference's result, and store it."""
         value = getattr(self.reference, name)(**arguments)
         self.values.setdefault(name, {})[digest(arguments)] = pack_value(value)
         return value
@@ -174,7 +174,7 @@ def pack_value(value: Any) -> Any:
 
 
 def unpack_value(data: Any) -> Any:
-    """Return the result that was packed."""
+    """Return the result from its packed form."""
     if not isinstance(data, dict):
         return data
     if "tuple" in data:

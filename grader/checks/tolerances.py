@@ -1,4 +1,4 @@
-"""How far a student's numbers may be from the right ones: float64, float32, large numbers."""
+"""Define how far numbers may be from the right ones: float64, float32, large numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Tolerance:
     atol: float
 
     def at_least(self, other: Tolerance) -> Tolerance:
-        """Return the wider of the two."""
+        """Return the wider of the two tolerances."""
         return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
 
     def for_size(self, size: float) -> Tolerance:
-        """Return the tolerance for numbers that go with others of that size."""
+        """Return the tolerance for numbers that are computed together with others of that size."""
         return Tolerance(self.rtol, self.atol * max(1.0, size))
 
 

@@ -1,1 +1,1 @@
-"""One submission in, one report out."""
+"""Turn one submission into one report."""

@@ -1,7 +1,7 @@
-"""Runs checks: functions of `student`, who talks to a worker, and of `given`, the suite's inputs.
+"""Run checks: functions of `student`, which talks to a worker, and `given`, the suite's inputs.
 
-The check functions are imported once; then any number of attempts are put through them. What became
-of a check is decided here, from what it raises, and what it is worth by the registry.
+The check functions are imported once; then any number of attempts are tested with them. This module
+decides from the raised exception how a check ended. The registry says what it is worth.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
 
 
 def _size(outcome: Any) -> int:
-    """Return the bytes of a result, about."""
+    """Return the approximate size of a result in bytes."""
     if isinstance(outcome, np.ndarray):
         return A_VALUE + outcome.nbytes
     if isinstance(outcome, dict):
@@ -52,7 +52,7 @@ def _size(outcome: Any) -> int:
 
 @dataclass(frozen=True)
 class FirstFailure:
-    """The first check that failed on an attempt, and the calls until then.
+    """The first check that failed on an attempt, and the calls up to it.
 
     start: the number of the check's own first call. pending: the call that had no answer, if any.
     """
@@ -65,7 +65,7 @@ class FirstFailure:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step's code, and the modules it stands on."""
+    """A step's code, and the modules that it builds on."""
 
     step: Step
     program: Program
@@ -73,7 +73,7 @@ class Attempt:
 
 
 class Bench:
-    """One attempt at a time on the bench: its worker, and the checks that are put to it."""
+    """A bench for one attempt at a time: its worker, and the checks that test it."""
 
     def __init__(self, host: Host, given: Callable[[Step], Given], suite: str) -> None:
         self.host = host
@@ -90,7 +90,7 @@ class Bench:
         self.noted = 0
 
     def load(self, steps: Sequence[Step]) -> None:
-        """Import the suite's checks of these steps; KitError if they cannot be imported."""
+        """Import the suite's checks of these steps. Raise KitError if they cannot be imported."""
         for step in steps:
             self.checks |= load_checks(self.suite, step)
 
@@ -118,7 +118,7 @@ class Bench:
         return answer
 
     def _note_result(self, result: Any) -> Any:
-        """Return the result, or only that there was one. Logs stay in memory for the replay."""
+        """Return the result, or only a note if it is large: logs stay in memory for the replay."""
         size = _size(result)
         if size > MAX_NOTED or self.noted + size > MAX_LOG:
             return Foreign("too large to be kept")
@@ -150,7 +150,7 @@ class Bench:
         return value
 
     def _working(self) -> Worker:
-        """Return the worker, a fresh one if the last has ended."""
+        """Return the worker, or a fresh one if the last has ended."""
         if self.worker is None or not self.worker.alive:
             self.log = Log(whole=False)  # what was called in the process that has ended is lost
             self.worker = Worker(self.host, self.deadline, watched=self.suite == "visible")
@@ -173,7 +173,7 @@ class Bench:
 
     @contextlib.contextmanager
     def on(self, attempt: Attempt) -> Iterator[None]:
-        """Load an attempt for as long as the block lasts.
+        """Load an attempt for the duration of the block.
 
         Raise CallFailed if it cannot be loaded.
         """
@@ -196,7 +196,7 @@ class Bench:
     def aside(self, seconds: float) -> Iterator[Student]:
         """Yield the student's functions, for unrecorded calls that belong to no check.
 
-        seconds: how long all of them may take, at most what is left to the step.
+        seconds: the most time for all of them; the step's remaining time also limits it.
         """
         log, count = self.log, len(self.log.calls)
         self.deadline = min(self.deadline, self.host.deadline, time.monotonic() + seconds)
@@ -209,7 +209,7 @@ class Bench:
             del log.calls[count:]
 
     def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
-        """Put the attempt on the bench through these checks, in order."""
+        """Run these checks on the attempt, in order."""
         verdicts: dict[str, CheckVerdict] = {}
         for check in checks:
             needed = verdicts.get(check.needs or "")
@@ -235,7 +235,7 @@ class Bench:
     def check_function(self, check: Check) -> CheckFunction:
         """Return the check as its author wrote it.
 
-        Raise KitError if the suite has none of that name.
+        Raise KitError if the suite has no check of that name.
         """
         if check.id not in self.checks:
             raise KitError(f"there is no check {check.id}")
@@ -257,7 +257,7 @@ class Bench:
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
 
     def _with_code(self, verdict: CheckVerdict, failure: BaseException) -> CheckVerdict:
-        """Return a function's first failure with its own lines, in the visible suite only."""
+        """Add the student's own lines to a function's first failure, in the visible suite only."""
         failed = verdict.status not in (Status.SKIPPED, Status.NOT_ATTEMPTED)
         if self.suite != "visible" or not failed or verdict.function in self.coded:
             return verdict
@@ -268,7 +268,7 @@ class Bench:
         return replace(verdict, code=find_code(source, verdict.function, guilty, step.filename))
 
     def _note_failure(self, verdict: CheckVerdict, start: int, pending: bool) -> None:
-        """Keep the calls of the first check that failed, for a program that repeats them."""
+        """Note the calls of the first check that failed, for a program that repeats them."""
         failed = verdict.status not in (Status.SKIPPED, Status.NOT_ATTEMPTED)
         if not failed or self.first_failure is not None:
             return
@@ -279,7 +279,7 @@ class Bench:
         self.first_failure = FirstFailure(verdict, list(self.log.calls), start, call)
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
-        """Run a check; what it raised, which is nothing only where all of it held."""
+        """Run a check. Return what it raised, or None only if everything held."""
         try:
             check.run(self.student, self.inputs_for(self.attempt.step))
         except KeyboardInterrupt:
@@ -289,7 +289,7 @@ class Bench:
         return None
 
     def _birth_of_nan(self, failure: Broken) -> str:
-        """Return what made a NaN in the wrong result, by repeating the same call."""
+        """Return the operation that made a NaN in the wrong result, by repeating the same call."""
         results = failure.evidence.got if failure.evidence else ()
         nan = any("nan" in str(array.cells) for array in results)
         call = self.log.calls[-1] if self.log.calls else None
@@ -305,7 +305,7 @@ class Bench:
         return ""
 
     def _call(self) -> Evidence | None:
-        """Return the last call of the check, which the hidden suite does not show."""
+        """Return the last call of the check; the hidden suite does not show it."""
         if self.suite != "visible" or self.asking is None:
             return None
         return show_call(self.attempt.step, self.asked, *self.asking)
@@ -338,7 +338,7 @@ class Bench:
         return self.verdict(check, status, message, evidence=evidence, printed=printed)
 
     def _crash(self, failure: Raised) -> str:
-        """Return what the exception says, with names for the lengths where they are known."""
+        """Return the exception's message, with names for the lengths if they are known."""
         given = self.givens.get(self.attempt.step.id)
         call = self.log.calls[-1] if self.log.calls else None
         if call is None or given is None:

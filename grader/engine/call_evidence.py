@@ -1,4 +1,4 @@
-"""The call that a check has just made, for the reader of a report."""
+"""Describe the call that a check has just made, for the reader of a report."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from grader.steps.tree import map_leaves
 
 
 def _plain(value: Any) -> Any:
-    """Return the value without how its arrays lie in memory."""
+    """Return the value without the memory layout of its arrays."""
     return map_leaves(value, lambda leaf: getattr(leaf, "array", leaf))
 
 
 def show_call(
     step: Step, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Evidence:
-    """Return the call and its inputs, if there is no result to show."""
+    """Return the call and its inputs, for a report without a result."""
     takes = step.function(function).takes
     arguments = _plain({**dict(zip(takes, args, strict=False)), **kwargs})
     return Evidence(call_text(function, arguments), show_inputs(arguments))

@@ -1,4 +1,4 @@
-"""A failing case as a small program: inputs, call, what should come, and where it differs."""
+"""Write a failing case as a small program: inputs, call, expected result, and differences."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from exercises.{module} import {names}
 def write_literal(value: Any, before: str = "") -> str:
     """Return an expression that makes this value; arrays as in a lesson, row by row.
 
-    before: the text to the left of it, on the same line.
+    before: the text to the left on the same line.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         return _write_array(np.asarray(value), before)
@@ -88,7 +88,7 @@ def _write_array(array: NDArray[Any], before: str = "") -> str:
 
 
 def _lay(expression: str, laid: Laid) -> str:
-    """Return the array as it lay in memory when the check failed."""
+    """Return the array with the memory layout that it had when the check failed."""
     layouts = {
         "F": f"np.asfortranarray({expression})",
         "strided": f"np.repeat({expression}, 2, axis=-1)[..., ::2]",
@@ -99,7 +99,7 @@ def _lay(expression: str, laid: Laid) -> str:
 
 @dataclass
 class _Program:
-    """Lines of a program, and the names of what is in it."""
+    """The lines of a program, and the names of its values."""
 
     lines: list[str] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class _Program:
     results: list[str] = field(default_factory=list)
 
     def put(self, put: Put, *, many: bool) -> None:
-        """Add a call, with the arguments that are not there yet."""
+        """Add a call, and the arguments that are not there yet."""
         arguments = dict(put.arguments) if put.before is None else dict(put.before)
         given = {name: self._name(name, value) for name, value in arguments.items()}
         if put.before is not None:
@@ -126,7 +126,7 @@ class _Program:
         return f"{put.function}({', '.join(parts)})"
 
     def _name(self, name: str, value: Any) -> str:
-        """Return the variable that holds this value, a new one if there is none."""
+        """Return the variable that holds this value, or a new one."""
         if isinstance(value, Handle):
             return self.ways[value.number]
         if value is None or isinstance(value, (bool, int, float)):
@@ -161,7 +161,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def write_program(case: FailingCase, told: str) -> str:
-    """Return the case as a program. told: how to run it and to write it anew."""
+    """Return the case as a program. told: how to run it and how to write it again."""
     program = _Program()
     for put in case.calls:
         program.put(put, many=len(case.calls) > 1)
@@ -177,9 +177,9 @@ def write_program(case: FailingCase, told: str) -> str:
 
 
 def write_variables(case: FailingCase) -> tuple[str, list[str], str]:
-    """Return the lines that make the arguments, the names in them, and the calls as one types them.
+    """Return the lines that make the arguments, their names, and the calls as a person types them.
 
-    `expected` is among the names where a single right result is known.
+    `expected` is among the names if a single right result is known.
     """
     program = _Program()
     for put in case.calls:
@@ -194,7 +194,7 @@ def write_variables(case: FailingCase) -> tuple[str, list[str], str]:
 
 
 def _describe(case: FailingCase, told: str) -> str:
-    """Return the program's docstring: which check fails, and what it says."""
+    """Return the program's docstring: the failing check and its message."""
     step, verdict = case.step, case.verdict
     texts = [
         f"Step {step.number}, {step.title}: a check that fails, as a program.",
@@ -207,7 +207,7 @@ def _describe(case: FailingCase, told: str) -> str:
 
 
 def _show(case: FailingCase, program: _Program) -> list[str]:
-    """Return the lines that print the results, and where they differ."""
+    """Return the lines that print the results and their differences."""
     result, last = program.results[-1], case.calls[-1]
     result += "".join(f"[{place}]" for place in case.seen)
     if case.expected is not UNKNOWN:
@@ -238,7 +238,7 @@ def _show(case: FailingCase, program: _Program) -> list[str]:
 
 
 def _spell_short(value: Any) -> str:
-    """Return a result in few digits, for a comment."""
+    """Return a result with few digits, for a comment."""
 
     def shorten(leaf: Any) -> Any:
         is_float = isinstance(leaf, float) or getattr(leaf, "dtype", np.dtype(int)).kind == "f"
@@ -248,7 +248,7 @@ def _spell_short(value: Any) -> str:
 
 
 def _recall(put: Put) -> list[str]:
-    """Return a comment on what one's own function answered when the program was written."""
+    """Return a comment with the learner's own result when the program was written."""
     if put.outcome is None:
         return ["# When this was written, your function had no answer in time."]
     if isinstance(put.outcome, Raised):

@@ -1,6 +1,6 @@
-"""The first failing visible case of a step: its calls, and what should have come.
+"""Find the first failing visible case of a step: its calls, and the expected result.
 
-Only of the visible suite: what a hidden check asks is never shown.
+Hidden checks are never shown.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ ABOUT_ONE = re.compile(
 class Put:
     """One call of the case. Arguments are by name.
 
-    required: the names of those that travel by position. before: the arguments of a first call
-    with the very same arrays. after: what became of the arguments. held: the numbers of what it
-    returned for later calls, and the way to each inside the result.
+    required: the names of the arguments that travel by position. before: the arguments of a first
+    call with the same arrays. after: the arguments after the call. held: the numbers of the parts
+    of its result that later calls take, and the path to each.
     """
 
     function: str
@@ -54,9 +54,9 @@ class Put:
 class FailingCase:
     """A failing check as calls, in order.
 
-    shown: how many of the last ones the check compares; the others make what these take.
-    expected: what the last one should return, UNKNOWN where a law compares two results. seen: the
-    way to the part of the result that this is about.
+    shown: how many of the last calls the check compares; the others make what these take. expected:
+    the right result of the last call, or UNKNOWN if a law compares two results. seen: the path to
+    the part of the result that the check is about.
     """
 
     step: Step
@@ -68,10 +68,10 @@ class FailingCase:
 
 
 def find_failing_case(grader: Grader, submission: Submission, step: Step) -> FailingCase | None:
-    """Return the first failing case of a step, on the kit's earlier steps or on one's own.
+    """Return the first failing case of a step, on the kit's earlier steps or on the learner's own.
 
-    None if no check fails, or if its calls cannot be repeated. Raise CallFailed if the step cannot
-    be loaded.
+    Return None if no check fails, or if its calls cannot be repeated. Raise CallFailed if the step
+    cannot be loaded.
     """
     if grader.bench.suite != "visible":
         raise KitError("only a visible case may be shown")
@@ -84,7 +84,7 @@ def find_failing_case(grader: Grader, submission: Submission, step: Step) -> Fai
 
 
 def _case_of(bench: Bench, step: Step, failure: FirstFailure) -> FailingCase | None:
-    """Return the calls that show the failure: one with its right result, or else two."""
+    """Return the calls that show the failure: one with its right result, or two without."""
     made = [call for call in failure.calls[failure.start :] if call.function != FETCH]
     asked = [failure.pending] if failure.pending else made[-2:]
     if not asked:
@@ -108,7 +108,7 @@ def _case_of(bench: Bench, step: Step, failure: FirstFailure) -> FailingCase | N
 
 
 def _find_expected(bench: Bench, step: Step, call: Call) -> Any:
-    """Return the stored right result of a call that came out wrong, else UNKNOWN."""
+    """Return the stored right result of a wrong call, or UNKNOWN."""
     arguments = plain(_name_arguments(step, call.function, call.args, call.kwargs))
     try:
         right = bench.inputs_for(step).expect(call.function, arguments)
@@ -121,7 +121,7 @@ def _find_expected(bench: Bench, step: Step, call: Call) -> Any:
 
 
 def _read_expected(verdict: CheckVerdict, outcome: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return what the evidence says should have come, and which part of the result it is."""
+    """Return the expected result in the evidence, and which part of the result it is."""
     shown = verdict.evidence.expected if verdict.evidence else ()
     if len(shown) != 1 or shown[0].cells is None:
         return UNKNOWN, ()
@@ -134,12 +134,12 @@ def _read_expected(verdict: CheckVerdict, outcome: Any) -> tuple[Any, tuple[int,
 
 
 def plain(value: Any) -> Any:
-    """Return the value without how its arrays lie in memory."""
+    """Return the value without the memory layout of its arrays."""
     return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, (Laid, Counted)) else leaf)
 
 
 def _held(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the numbers of what the call returned for later calls, and the way to each."""
+    """Yield the numbers of the parts of the result that later calls take, and the path to each."""
     if isinstance(call.more.get("kept"), int):
         yield call.more["kept"], ()
     if isinstance(call.outcome, Handle):
@@ -151,7 +151,7 @@ def _held(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def _with_makers(asked: Sequence[Call], known: Sequence[Call]) -> list[Call] | None:
-    """Return the calls after those that make what they take; None if one of these is not known."""
+    """Return the calls after those that make their arguments; None if one of these is not known."""
     makers = {number: place for place, call in enumerate(known) for number, _ in _held(call)}
     wanted = {place for place, call in enumerate(known) if any(call is one for one in asked)}
     open_calls = list(asked)

@@ -1,4 +1,4 @@
-"""Grading one submission: each step by itself, then on top of the student's own earlier steps."""
+"""Grade one submission: each step by itself, then on the student's own earlier steps."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ class _Trial:
 
     @property
     def points(self) -> float:
-        """Return the points that it earns there."""
+        """Return the points that the step earns there."""
         return sum(verdict.points for verdict in self.verdicts)
 
     @property
     def timed_out(self) -> bool:
-        """Return whether it, or a call of it, had no end in time."""
+        """Return whether the step, or a call of it, timed out."""
         statuses = {verdict.status for verdict in self.verdicts}
         return Status.TIMEOUT in statuses or isinstance(self.failure, TimedOut)
 
 
 class Grader:
-    """Grades submissions, one after the other, on one bench.
+    """Grades submissions, one after another, on one bench.
 
-    thorough: also looks for the causes, draws maps of who looks at whom, and tries each step on
-    the student's own earlier ones.
+    thorough: also find causes, draw maps of influence, and try each step on the student's own
+    earlier ones.
     """
 
     def __init__(
@@ -92,9 +92,9 @@ class Grader:
         on_step: Callable[[StepVerdict], None] = lambda verdict: None,
         second: Host | None = None,
     ) -> Report:
-        """Return the report on these steps. on_step is called with each verdict, in order.
+        """Return the report on these steps. Call on_step with each verdict, in order.
 
-        second: a host for half of the work, which is then done in a process of its own.
+        second: a host for half of the work, which then runs in a process of its own.
         """
         self.slow.clear()
         found: dict[int, StepVerdict] = {}
@@ -108,7 +108,7 @@ class Grader:
         return self.report(submission, verdicts)
 
     def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
-        """Return the report that these verdicts make."""
+        """Return the report that consists of these verdicts."""
         return Report(
             submission.id,
             submission.sha256,
@@ -170,7 +170,7 @@ class Grader:
         return replace(_verdict(step, verdicts, own, message), blamed=blamed)
 
     def _try_step(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
-        """Put a step through its checks, among earlier steps that are right where `right` is."""
+        """Run the checks of a step among earlier steps; `right` holds the right ones among them."""
         attempt = self._attempt(submission, step, right)
         try:
             with self.bench.on(attempt):
@@ -182,10 +182,10 @@ class Grader:
             return _Trial(attempt, failure=failure)
 
     def _better(self, submission: Submission, right: _Trial) -> _Trial:
-        """Return the trial that earns more: on the kit's earlier steps, or on the student's own.
+        """Return the better trial: on the kit's earlier steps, or on the student's own.
 
-        People lean on their own cache, keywords and helpers, of which the kit's steps know nothing.
-        The kit's steps stand in for those that the student has not handed in.
+        A step may depend on the student's own cache, keywords and helpers, which the kit's steps do
+        not know. The kit's steps replace those that the student has not handed in.
         """
         step = right.attempt.step
         points = {verdict.check: verdict.points for verdict in right.verdicts}
@@ -213,11 +213,11 @@ class Grader:
         return own if own.points > right.points else right
 
     def find_missing(self, submission: Submission) -> dict[str, str]:
-        """Return the right steps of the kit that the student has not handed in."""
+        """Return the kit's solutions of the steps that the student has not handed in."""
         return {name: text for name, text in self.right.items() if name not in submission.sources}
 
     def _find_used(self, submission: Submission, step: Step) -> set[str]:
-        """Return the earlier steps that a step may import, by way of the student's modules too."""
+        """Return the earlier steps that a step imports, also through the student's modules."""
         source = submission.reachable(step.id)
         if "exercises" not in source:
             return set()
@@ -226,9 +226,10 @@ class Grader:
     def find_causes(
         self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
     ) -> tuple[list[CheckVerdict], Log]:
-        """Return the verdicts on a loadable step, with causes and nothing more, and its calls.
+        """Return the verdicts on a loadable step, with causes only, and its calls.
 
-        Without causes where the grader is not thorough. right: other earlier steps than the kit's.
+        There are no causes if the grader is not thorough. right: earlier steps to use in place of
+        the kit's.
         """
         attempt = self._attempt(submission, step, self.right if right is None else right)
         with self.bench.on(attempt):
@@ -239,7 +240,7 @@ class Grader:
     def on_bench(
         self, submission: Submission, step: Step, right: Mapping[str, str]
     ) -> Iterator[Bench]:
-        """Load a step among such earlier steps for as long as the block lasts.
+        """Load a step among such earlier steps for the duration of the block.
 
         Raise CallFailed if it cannot be loaded.
         """
@@ -277,7 +278,7 @@ class Grader:
         failing: Sequence[str],
         named: list[Cause],
     ) -> Diagnosis | None:
-        """Return the known mistake: replayed, or looked up where there is no correct code."""
+        """Return the known mistake: replayed, or looked up if the kit has no correct code."""
         if step.id in self.right:
             try:
                 return diagnose(self.library, step, verdict.function, log, failing, named)
@@ -295,9 +296,9 @@ class Grader:
         failing: Sequence[str],
         named: list[Cause],
     ) -> Diagnosis | None:
-        """Return how wrong results come from right ones; else what right code would have to get.
+        """Return how wrong results come from right ones, or which changed argument explains them.
 
-        Or at least where they are wrong.
+        Otherwise, return where they are wrong.
         """
         pattern = self._properties(attempt, name)
         if pattern is not None and says_all(pattern):
@@ -328,7 +329,7 @@ class Grader:
             return None
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
-        """Return the step's code among earlier steps that are right, where `right` has them."""
+        """Return the step's code among earlier steps; `right` holds the right ones among them."""
         sources = submission.texts()
         own: dict[str, tuple[str, str]] = {}
         functions: dict[str, tuple[str, ...]] = {}
@@ -344,9 +345,9 @@ class Grader:
     def _on_own_steps(
         self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
     ) -> tuple[bool | None, str, tuple[str, ...]]:
-        """Return whether what is right by itself is right on the student's own earlier steps too.
+        """Return whether a right step also works on the student's own earlier steps.
 
-        With it come a sentence on that, and the earlier steps that are to blame.
+        Also return a sentence about it, and the earlier steps that are to blame.
         """
         passed = {verdict.check for verdict in verdicts if verdict.status is Status.PASSED}
         values = [check for check in step.checks if not check.needs and check.id in passed]
@@ -373,7 +374,7 @@ class Grader:
     def _find_broken(
         self, submission: Submission, step: Step, checks: Sequence[Check], right: Mapping[str, str]
     ) -> list[Check] | None:
-        """Return which of these checks fail on such earlier steps; None if it cannot be loaded."""
+        """Return which checks fail on such earlier steps; None if the step cannot be loaded."""
         try:
             with self.bench.on(self._attempt(submission, step, right)):
                 again = self.bench.run(checks)
@@ -385,7 +386,7 @@ class Grader:
     def _find_blamed(
         self, submission: Submission, step: Step, checks: Sequence[Check], uses: set[str]
     ) -> list[Step]:
-        """Return the student's earlier steps of which one alone, among right ones, breaks it."""
+        """Return the student's earlier steps that break it when each is tried among right ones."""
         blamed = []
         for earlier in self.registry.before(step):
             if earlier.id in uses and earlier.id in self.right:
@@ -397,7 +398,7 @@ class Grader:
     def _doubt_earlier_steps(
         self, submission: Submission, verdict: StepVerdict, before: Sequence[StepVerdict]
     ) -> StepVerdict:
-        """Return the verdict, with a word on earlier steps if they may have caused the failure."""
+        """Return the verdict, with a note on earlier steps that may have caused the failure."""
         source = submission.sources.get(verdict.step, "")
         wrong = [
             one.title
@@ -411,7 +412,7 @@ class Grader:
         return replace(verdict, message=messages.stands_on(wrong))
 
     def _report_unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
-        """Return the verdict on a step whose code could not run: all checks share the reason."""
+        """Return the verdict on a step whose code could not run; all checks share the reason."""
         verdicts = [self.bench.verdict(check, status, message) for check in step.checks]
         return StepVerdict(
             step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
@@ -438,7 +439,7 @@ def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnos
 
 
 def _wrong(verdict: CheckVerdict) -> bool:
-    """Return whether there may be a cause to name."""
+    """Return whether a cause can be searched for."""
     return verdict.status in (Status.FAILED, Status.ERROR)
 
 
@@ -459,7 +460,7 @@ def _verdict(
 
 
 def choose_inputs(suite: str, seed: int) -> Callable[[Step], Given]:
-    """Return what makes a suite's inputs for a step."""
+    """Return the maker of a suite's inputs for a step."""
     if suite == "visible":
         return lambda step: Stored(step.id)
     live = Live(seed)
@@ -478,7 +479,7 @@ def make_grader(
 ) -> Grader:
     """Return a grader that has loaded the suite's checks of these steps.
 
-    given: other inputs than the suite's own. KitError if the checks cannot be loaded.
+    given: inputs to use in place of the suite's own. Raise KitError if the checks cannot be loaded.
     """
     bench = Bench(host, given or choose_inputs(suite, seed), suite)
     bench.load(steps)

@@ -1,4 +1,4 @@
-"""Hints, one level at a time: first for the mistake that was recognised, then for the step."""
+"""Give hints one level at a time: first for the mistake that was recognised, then for the step."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def ladder(step: Step, verdict: StepVerdict) -> list[str]:
 
 
 def _bottom(verdict: StepVerdict) -> tuple[str, ...]:
-    """Return the last two hints of the first function that is not right: tool, almost there."""
+    """Return the last two hints for the first wrong function: a tool, then nearly the answer."""
     failed = (check.function for check in verdict.checks if check.status is not Status.PASSED)
     return read_bottom().get(next(failed, ""), ())
 
 
 @cache
 def read_bottom() -> Mapping[str, tuple[str, ...]]:
-    """Return the two bottom hints of each function that has them, by its name."""
+    """Return the last two hints of each function that has them, by its name."""
     entries = read_toml(BOTTOM)
     return {name: (one["tool"], one["almost"]) for name, one in entries.items()}
 
 
 def _levels(step: Step, verdict: StepVerdict) -> tuple[str, ...]:
-    """Return the hints of the first check that did not pass, or the step's where it has none."""
+    """Return the hints of the first check that did not pass, or else those of the step."""
     known = {check.id: check.hints for check in step.checks}
     failed = (check.check for check in verdict.checks if check.status is not Status.PASSED)
     return known.get(next(failed, ""), ()) or step.hints
@@ -59,8 +59,8 @@ def are_all_given(step: Step, hints: Sequence[str], memory: Path) -> bool:
 def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
     """Return the first new hint and its number, or the last hint if all were given.
 
-    memory: the file that remembers which were given. A hint is given even if the file
-    cannot be read or written.
+    memory: the file that remembers which hints were given. A hint is given even if the file cannot
+    be read or written.
     """
     before = _read_given(step.id, memory)
     number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
@@ -69,7 +69,7 @@ def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]
 
 
 def note_shown(verdict: StepVerdict, memory: Path) -> None:
-    """Note that a screen shows the first failing check's own help: the next hint follows it."""
+    """Note that a screen shows the first failing check's own help; the next hint follows it."""
     failed = (check for check in verdict.checks if check.status is not Status.PASSED)
     first = next(failed, None)
     if first is not None and first.diagnosis:

@@ -1,6 +1,6 @@
-"""Draws the map of influence of every function that failed, where it shows something.
+"""Draw the map of influence of every function that failed, if it shows something.
 
-It is drawn last, after every check of the step: no verdict and no diagnosis hears of it.
+It is drawn last, after every check of the step, so it cannot change a verdict or a diagnosis.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
 
 def maps_of(step: Step) -> tuple[Mapping[str, Sequence[Map]], Calls]:
-    """Return the maps of the step's functions, and the names of the functions behind them."""
+    """Return the maps of the step's functions, and the names of the functions that they draw."""
     name = f"grader.checks.influence_inputs.{step.id}"
     if importlib.util.find_spec(name) is None:
         return {}, {}
@@ -43,10 +43,10 @@ def telling(function: Callable[..., Any], maps: Sequence[Map]) -> Influence | No
 
 
 def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdict]:
-    """Return the verdicts, with a map at each function's first failure where it shows something.
+    """Return the verdicts, with a map at each function's first failure if it shows something.
 
-    In a visible suite it is part of the evidence; elsewhere the message says in words what it
-    shows, positions only.
+    In a visible suite the map is part of the evidence. Elsewhere the message describes it in words,
+    with positions only.
     """
     visible = bench.suite == "visible"
     shown, failures = list(verdicts), _first_failures(verdicts, visible)
@@ -65,7 +65,7 @@ def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdi
 
 
 def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str, int]:
-    """Return for each function the index of the first failure that can have a map."""
+    """Return, for each function, the index of the first failure that can have a map."""
     found: dict[str, int] = {}
     for number, verdict in enumerate(verdicts):
         if verdict.status is Status.FAILED and (verdict.evidence or not visible):

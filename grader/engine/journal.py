@@ -1,6 +1,6 @@
-"""A learner's own record: which steps passed, which mistakes were met, how long a step took.
+"""Keep a learner's own record: steps passed, mistakes met, minutes spent.
 
-It is a small file beside the exercises, for the learner alone: no verdict depends on it. A file
+It is a small file beside the exercises, for the learner alone. No verdict depends on it. A file
 that cannot be read or written is ignored.
 """
 
@@ -19,7 +19,7 @@ MOST_MISTAKES = 30  # of a step
 
 
 class Journal:
-    """The file, read anew each time."""
+    """The file, read again each time."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".progress.json"
@@ -29,7 +29,7 @@ class Journal:
         return data if isinstance(data.get("steps"), dict) else {"steps": {}, "ended": []}
 
     def note(self, verdicts: Sequence[StepVerdict], now: float) -> None:
-        """Note what a check found: time goes to the step that was worked on until now."""
+        """Note the findings of a check, and the time since the last one for the current step."""
         if all(verdict.status is Status.NOT_ATTEMPTED for verdict in verdicts):
             return  # nobody has begun
         data = self._read()
@@ -67,7 +67,7 @@ class Journal:
         return all(_is_passed(steps.get(step.id)) for step in registry.of(part))
 
     def find_ended(self, registry: Registry, judged: Iterable[str]) -> Part | None:
-        """Return the last part with one of these steps that has ended just now, and note it."""
+        """Return the last part with one of these steps that has just been finished, and note it."""
         data, names = self._read(), {*judged}
         passed = {name for name, entry in data["steps"].items() if _is_passed(entry)}
         ended = data.get("ended")
@@ -84,7 +84,7 @@ class Journal:
 
 
 def _entry(data: dict[str, Any], step: str) -> dict[str, Any]:
-    """Return the entry of a step, a new one if there is none."""
+    """Return the entry of a step, or a new one."""
     if not isinstance(data["steps"].get(step), dict):
         data["steps"][step] = {}
     entry: dict[str, Any] = data["steps"][step]

@@ -1,4 +1,4 @@
-"""Identify a kit by one digest over everything that a verdict depends on."""
+"""Identify a kit by one digest of everything that a verdict depends on."""
 
 from __future__ import annotations
 

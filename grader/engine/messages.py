@@ -1,4 +1,4 @@
-"""Messages for calls without a value. They may quote the student's code, but no inputs."""
+"""Write messages for calls without a value. They may quote the student's code, but no inputs."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 
 
 def explain_not_counted(function: str) -> str:
-    """Return the message for a kept law of a function whose values are wrong."""
+    """Return the message for a law that holds in a function whose values are wrong."""
     return f"Not counted yet: first {function} must return the right values."
 
 
 def explain_no_time_left(limits: Limits) -> str:
-    """Return the message for a step after earlier steps that used up all the time."""
+    """Return the message for a step that had no time left after the steps before it."""
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
 
 def _list_defined(source: str) -> list[str]:
-    """Return the names that a source defines at its left margin, as far as its text shows.
+    """Return the names that a source defines at its left margin, according to its text.
 
-    The worker knows better which there are, but its names may say anything.
+    The worker knows them better, but it could report anything.
     """
     found = (match[1] or match[2] for match in DEFINED.finditer(source))
     return list(dict.fromkeys(name for name in found if name[0] != "_" and len(name) <= MAX_NAME))
@@ -62,7 +62,7 @@ def missing(name: str, step: Step, source: str) -> str:
 def explain_timeout(
     failure: TimedOut, function: str, limits: Limits, source: str = "", step: Step | None = None
 ) -> str:
-    """Return the message for a call, or a whole step, that took too long."""
+    """Return the message for a call or a whole step that took too long."""
     where = _find_loop(failure, source, step) if step else ""
     if failure.whole_step:
         return (
@@ -76,7 +76,7 @@ def explain_timeout(
 
 
 def _find_loop(failure: TimedOut, source: str, step: Step) -> str:
-    """Return a sentence on the loop, or else the line, in which a call without an end was."""
+    """Return a sentence on the loop, or else the line, in which an endless call was."""
     if not failure.lines:
         return ""
     number = _innermost_loop(source, failure.lines[-1])
@@ -104,12 +104,12 @@ def explain_death(function: str) -> str:
 
 
 def unusable(function: str) -> str:
-    """Return the message for a result that the check itself stumbled over."""
+    """Return the message for a result that made the check itself stumble."""
     return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
 def clean_printed(text: str) -> str:
-    """Return what the code printed, without this machine's paths in library warnings."""
+    """Return the printed output, without this machine's paths in library warnings."""
     lines: list[str] = []
     inside = False
     for line in text.split("\n"):
@@ -123,7 +123,7 @@ def clean_printed(text: str) -> str:
 
 
 def is_placed(raised: Raised, source: str, visible: bool) -> bool:
-    """Return whether the line that raised may be named, because the worker reports it."""
+    """Return whether the message may name the line that raised, because the worker reports it."""
     return bool(raised.lines) and (visible or len(lines_of(source)) <= MAX_PLACED)
 
 
@@ -155,7 +155,7 @@ def _function_around(source: str, number: int) -> str:
 def _beginnings(source: str) -> list[tuple[int, str]]:
     """Return the numbers of the lines that begin a statement at the left margin.
 
-    With each comes the name of the function that it defines, or "".
+    Each comes with the name of the function that it defines, or "".
     """
     found = []
     for number, line in enumerate(lines_of(source), 1):
@@ -166,7 +166,7 @@ def _beginnings(source: str) -> list[tuple[int, str]]:
 
 
 def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
-    """Return the line where the function under check called what raised, if that is another one."""
+    """Return the line where the function under check called the one that raised, or ""."""
     if not raised.lines or _function_around(source, raised.lines[-1]) in (function, ""):
         return ""
     calls = [n for n in raised.lines[:-1] if _function_around(source, n) == function]
@@ -182,7 +182,7 @@ def _place_in_call(
 ) -> tuple[str, str]:
     """Return the line that raised, the line that called it, and a sentence on the second.
 
-    The hidden suite names one line only.
+    The hidden suite names only one line.
     """
     if not visible:
         return _place(raised, source, step, visible), ""
@@ -196,7 +196,7 @@ def _place_in_call(
 
 
 def _suggest(failure: Raised) -> str:
-    """Return Python's own guess at which name was meant."""
+    """Return Python's own guess at the name that was meant."""
     name = failure.suggests
     return f". Did you mean {name!r}?" if name.isidentifier() and name not in failure.text else ""
 
@@ -204,9 +204,9 @@ def _suggest(failure: Raised) -> str:
 def explain_raised(
     failure: Raised, function: str, source: str, step: Step, visible: bool, explanation: str = ""
 ) -> tuple[Status, str]:
-    """Return the message for an exception; its text is shown only where inputs are.
+    """Return the message for an exception; show the exception's text only if inputs are shown.
 
-    explanation: a sentence on what the text says; NumPy's own notation is left out for it.
+    explanation: a sentence that explains the text and replaces NumPy's own notation.
     """
     if "NotImplementedError" in failure.kinds:
         return Status.NOT_ATTEMPTED, f"{function} is not written yet."
@@ -226,7 +226,7 @@ def explain_raised(
 
 
 def explain_raised_more(function: str) -> str:
-    """Return the message for a further exception, after the hidden suite named one already."""
+    """Return the message for a further exception, after the hidden suite has named one."""
     return f"{function} raised an exception here too: fix the one above first."
 
 
@@ -245,7 +245,7 @@ BIRTHS = {
 
 
 def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
-    """Return where the first number went bad that made a NaN of the result."""
+    """Return the operation that made the first bad number behind a NaN in the result."""
     operation = failure.text.rpartition(" ")[2]
     why = f" ({BIRTHS[operation]})" if operation in BIRTHS else ""
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
@@ -257,7 +257,7 @@ IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
 def _explain_refused_import(raised: Raised, source: str) -> str:
     """Return which imports are allowed, if the line that raised asks for something else.
 
-    Said from the student's own line: the exception's text could be anybody's.
+    This is read from the student's own line, because anybody could write the exception's text.
     """
     _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
     asked = IMPORT.match(line)
@@ -276,9 +276,9 @@ def _explain_refused_import(raised: Raised, source: str) -> str:
 
 
 def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -> str:
-    """Return which line at the left margin called the function that raised, or "" if none did.
+    """Return which line at the left margin called the function that raised, or "".
 
-    The hidden suite names one line only, and that is the one that raised.
+    The hidden suite names only one line: the one that raised.
     """
     first, last = (
         _function_around(source, raised.lines[n]) if raised.lines else "" for n in (0, -1)
@@ -296,8 +296,8 @@ def explain_not_loaded(
 ) -> str:
     """Return the message for a file or notebook that could not be imported.
 
-    What was raised may quote the right earlier steps that it was loaded with: its text is shown
-    only where it may be.
+    The exception may quote the right earlier steps that were loaded with it. So its text is shown
+    only in the visible suite.
     """
     file = "the code in the notebook" if from_notebook(source) else step.filename
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
@@ -327,7 +327,7 @@ def explain_not_loaded(
 
 
 def explain_slow_below(earlier: Step) -> str:
-    """Say that a step was not tried on the student's earlier ones, one of which has no end."""
+    """Return that a step was not tried on the student's earlier ones, because one never ends."""
     return (
         "It was not tried on top of your own earlier steps: "
         f"step {earlier.number}, {earlier.title}, is too slow."
@@ -337,10 +337,10 @@ def explain_slow_below(earlier: Step) -> str:
 def explain_not_on_own(
     functions: Sequence[str] | None, blamed: Sequence[Step], written: Collection[str]
 ) -> str:
-    """Say that a right step does not work on the student's earlier ones, and which is to blame.
+    """Return that a right step fails on the student's earlier ones, and which one is to blame.
 
     functions: those that fail there; None if the step cannot be imported. written: the ids of the
-    steps that there are.
+    steps that exist.
     """
     if functions is None:
         first = "It cannot be imported on top of your own earlier steps"
@@ -360,7 +360,7 @@ def explain_not_on_own(
 
 
 def stands_on(titles: Sequence[str]) -> str:
-    """Return the note for a failed step that ran on the student's own earlier steps."""
+    """Return a note for a failed step that ran on the student's own earlier steps."""
     named = " and ".join(filter(None, [", ".join(titles[:-1]), titles[-1]]))
     return (
         f"It was judged on top of your own earlier steps, of which {named} "
@@ -369,7 +369,7 @@ def stands_on(titles: Sequence[str]) -> str:
 
 
 def explain_counted_on_own(points: float, most: float) -> str:
-    """Say that a step was judged on the student's own earlier steps, where it earns more."""
+    """Return that a step was judged on the student's own earlier steps, where it earns more."""
     return (
         "It counts as it works on top of your own earlier steps. "
         f"On top of the kit's it would earn {points:g} of {most:g} points."

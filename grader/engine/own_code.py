@@ -1,4 +1,4 @@
-"""The student's own lines of a function that fails, with the one to blame where it is known."""
+"""Find the student's own lines of a failing function, with the line to blame if it is known."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MAX_WIDTH = 160
 def find_code(source: str, function: str, guilty: int, filename: str) -> Code | None:
     """Return the lines of a function without its docstring; None if they cannot be found.
 
-    guilty: the number of the line to blame, 0 if it is not known. If it is in another function,
-    that one is shown.
+    guilty: the number of the line to blame, or 0. If that line is in another function, that
+    function is shown.
     """
     try:
         tree = ast.parse(source)
@@ -50,7 +50,7 @@ def _show(source: str, node: ast.FunctionDef, guilty: int, filename: str) -> Cod
 
 
 def _list_numbers(node: ast.FunctionDef) -> list[int]:
-    """Return the numbers of the function's lines, those of its docstring left out."""
+    """Return the numbers of the function's lines, except those of its docstring."""
     first = node.body[0]
     is_text = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
     hidden = range(first.lineno, (first.end_lineno or 0) + 1) if is_text else range(0)
@@ -58,6 +58,6 @@ def _list_numbers(node: ast.FunctionDef) -> list[int]:
 
 
 def _write(line: str) -> str:
-    """Return a line as it was written, without what a notebook's source puts before it."""
+    """Return a line as the student wrote it, without the prefix that a notebook's source adds."""
     bare = line.lstrip()
     return (line[: len(line) - len(bare)] + bare.removeprefix(GUARD)).rstrip()[:MAX_WIDTH]

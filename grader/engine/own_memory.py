@@ -1,4 +1,4 @@
-"""How much memory judging may take, whatever a submission answers."""
+"""Limit the memory that judging may take, whatever a submission answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ MEMORY_MIB = 640  # beyond what is loaded, which is about 300 MiB
 
 
 def limit_memory() -> None:
-    """Cap what this process takes beyond what it has loaded.
+    """Limit the memory of this process beyond what it has loaded.
 
-    Where that is not enough for a check, the check fails: the process and its other verdicts go on.
+    If a check needs more, that check fails; the process and its other verdicts continue.
     """
     with contextlib.suppress(ImportError, IndexError, OSError, ValueError):
         import resource

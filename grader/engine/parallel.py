@@ -1,4 +1,4 @@
-"""Two steps at a time: the judge forks twice after it has loaded everything, and only listens."""
+"""Judge two steps at a time: the judge loads everything, forks twice, and then only listens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHUNK = 1 << 16  # bytes read at a time
 
 
 def _tickets(descriptor: int) -> Iterator[int]:
-    """Yield numbers from a pipe that several processes read: each number goes to one of them."""
+    """Yield numbers from a pipe that several processes read; each number goes to one process."""
     while ticket := os.read(descriptor, 1):
         yield ticket[0]
 
@@ -31,7 +31,7 @@ def _work(tickets: int, results: int, judge: Judge) -> None:
 
 
 def _begin(tickets: int, judge: Judge) -> tuple[int, int]:
-    """Return a new process, and the pipe on which its results come."""
+    """Return a new process, and the pipe that carries its results."""
     results, write = os.pipe()
     child = os.fork()
     if not child:
@@ -42,7 +42,7 @@ def _begin(tickets: int, judge: Judge) -> tuple[int, int]:
 
 
 def _lines(pipes: list[int]) -> Iterator[bytes]:
-    """Yield the lines that come on these pipes, each as soon as it is whole."""
+    """Yield the lines from these pipes, each as soon as it is complete."""
     with selectors.DefaultSelector() as waiting:
         for pipe in pipes:
             waiting.register(pipe, selectors.EVENT_READ, bytearray())
@@ -57,9 +57,9 @@ def _lines(pipes: list[int]) -> Iterator[bytes]:
 
 
 def in_two(count: int, judge: Judge, other: Judge) -> Iterator[tuple[int, Any]]:
-    """Yield results for 0..count-1 as they come, from a process for each of the two judges.
+    """Yield results for 0..count-1 as they arrive, from one process for each of the two judges.
 
-    What both leave out, because one broke, is done here by the first.
+    The first judge does here whatever both left out because one broke.
     """
     tickets, fill = os.pipe()
     os.write(fill, bytes(range(count)))

@@ -1,7 +1,7 @@
-"""A pytest plugin: `pytest tests/visible --submission DIR` shows the verdicts of `check`.
+"""Show the verdicts of `check` in pytest: `pytest tests/visible --submission DIR`.
 
-The conftest.py of each suite is made of it. A step is judged once, when the first of its checks
-is run; then every check passes, fails or is skipped as the judge found. Only pytest's public
+The conftest.py of each suite uses this plugin. A step is judged once, when the first of its checks
+is run. Then every check passes, fails or is skipped as the judge found. Only pytest's public
 interface is used.
 """
 
@@ -23,7 +23,7 @@ SKIPPED = (Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
 class CheckFailed(Exception):
-    """The check did not pass; the text is what `check` says of it."""
+    """The check did not pass; the text is the message of `check`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,9 +1,8 @@
-"""The map of influence of every function with a time axis: what it is tried on, what it may see.
+"""Define the map of influence of every function with a time axis: its inputs, and what it may see.
 
-A module for each step that has such functions, of the step's name, with `MAPS`: for each function
-the maps that may be drawn when it fails, the first that shows something being the one. The inputs
-are fixed and small, the same in every suite, and such that every position that may matter does:
-the tests of the kit draw these maps of the reference, and of all fair variants.
-
-`CALLS`, where there is one, says how a function is called that is not called as it is.
+Each step with such functions has a module of its name with `MAPS`. For each function, `MAPS` lists
+the maps that may be drawn when it fails. The first one that shows something is drawn. The inputs
+are fixed, small and the same in every suite. With them, every position that may matter does matter.
+The tests of the kit draw these maps for the reference and for all fair variants. `CALLS`, if there
+is one, says how to call a function that cannot be called directly.
 """

@@ -1,4 +1,4 @@
-"""Projections: every position by itself."""
+"""Projections: every position is computed by itself."""
 
 from grader.checks.laws.influence import Change, Moves, own
 from grader.steps.inputs import Draw

@@ -1,4 +1,4 @@
-"""Scores: a row for each query, a column for each key, and nothing of the others in it."""
+"""Scores: a row for each query and a column for each key, independent of all other positions."""
 
 from grader.checks.laws.influence import Change, Moves, own
 from grader.steps.inputs import Draw

@@ -1,4 +1,4 @@
-"""Masks: what is hidden stays hidden, and nothing else is touched."""
+"""Masks: a hidden score stays hidden, and nothing else changes."""
 
 import numpy as np
 

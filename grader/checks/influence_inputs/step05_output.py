@@ -1,4 +1,4 @@
-"""Attention: an output moves with what its query may see, and with nothing else."""
+"""Attention: an output moves with the positions that its query may see, and with nothing else."""
 
 from dataclasses import replace
 
@@ -39,11 +39,11 @@ def _queries(mask: Bools) -> Moves:
 
 
 def change_tokens(draw: Draw, length: int) -> tuple[Change, Change]:
-    """Return a change of one token of a text at a time, and one of what it offers alone.
+    """Return a change of one token at a time, and a change of only its key and value.
 
-    In the second, queries do not read feature 0, which is the only one that changes: what moves
-    then, moves by the token's key and value. By its query every output would move with its own
-    token.
+    In the second change, queries do not read feature 0, which is the only feature that changes. So
+    an output moves only through the token's key and value. Through the query, every output would
+    move with its own token.
     """
     text = {
         "x": draw.normal(length, FEATURES),
@@ -62,7 +62,7 @@ OFFERS = "Up to a position's own token, a changed token keeps its query: its key
 
 
 def _texts(real: Bools) -> Moves:
-    """Return self-attention over a text whose keys are real where that is True."""
+    """Return self-attention over a sequence whose keys are real where the padding mask is True."""
     padding = {} if real.all() else {"padding": real[None, :]}
     return Moves(
         replace(_TOKENS, arguments=_TOKENS.arguments | padding),

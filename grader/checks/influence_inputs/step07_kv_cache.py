@@ -1,4 +1,4 @@
-"""The cache: a token sees all tokens before it, whichever chunk they came in."""
+"""The cache: a token sees all tokens before it, in any division into chunks."""
 
 from grader.checks.influence_inputs.step05_output import OFFERS, change_tokens
 from grader.checks.laws.chunks import InChunks

@@ -1,4 +1,4 @@
-"""Generation: a new token depends on all tokens before it, and on the u drawn until then."""
+"""Generation: a new token depends on all tokens before it, and on the values of u drawn so far."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Heads: every one of them keeps positions apart, and all of them keep to the mask."""
+"""Heads: each head keeps positions apart, and all heads respect the mask."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ _SOME = np.asarray(
 
 
 def _texts(how: str, mask: Bools | None, offers: Change | None = None) -> Moves:
-    """Return attention of a text to itself under that mask."""
+    """Return self-attention of a sequence under that mask."""
     arguments = _TEXT if mask is None else _TEXT | {"mask": mask}
     seen = everything(T, T) if mask is None else mask
     # A position always moves with its own query, whatever it sees.

@@ -1,4 +1,4 @@
-"""Cross-attention: every position asks by itself, and may see all of the memory that is real."""
+"""Cross-attention: each position has its own query, and may see the whole real memory."""
 
 import numpy as np
 

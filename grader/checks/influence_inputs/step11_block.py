@@ -1,4 +1,4 @@
-"""The block: attention is the only part of it in which positions meet."""
+"""The block: positions meet only in its attention."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def _alone(**others: object) -> Moves:
 
 
 def _block_under(mask: Bools, how: str) -> Moves:
-    """Return a block under that mask, whose residual connection moves each position too."""
+    """Return a block under that mask; its residual connection also moves each position."""
     arguments = {"x": _X, "params": _BLOCK, "n_heads": 2, "mask": mask}
     change = Change(arguments, {"x": _OTHER_X}, {"x": -2})
     return Moves(change, mask | own(T), input="position", how=how)

@@ -1,4 +1,4 @@
-"""The decoder: in every block, and in all of them together, a position sees no later token."""
+"""The decoder: no position sees a later token, in any block or in the whole stack."""
 
 from typing import Any
 
@@ -54,9 +54,9 @@ def _alone(number: int) -> Arguments:
 
 
 def _read(number: int, real: Bools | None) -> Moves:
-    """Return a text in a decoder in which one block attends; its keys are real where that is True.
+    """Return a decoder with one attending block on a sequence; True marks its real keys.
 
-    One block at a time, for the map then says which block it is that lets the future in.
+    Only one block attends at a time, so the map shows which block lets the future in.
     """
     how = f"Only the attention of blocks[{number}] added something."
     arguments: dict[str, Any] = {"tokens": _TOKENS, "params": _alone(number), "n_heads": N_HEADS}

@@ -1,4 +1,4 @@
-"""A decoder's cache: whatever layer a token is looked at in, and whichever chunk it came in."""
+"""A decoder's cache: a token sees the same positions in every layer and any chunks."""
 
 from typing import Any
 

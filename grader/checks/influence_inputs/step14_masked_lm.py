@@ -1,4 +1,4 @@
-"""Hidden words: every position is settled by itself, and scored only where it was chosen."""
+"""Hidden words: every position is drawn by itself, and scored only if it was chosen."""
 
 import numpy as np
 

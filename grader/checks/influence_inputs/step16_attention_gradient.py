@@ -1,4 +1,4 @@
-"""Gradients seen from behind: which x gets one from the loss at which position."""
+"""Gradients read backwards: which x gets a gradient from the loss at which position."""
 
 import numpy as np
 

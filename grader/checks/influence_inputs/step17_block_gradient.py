@@ -1,4 +1,4 @@
-"""Gradients of a block from behind: which x gets one from the loss at which position."""
+"""Gradients of a block read backwards: which x gets a gradient from the loss at which position."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Positions: every one of them is turned by itself, by its own angles."""
+"""Positions: each position is turned by itself, by its own angles."""
 
 import numpy as np
 

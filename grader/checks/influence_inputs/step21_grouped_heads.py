@@ -1,4 +1,4 @@
-"""Grouped heads: sharing keys mixes no positions, and every head keeps to the mask."""
+"""Grouped heads: sharing keys mixes no positions, and every head respects the mask."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ _PACKED = past(T) & (np.arange(T)[:, None] // 3 == np.arange(T) // 3)
 
 
 def _texts(how: str, mask: Bools | None, offers: Change | None = None) -> Moves:
-    """Return attention of a text to itself under that mask; with `offers`, it is turned as well."""
+    """Return self-attention of a sequence under that mask; `offers` turns it as well."""
     turned = {} if offers is None else _TURNED
     arguments = _TEXT | turned | ({} if mask is None else {"mask": mask})
     seen = everything(T, T) if mask is None else mask

@@ -1,4 +1,4 @@
-"""Documents: a mask and positions know of no document that comes later."""
+"""Documents: a mask and its positions do not depend on later documents."""
 
 import numpy as np
 

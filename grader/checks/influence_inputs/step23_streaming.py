@@ -1,4 +1,4 @@
-"""Streaming: in whichever block a key comes, a query hears of it if it may see it, else not."""
+"""Streaming: a query hears of exactly the keys that it may see, whichever block they come in."""
 
 import numpy as np
 

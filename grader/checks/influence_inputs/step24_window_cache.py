@@ -1,4 +1,4 @@
-"""A window's cache: a token sees the window, whichever chunk its tokens came in, and no more."""
+"""A window's cache: a token sees its window and no more, in any division into chunks."""
 
 import numpy as np
 

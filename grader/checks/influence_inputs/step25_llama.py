@@ -1,4 +1,4 @@
-"""Llama: in every block, all at once or through the cache, a position sees no later token."""
+"""Llama: no position sees a later token, in any block, in one pass or through the cache."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def _silent(block: Arguments) -> Arguments:
 
 
 def _read(number: int) -> Moves:
-    """Return a text in a model in which one block attends; the map says which one leaks."""
+    """Return a model on a sequence with one attending block; the map shows which block leaks."""
     blocks = [one if i == number else _silent(one) for i, one in enumerate(_MODEL["blocks"])]
     arguments = {"tokens": _TOKENS, "params": _MODEL | {"blocks": blocks}, **_HEADS}
     how = f"Only the attention of blocks[{number}] added something."

@@ -1,7 +1,7 @@
-"""The laws that right code keeps, each written once and applied to many functions.
+"""State the laws that right code keeps, each once, and apply them to many functions.
 
-A law takes a function (a student's, or a composition of them) that is called with named
-arguments, and cases. It returns nothing when the law holds and raises `Broken` when it does not.
+A law takes cases and a function with named arguments: a student's, or a composition of several. It
+returns nothing if the law holds, and raises `Broken` if not.
 """
 
 from grader.checks.laws.answers import probabilities_add_up

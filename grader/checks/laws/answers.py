@@ -1,4 +1,4 @@
-"""The law of losses: no prediction has seen its answer."""
+"""State the law of losses: no prediction has seen its answer."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def probabilities_add_up(
 ) -> None:
     """Demand that the probabilities of all possible next tokens add up to 1.
 
-    n predictions of mean loss L give a text the probability exp(-n·L). Over all possible last
-    tokens this adds up to the probability of the text before, unless a prediction has seen its
-    answer, or what comes after. only_last: look at the last position alone.
+    n predictions of mean loss L give a sequence the probability exp(-n·L). The sum over all
+    possible last tokens is the probability of the sequence before them. It is not if a prediction
+    has seen its answer or a later token. only_last: look at the last position alone.
     """
     for case in cases:
         tokens, asked = case.arguments["tokens"], list[Answered]()
@@ -54,7 +54,7 @@ def probabilities_add_up(
 def _log_probability(
     function: Function, case: Case, text: NDArray[Any], asked: list[Answered]
 ) -> float:
-    """Return the text's log probability given its first token, from the mean loss of the others."""
+    """Return the sequence's log probability given its first token, from the others' mean loss."""
     if len(text) < 2:
         return 0.0
     arguments = {**case.arguments, "tokens": text}

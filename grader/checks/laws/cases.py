@@ -1,4 +1,4 @@
-"""Functions and cases, which the laws are about."""
+"""Define the functions and cases that the laws are about."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ Witness = Callable[["Case", Any, Any, Tolerance], None]
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments of one call, and where their right result is to be had.
+    """The arguments of one call, and the source of its right result.
 
-    chance: what the code that is judged cannot know, for choosing by lot. precision: what can be
-    asked of numbers made from these arguments, where it is less than usual.
-    witness: in a survey, gets the right result and the actual one; then nothing is raised.
+    chance: makes random choices that the submitted code cannot predict. precision: the precision
+    that can be demanded of numbers made from these arguments, if it is less than usual. witness: in
+    a survey, receives the right result and the actual one, and nothing is raised.
     """
 
     arguments: Arguments
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def is_stored(self) -> bool:
-        """Return whether right results are looked up, and only those that were asked for once."""
+        """Return whether right results are stored, so only those requested before are known."""
         return self.chance == ""
 
     def _once(self, key: object, work: Callable[[], Any]) -> Any:
@@ -66,11 +66,11 @@ class Case:
         return self._once(name, lambda: self.expect(name, self.arguments))
 
     def expected_of(self, name: str, key: object, arguments: Arguments) -> Any:
-        """Return the reference's result for other arguments, which have that key in this case."""
+        """Return the reference's result for other arguments, kept under that key in this case."""
         return self._once((name, key), lambda: self.expect(name, arguments))
 
     def answer_of(self, function: Function, asked: Answered) -> Any:
-        """Return what should have come, of a student's function or of one made of it."""
+        """Return the right result of a student's function, or of a function made from it."""
         if isinstance(function, Composed):
             key = (type(function), name_of(function), asked.key)
             return self._once(key, lambda: function.right(self.expect, asked.arguments))
@@ -90,7 +90,7 @@ class Case:
         return Draw(salt, self._once("", lambda: digest(self.arguments)))
 
     def others(self, names: Iterable[str], salt: str, size: float) -> Arguments:
-        """Return values for these arguments that have nothing to do with their own."""
+        """Return unrelated values for these arguments."""
         names = tuple(names)
         work = functools.partial(self._others, names, (salt, size))
         return {**self._once((names, salt, size), work)}
@@ -116,11 +116,11 @@ def _arrays(value: Any) -> list[NDArray[Any]]:
 
 
 class Asked(Protocol):
-    """A function whose whole answer can be had: a student's, or one fed in chunks."""
+    """A function that returns its whole answer: a student's, or one that is fed in chunks."""
 
     @property
     def name(self) -> str:
-        """Return what messages call it."""
+        """Return the function's name for messages."""
 
     @property
     def function(self) -> Registered:
@@ -130,16 +130,16 @@ class Asked(Protocol):
         """Return the result."""
 
     def answer(self, *, arguments: bool, **given: Any) -> Answer:
-        """Return the result, and what became of the arguments."""
+        """Return the result, and the arguments after the call."""
 
 
 def name_of(function: Function) -> str:
-    """Return what to call it in a message."""
+    """Return the function's name for a message."""
     return str(getattr(function, "name", None) or getattr(function, "__name__", "the function"))
 
 
 def names_of(function: Function) -> tuple[str, ...]:
-    """Return what its results are called, where it is a student's."""
+    """Return the names of its results if it is a student's function."""
     if isinstance(function, StudentFunction):
         return function.function.returns
     return tuple(getattr(function, "names", ()))
@@ -155,9 +155,9 @@ def is_right(
     *,
     size: float = 0.0,
 ) -> None:
-    """Raise Broken unless `got` is the case's right result, or the one that is expected.
+    """Raise Broken unless `got` is the case's right result, or the expected one.
 
-    size: of the numbers from which several results were made, where those are larger still.
+    size: the size of the numbers from which several results were made, if those are larger still.
     """
     name = name_of(function)
     expected = case.expected(like or name) if expected is None else expected
@@ -179,7 +179,7 @@ def is_right(
 
 @dataclass(frozen=True)
 class Answered:
-    """A question that a law has asked, and what came; key tells it from the case's others."""
+    """A question that a law has asked, and its answer; key distinguishes it within the case."""
 
     key: object
     arguments: Arguments
@@ -188,17 +188,18 @@ class Answered:
 
 @runtime_checkable
 class Composed(Protocol):
-    """A function made of a student's, which can be made of the reference's in the same way."""
+    """A function made from a student's, which can be made from the reference's in the same way."""
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
-        """Return what comes out if the reference answers."""
+        """Return the result if the reference answers."""
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """A student's function as a law needs it: with other arguments, or seen in part.
+    """A student's function in the form that a law needs: with other arguments, or seen in part.
 
-    given: makes the function's own arguments of the law's. seen: what the law looks at in a result.
+    given: makes the function's own arguments from the law's. seen: returns the part of a result
+    that the law looks at.
     """
 
     step: StudentFunction
@@ -207,25 +208,25 @@ class Adapted:
 
     @property
     def name(self) -> str:
-        """Return what messages call it: the name of the student's function."""
+        """Return the name of the student's function, for messages."""
         return self.step.name
 
     def __call__(self, **arguments: Any) -> Any:
         return self.seen(self.step(**self.given(**arguments)))
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
-        """Return what the law should see."""
+        """Return the part of the right result that the law should see."""
         return self.seen(expect(self.name, self.given(**arguments)))
 
 
 def values_are_right(
     function: Function, case: Case, first: Answered, changed: Sequence[Answered] = ()
 ) -> None:
-    """Raise WrongValue unless the first answer is right, and some of the others, chosen by lot.
+    """Raise WrongValue unless the first answer and some others, chosen at random, are right.
 
-    Zeros depend on nothing, and keep most laws. The comparison is rough, because what a law asks
-    may be large; exact values are another check's business. The visible suite has stored only one
-    of the others.
+    Zeros depend on nothing, and keep most laws. The comparison is rough, because a law's inputs may
+    be large, and another check tests exact values. The visible suite has stored only one of the
+    others.
     """
     if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
         return
@@ -238,9 +239,9 @@ def values_are_right(
 
 
 def keeps_all(*laws: Callable[[], None]) -> None:
-    """Put a function to several laws: only after the last one is it said that its values are wrong.
+    """Test several laws, and report wrong values only after the last one.
 
-    Otherwise code that keeps the first law with wrong values would never be put to the others.
+    Otherwise code that keeps the first law with wrong values would never meet the others.
     """
     wrong: WrongValue | None = None
     for law in laws:
@@ -253,7 +254,7 @@ def keeps_all(*laws: Callable[[], None]) -> None:
 
 
 def is_roughly(expected: Any, got: Any) -> bool:
-    """Say whether a result is right but for rounding, in a tuple, a tree or an array."""
+    """Return whether a result is right except for rounding, in a tuple, a tree or an array."""
     noise = NOISE * largest(list(expected) if isinstance(expected, tuple) else expected)
     return _is_near(expected, got, noise)
 
@@ -283,7 +284,7 @@ def noting(note: str) -> Iterator[None]:
 
 
 def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) -> NDArray[Any]:
-    """Return as many unrelated values as the array has; each token differs from its own."""
+    """Return as many unrelated values as the array has; each token differs from the original."""
     if array.dtype.kind == "b":
         return draw.uniform(*array.shape) < 0.5
     if array.dtype.kind in "iu":

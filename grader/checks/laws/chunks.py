@@ -1,4 +1,4 @@
-"""Laws about caches: a text in chunks, each with the memory of those before it."""
+"""State laws about caches: a sequence in chunks, each with the memory of those before it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _length(text: Any) -> int:
 
 
 def _section(text: Any, start: int, stop: int) -> Any:
-    """Return these positions of a text, laid out in memory as the text is."""
+    """Return these positions of a sequence, in the sequence's memory layout."""
     if isinstance(text, Laid):
         return replace(text, array=_section(text.array, start, stop))
     return text[..., start:stop] if _time(text) == -1 else text[..., start:stop, :]
@@ -60,13 +60,13 @@ def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class InChunks:
-    """A function with a cache, fed a whole text in chunks: to a law, a function of the text.
+    """A function with a cache, fed in chunks; to a law, a function of the whole sequence.
 
-    step takes the new part of the text first, as `x_new` or `tokens_new`, and `cache`; fresh makes
-    an empty one. Where the text is shorter than the chunks, the last ones are shorter or missing.
-    An argument that is a tuple holds one value for each chunk. like: the reference's function of
-    the whole text. known: the arguments that only the empty cache takes, and step does
-    not.
+    step takes the new part of the sequence first, as `x_new` or `tokens_new`, and `cache`. fresh
+    makes an empty cache. If the sequence is shorter than the chunks, the last ones are shorter or
+    missing. An argument that is a tuple holds one value for each chunk. like: the reference's
+    function of the whole sequence. known: the arguments that only the empty cache takes, and step
+    does not.
     """
 
     step: StudentFunction
@@ -77,7 +77,7 @@ class InChunks:
 
     @property
     def name(self) -> str:
-        """Return what messages call it: the name of the student's function."""
+        """Return the name of the student's function, for messages."""
         return self.step.name
 
     @property
@@ -87,7 +87,7 @@ class InChunks:
 
     @property
     def text(self) -> str:
-        """Return the argument that is cut into chunks: `x` where the function takes `x_new`."""
+        """Return the argument that is cut into chunks: `x` if the function takes `x_new`."""
         return self.function.takes[0].removesuffix("_new")
 
     def __call__(self, **whole: Any) -> NDArray[Any]:
@@ -114,7 +114,7 @@ class InChunks:
             yield Piece(number, start, start + _length(part), result)
 
     def returned(self, value: NDArray[Any], whole: Arguments) -> str:
-        """Return what the last call returned, and after what; value: that of the whole."""
+        """Describe the last call's result, and how many tokens it read; value: the whole result."""
         start, part = list(self._parts(whole[self.text]))[-1]
         new, params = _length(part), whole.get("params", {})
         what = "token" if self.text == "tokens" else "position"
@@ -144,7 +144,7 @@ class InChunks:
         )
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
-        """Return what the reference returns for the whole text."""
+        """Return the reference's result for the whole sequence."""
         return expect(self.like, arguments)
 
     def join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
@@ -203,7 +203,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
 
 
 def _apart(arguments: Arguments) -> Arguments:
-    """Return every argument on its own, those with a value for each chunk by the chunk's number."""
+    """Return every argument by itself; one with a value for each chunk, by the chunk's number."""
     found: Arguments = {}
     for name, value in arguments.items():
         if isinstance(value, tuple):
@@ -216,9 +216,9 @@ def _apart(arguments: Arguments) -> Arguments:
 def caches_are_separate(
     student: Student, functions: Sequence[InChunks], cases: Sequence[Case], *, like: str
 ) -> None:
-    """Demand that sequences in turns, each with its own cache, come out right.
+    """Demand that interleaved sequences, each with its own cache, give right results.
 
-    functions: for each case, with as many chunks.
+    functions: one for each case, with the same number of chunks.
     """
     kept: list[Answer] = []
     step = functions[0].step

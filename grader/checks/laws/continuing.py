@@ -1,4 +1,4 @@
-"""A function that writes text, as a function of the random numbers that it draws with."""
+"""Treat a function that writes text as a function of the random numbers that it draws with."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from grader.steps.inputs import Arguments
 
 @dataclass(frozen=True)
 class Continuing:
-    """Asked for as many new tokens as there are numbers in u; the result is those alone.
+    """A function asked for one new token for each number in u; the result is only these tokens.
 
-    So u and the result have the same time axis, and the laws of time can be applied. A law's own
+    So u and the result have the same time axis, and the laws of time can be applied. The law's
     numbers for u are brought into [0, 1).
     """
 
@@ -25,7 +25,7 @@ class Continuing:
 
     @property
     def name(self) -> str:
-        """Return what messages call it: the name of the student's function."""
+        """Return the name of the student's function, for messages."""
         return self.generate.name
 
     def __call__(self, *, prompt: NDArray[Any], u: NDArray[Any], **others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The law of relative positions: only distances count."""
+"""State the law of relative positions: only distances count."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def depends_on_distance_only(
 ) -> None:
     """Demand that the result stays the same when all positions shift by the same distance.
 
-    by: what is added to every row of the argument `angles`; seen: what should stay.
+    by: added to every row of the argument `angles`. seen: the part that should stay.
     """
     for case in cases:
         moved = {**case.arguments, "angles": case.arguments["angles"] + by}

@@ -1,4 +1,4 @@
-"""Laws about gradients: linear in d_out, added up over a batch, nothing from what was hidden."""
+"""State laws about gradients: linear in d_out, summed over a batch, zero at hidden positions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Bools = NDArray[np.bool_]
 
 
 def combine(how: Callable[..., Any], *nests: Any) -> Any:
-    """Return a function of the arrays at each place of nests that are built alike.
+    """Return a function of the arrays at each place of nests with the same structure.
 
-    Raise Broken if not.
+    Raise Broken if their structures differ.
     """
     first = nests[0]
     if isinstance(first, dict):
@@ -101,10 +101,11 @@ def batch_adds_up(
     own: Sequence[str],
     mean: bool = False,
 ) -> None:
-    """Demand that weights get the sum of what each sequence alone gives them.
+    """Demand that weights get the sum of the gradients of each sequence alone.
 
-    batched: the arguments whose first axis counts the sequences; own: the results that have one
-    for each of them. mean: the function is about a mean loss, so the others are means.
+    batched: the arguments whose first axis counts the sequences. own: the results that have an
+    entry for each sequence. mean: the function is about a mean loss, so the other results are
+    means.
     """
     for case in cases:
         whole = function(**case.arguments)
@@ -150,7 +151,7 @@ def is_zero_where(
     where: Bools,
     told: str,
 ) -> Answered:
-    """Return the answer, if what `pick` finds in it is 0, to 1e-12, at these positions (axis -2).
+    """Return the answer if the part that `pick` finds is 0, to 1e-12, at these positions (axis -2).
 
     Zeros everywhere have no gradient anywhere, so the law must look at the answers' values too.
     """
@@ -176,7 +177,7 @@ def is_zero_where(
 
 
 def _part(function: Function, name: str) -> Callable[[Any], Any]:
-    """Find the result of that name, or None where there is none."""
+    """Return the result of that name, or None if there is none."""
     names = names_of(function)
 
     def pick(value: Any) -> Any:
@@ -207,7 +208,7 @@ def no_gradient_through_padding(
 ) -> None:
     """Demand that a loss on the other positions has no gradient at a padded one.
 
-    mask: the argument with the keys that may be seen, of which the last row says what is padding.
+    mask: the argument with the keys that may be seen; its last row marks the padding.
     """
     for case in cases:
         d_out = case.arguments["d_out"]

@@ -1,7 +1,7 @@
 """Measure which output moves when one input changes, for the maps of influence.
 
-A map is drawn only after something failed. It earns nothing and costs nothing: it shows what the
-numbers of a failing case do not, who looks at whom.
+A map is drawn only after something failed. It earns nothing and costs nothing. It shows which
+position looks at which, and the numbers of a failing case do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 
 
 def past(outputs: int, inputs: int | None = None) -> Bools:
-    """Return what a causal function sees: the last output is beside the last input."""
+    """Return what a causal function sees; the last output is beside the last input."""
     inputs = outputs if inputs is None else inputs
     return np.tri(outputs, inputs, inputs - outputs, dtype=bool)
 
@@ -34,13 +34,13 @@ def own(length: int) -> Bools:
 
 
 def everything(outputs: int, inputs: int) -> Bools:
-    """Return what a function sees that nothing is hidden from."""
+    """Return what a function sees if nothing is hidden from it."""
     return np.full((outputs, inputs), True)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A call, and the values that take the place of one position at a time.
+    """A call, and the values that replace one position at a time.
 
     along: the arguments with a time axis, and which axis that is. They are replaced together.
     """
@@ -51,7 +51,7 @@ class Change:
 
     @property
     def length(self) -> int:
-        """Return how many positions there are to be changed."""
+        """Return how many positions can be changed."""
         name, axis = next(iter(self.along.items()))
         return int(self.arguments[name].shape[axis])
 
@@ -69,12 +69,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Moves:
-    """A map of a function with a time axis in its result.
+    """A map of a function whose result has a time axis.
 
     sees[i][j]: whether the right output i moves when input j changes as in `change`. axis: time in
-    the result; part: which result it is, of several. offers: a second change, by which an input
-    is felt by its key and value alone, not by its query, by which every output moves with its own
-    input; it is what counts where `offered` is True, by default up to the own position.
+    the result. part: which of several results it is. offers: a second change, which reaches outputs
+    only through an input's key and value. Through its query, every output would move with its own
+    input. offered: where that second change counts, by default at the output's own position and
+    before it.
     """
 
     change: Change
@@ -91,7 +92,7 @@ class Moves:
     def draw(self, function: Asked) -> Influence:
         """Return the map of this function.
 
-        Raise Broken if it has no such time axis, or does not repeat.
+        Raise Broken if it has no such time axis, or does not give the same result twice.
         """
         moved = self._find_moved(function, self.change)
         if self.offers is not None:
@@ -106,7 +107,7 @@ class Moves:
     def _by_offers(
         self, function: Asked, offers: Change, moved: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the conditions with those of the inputs, if they matter."""
+        """Return the movements, with those of the second change where they count."""
         where = past(*moved.shape) if self.offered is None else self.offered
         offered = np.where(where, self._find_moved(function, offers), 0.0)
         # Keys and values made with the wrong weights may not read what was changed.
@@ -138,9 +139,9 @@ class Moves:
 class Scored:
     """A map of a loss: which position is scored against which target.
 
-    raised(i, j): the arguments in which position i gives target j more of a chance; that moves a
-    right loss where j is the target of i, and pushes it the other way elsewhere. sign: -1 for a
-    loss, which falls, 1 for a log probability, which rises.
+    raised(i, j): the arguments with which position i gives target j a higher probability. That
+    moves a right loss if j is the target of i. Elsewhere it moves the loss the other way. sign: -1
+    for a loss, which falls, and 1 for a log probability, which rises.
     """
 
     arguments: Arguments
@@ -154,7 +155,7 @@ class Scored:
     def draw(self, function: Asked) -> Influence:
         """Return the map of this function.
 
-        Raise Broken if its fault is not which target it takes.
+        Raise Broken if its fault is not the choice of targets.
         """
         before = _single(function(**self.arguments))
         rows = []
@@ -189,7 +190,7 @@ def _number(value: float) -> float | None:
 def movement(before: NDArray[Any], after: NDArray[Any], axis: int) -> NDArray[np.float64]:
     """Return how far each position moved, by its largest number; a changed id moved by 1.
 
-    NaN where a number was or became NaN or infinite: that is unstable, and says of leaks nothing.
+    NaN if a number was or became NaN or infinite: that is unstable, and says nothing about leaks.
     """
     if before.shape != after.shape:
         raise Broken("The shape of the result depends on the values.")

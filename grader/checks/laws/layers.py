@@ -1,4 +1,4 @@
-"""The law of stacks: no layer lets the future in, and the message says which one does."""
+"""State the law of stacks: no layer lets the future in, and the message says which one does."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def no_block_sees_the_future(
 ) -> None:
     """Apply `future_does_not_matter`, and name the block in params["blocks"] where a leak enters.
 
-    alone(params, numbers): the same parameters, with which only the blocks of these numbers move
-    anything between positions. What leaks when one block is alone leaks in that block, unless it
-    does without any.
+    alone(params, numbers): the same parameters, changed so that only these blocks move anything
+    between positions. If something leaks while one block is alone, it leaks in that block, unless
+    it leaks without any block.
     """
     for case in cases:
         try:
@@ -33,7 +33,7 @@ def no_block_sees_the_future(
 
 
 def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
-    """Return a sentence on where the future comes in, if that is known."""
+    """Return a sentence on where the future comes in, or "" if that is not known."""
     params = case.arguments["params"]
 
     def leaks(*numbers: int) -> bool:

@@ -1,4 +1,4 @@
-"""The law of partial results: it does not matter in which order they are merged."""
+"""State the law of partial results: the order in which they are merged does not matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of packed documents: each gets what it gets alone, and nothing of another."""
+"""State the law of packed documents: each gets the result that it has alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.report.records import Evidence
 
 
 def runs(documents: NDArray[Any]) -> Iterator[slice]:
-    """Yield where each document stands: the runs of equal numbers."""
+    """Yield the place of each document: the runs of equal numbers."""
     edges = [0, *(np.flatnonzero(documents[1:] != documents[:-1]) + 1), len(documents)]
     for start, stop in itertools.pairwise(edges):
         yield slice(int(start), int(stop))
@@ -24,8 +24,8 @@ def runs(documents: NDArray[Any]) -> Iterator[slice]:
 def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bool = False) -> None:
     """Demand that a packed row gives each document the result that it has alone.
 
-    square: the result has a row and a column for each position, and those of two documents meet
-    nowhere.
+    square: the result has a row and a column for each position, and 0 or False between two
+    documents.
     """
     for case in cases:
         documents = case.arguments["documents"]

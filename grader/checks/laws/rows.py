@@ -1,4 +1,4 @@
-"""The law of batches: what is computed for one sequence does not depend on the others."""
+"""State the law of batches: the result of one sequence does not depend on the others."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def rows_are_independent(
 ) -> None:
     """Demand that the result of one sequence of a batch does not depend on the others.
 
-    batched: the arguments whose first axis counts the sequences; sizes: how large the numbers
-    are that replace the others; what: what to call them, if they are not sequences.
+    batched: the arguments whose first axis counts the sequences. sizes: the sizes of the numbers
+    that replace the others. what: the word for them, if they are not sequences.
     """
     for case in cases:
         value = function(**case.arguments)
@@ -63,7 +63,7 @@ def rows_are_independent(
 
 
 def _results(function: Function, value: Any) -> list[tuple[str, NDArray[Any] | None]]:
-    """Return every array that the function returns, and what to call it if there are several."""
+    """Return every array that the function returns, each with its name if there are several."""
     names = names_of(function)
     if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
         return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]

@@ -1,4 +1,4 @@
-"""Laws about state: the same answer again, and arguments that are left alone."""
+"""State laws about state: the same answer again, and unchanged arguments."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def answers_the_same_again(
 ) -> None:
     """Demand that f(a), f(b), f(a) gives the same answer twice, and leaves the first unchanged.
 
-    also: other arguments of the same shapes, which must get an answer of their own, even when they
-    come in the very arrays that the first ones came in.
+    also: other arguments of the same shapes. They must get their own answer even if they come in
+    the same arrays as the first ones.
     """
     for case, other in zip(cases, also, strict=True):
         first = function.answer(**case.arguments, keep=True)
@@ -38,7 +38,7 @@ def answers_the_same_again(
 
 
 def still(function: StudentFunction, before: Any, now: Any) -> None:
-    """Raise Broken unless an earlier result is now what it was then."""
+    """Raise Broken unless an earlier result is unchanged."""
     name = function.name
     before = tuple(before) if isinstance(before, list) else before
     try:
@@ -79,7 +79,7 @@ def leaves_arguments_alone(
 
 
 def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
-    """Return the answer, if the call left its arguments as they were."""
+    """Return the answer if the call left its arguments unchanged."""
     answer = function.answer(**arguments, arguments=True)
     match answer.arguments:
         case [list(args), dict(kwargs)]:

@@ -1,4 +1,4 @@
-"""Laws about time: the future does not matter, and a prefix alone gives the same."""
+"""State laws about time: the future does not matter, and a prefix alone gives the same result."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _length(case: Case, along: Axes) -> int:
 
 
 def _replace_from(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
-    """Return the arguments with everything from `start` on taken from the others."""
+    """Return the arguments, with everything from `start` on taken from the others."""
     arguments = dict(case.arguments)
     for name, axis in along.items():
         array = arguments[name].copy()
@@ -93,7 +93,7 @@ def _replace_from(case: Case, along: Axes, start: int, others: Arguments) -> Arg
 def _futures(
     case: Case, along: Axes, sizes: Sequence[float]
 ) -> Iterator[tuple[int, float, Arguments]]:
-    """Yield every cut with everything behind it replaced, smallest change first."""
+    """Yield every cut with everything after it replaced, smallest change first."""
     name, length = next(iter(along)), _length(case, along)
     # Tokens have no size: replacing them once is all there is.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
@@ -113,8 +113,8 @@ def future_does_not_matter(
 ) -> None:
     """Demand that outputs before a cut stay when all inputs after it are replaced, for every cut.
 
-    along: the arguments with a time axis, and which axis that is; axis: time in the output;
-    sizes: how large the numbers are that come in their place. compared: whether values count too.
+    along: the arguments with a time axis, and which axis that is. axis: time in the output. sizes:
+    the sizes of the replacing numbers. compared: whether values count too.
     """
     for case in cases:
         length = _length(case, along)
@@ -133,17 +133,17 @@ def future_does_not_matter(
 
 
 def finite_in_both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Return where both arrays hold numbers, because overflow tells nothing about leaks."""
+    """Return where both arrays hold finite numbers, because overflow says nothing about leaks."""
     return np.asarray(np.isfinite(one.astype(float)) & np.isfinite(other.astype(float)))
 
 
 def unstable(where: str) -> Broken:
-    """Return the finding that some of what should be compared is not a number."""
+    """Return the finding that some of the compared values are not numbers."""
     return Broken(f"Some results {where} are NaN or infinite, so they cannot be compared.")
 
 
 def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-    """Return how far each number moved. One that stops being finite says unstable, not leaking."""
+    """Return how far each number moved. One that stops being finite is unstable, not a leak."""
     with np.errstate(invalid="ignore"):
         difference = np.abs(after.astype(float) - before.astype(float))
     return np.where(np.isfinite(difference), difference, 0.0)
@@ -158,7 +158,7 @@ def _describe_move_before(
     axis: int,
     names: tuple[str, ...],
 ) -> Broken | None:
-    """Return what to say if anything before `start` moved."""
+    """Return the message if anything before `start` moved."""
     if after.shape != before.shape:
         shapes = f"{before.shape} became {after.shape}"
         return Broken(f"The shape of the output depends on later values: {shapes}.")
@@ -186,7 +186,7 @@ def _describe_move_before(
 def _with_map(
     broken: Broken, function: Function, case: Case, along: Axes, axis: int, size: float
 ) -> Broken:
-    """Return the finding with the map of all influences, if that shows a leak."""
+    """Return the finding with the map of all influences, if that map shows a leak."""
     evidence = broken.evidence
     if evidence is None or _length(case, along) > MAX_MAPPED:
         return broken
@@ -202,8 +202,8 @@ def influence(
 ) -> Influence:
     """Return which output position moves, and how far, when one input position is replaced.
 
-    It shows what leaks. What is missing it does not tell: which of the earlier positions should
-    matter is not for this law to know.
+    It shows leaks, not missing influences, because this law does not know which earlier positions
+    should matter.
     """
     change = Change(case.arguments, case.others(along, "future", size), along)
     sees = past(change.length)
@@ -233,7 +233,7 @@ def prefix_gives_the_same(
     masks: Sequence[str] = (),
     tolerance: Tolerance = PREFIX,
 ) -> None:
-    """Demand that one pass over everything gives what separate passes over every prefix give.
+    """Demand that one pass over everything gives the same as a separate pass over every prefix.
 
     masks: the arguments whose last two axes are both time, (..., T, T).
     """

@@ -1,4 +1,4 @@
-"""An optimiser for the laws: a function that is called step after step, with a state."""
+"""Run an optimiser for the laws: a function that is called step after step, with a state."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EACH_STEP = ("tokens", "grads", "lr", "weight_decay")
 
 @dataclass(frozen=True)
 class InSteps:
-    """A function that takes a state and returns the next one: to a law, one of all the steps.
+    """A function that takes a state and returns the next; to a law, one function of all the steps.
 
-    Its arguments are those of the function without `state`; those in EACH_STEP hold one value for
-    each step. `nudge` is added to all parameters before each step. The result is a tuple: for each
-    step what the function returns, without the state.
+    Its arguments are those of the function without `state`. The arguments in EACH_STEP hold one
+    value for each step. `nudge` is added to all parameters before each step. The result is a tuple:
+    for each step what the function returns, without the state.
     """
 
     step: StudentFunction
@@ -35,7 +35,7 @@ class InSteps:
 
     @property
     def name(self) -> str:
-        """Return what messages call it: the name of the student's function."""
+        """Return the name of the student's function, for messages."""
         return self.step.name
 
     @property
@@ -85,7 +85,7 @@ class InSteps:
 
 
 def agrees_step_by_step(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
-    """Demand after each step what the reference has after as many."""
+    """Demand after each step the same values that the reference has."""
     for case in cases:
         for number, got in enumerate(function.results(case.arguments, function.step)):
             _right_after(function, case, number, got, like)
@@ -98,7 +98,7 @@ def _right_after(function: InSteps, case: Case, number: int, got: Any, like: str
 
 
 def runs_are_separate(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
-    """Demand that two training runs in turns, each with its own state, come out right."""
+    """Demand that two interleaved training runs, each with its own state, give right results."""
     runs = [function.results(case.arguments, function.step) for case in cases]
     with noting("With two runs in turns, each with a state of its own: "):
         for number, turn in enumerate(zip(*runs, strict=True)):
@@ -108,14 +108,14 @@ def runs_are_separate(function: InSteps, cases: Sequence[Case], *, like: str) ->
 
 @dataclass(frozen=True)
 class _Told:
-    """A function's name, and its results but for the state, for messages."""
+    """A function's name, and its results except the state, for messages."""
 
     name: str
     function: Registered
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what the results besides the state are called."""
+        """Return the names of the results besides the state."""
         return tuple(name for name in self.function.returns if not name.startswith("*"))
 
     def __call__(self, **arguments: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Laws about what a long text costs: what is kept of it, and what is held at once.
+"""State laws about the cost of a long sequence: memory that is kept, and memory needed at once.
 
-Both are measured in the worker, in which every array and every object is counted wherever it is
-kept. A worker could lie, as about its results it could not: so these laws, like all others, pay
-only where the values are right, and a liar earns this one law.
+Both are measured in the worker, which counts every array and object wherever it is kept. A worker
+could lie about these numbers, but not about its results. So these laws, like all others, earn
+points only if the values are right, and a lie earns only this one law.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class _Latest:
-    """The last rows of what a function of a text returns."""
+    """The last rows of the result of a function of a sequence."""
 
     name: str
     like: str
@@ -43,7 +43,7 @@ class _Latest:
 def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) -> None:
     """Demand that each call keeps at most `keys` and the new positions, anywhere.
 
-    numbers: how many numbers one key and one value are together, in all sequences of the batch.
+    numbers: how many numbers one key and one value have together, in all sequences of the batch.
     """
     answers: list[Answer] = []
 
@@ -79,8 +79,8 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
 def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:
     """Demand a correct result that never needs more memory than that on the way.
 
-    Python keeps small objects that were freed, so a call that needs too much is asked once more,
-    after one like it. What is kept after both counts as needed.
+    Python keeps small freed objects. So a call that needs too much is repeated once, after a
+    similar call. Memory that is kept after both counts as needed.
     """
     for case in cases:
         needed = _needed(case, function, function.answer(**case.arguments, traced=True))

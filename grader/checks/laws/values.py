@@ -1,4 +1,4 @@
-"""Laws about values: right, right in float32, right when large, a distribution, an error."""
+"""State laws about values: right, right in float32, right when large, a distribution, an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SUM = Tolerance(0.0, 1e-12)
 
 
 def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None) -> None:
-    """Return what the reference returns. like: the reference's name for it, if it has another."""
+    """Demand the reference's result. like: the reference's name for the function, if it differs."""
     for case in cases:
         is_right(function, case, function(**case.arguments), like)
 
@@ -53,7 +53,7 @@ def agrees_in_float32(
 def stays_right_when_large(
     function: Function, cases: Sequence[Case], *, like: str | None = None, cancels: bool = True
 ) -> None:
-    """Demand a finite and correct result where numbers are very large or very far apart.
+    """Demand a finite and correct result if numbers are very large or very far apart.
 
     cancels: whether one of several results may be the small difference of large products.
     """
@@ -68,7 +68,7 @@ def stays_right_when_large(
 
 
 def _arrays(expected: Any, got: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Yield what should have come and what came, each of several results by itself."""
+    """Yield the expected and the actual arrays, each of several results by itself."""
     if isinstance(expected, tuple):
         several = isinstance(got, (tuple, list)) and len(got) == len(expected)
         pairs = list(zip(expected, got, strict=True)) if several else []
@@ -116,7 +116,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
 
 
 def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
-    """Demand a ValueError for bad arguments. because: what is bad about them."""
+    """Demand a ValueError for bad arguments. because: what is wrong with them."""
     for case in cases:
         try:
             with noting(f"{because}: expected a ValueError. "):

@@ -1,4 +1,4 @@
-"""The law of work, which is counted, never timed."""
+"""State the law of work, which is counted, never timed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def work_is_linear(
 ) -> None:
     """Demand that projection work, counted in the worker, grows linearly with the tokens.
 
-    cases: the same problem at growing lengths; weights: which arrays in `params`, at any depth of
-    it, count.
+    cases: the same problem at growing lengths. weights: which arrays in `params`, at any depth,
+    count.
     """
     counts, answers = [], []
     for case in cases:
@@ -48,9 +48,10 @@ def work_is_linear(
 def new_tokens_only(
     functions: Sequence[InChunks], cases: Sequence[Case], *, weights: Sequence[str]
 ) -> None:
-    """Demand that the work for the last chunk does not depend on what came before.
+    """Demand that the work for the last chunk does not depend on the number of earlier tokens.
 
-    cases: texts of which the last chunks are equally long, the first one after less than the other.
+    cases: sequences whose last chunks are equally long; the first sequence has fewer tokens before
+    it.
     """
     counts, answers = [], []
     for function, case in zip(functions, cases, strict=True):
@@ -71,7 +72,7 @@ def new_tokens_only(
 
 
 def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
-    """Return the answer for the whole text, and the products made for the last chunk."""
+    """Return the answer for the whole sequence, and the products made for the last chunk."""
     answers: list[Answer] = []
 
     def count_work(**given: Any) -> Any:
