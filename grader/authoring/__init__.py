@@ -1,1 +1,1 @@
-"""Commands for maintainers only: building, proving, and making bundles."""
+"""Provide commands that only maintainers need: building, proving, and making bundles."""

@@ -1,7 +1,7 @@
 """Test the diagnosis on programs whose mistake is known.
 
 A cause is right if it has the mistake's own name. Two mistakes with different names are alike if
-they answer a whole suite of fresh inputs in the same way, which is tried, not assumed.
+they give the same answers to a whole suite of fresh inputs. This is tried, not assumed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Naming(Enum):
 class Outcome:
     """The outcome for one program. named: the causes' ids, wrong ones marked with `!`.
 
-    plain: in this precision its answers are those of right code, as far as the checks go.
+    plain: in this precision, and as far as the checks show, it answers like right code.
     """
 
     step: str
@@ -111,7 +111,7 @@ def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
 def _as_read(
     path: Path, checks: Sequence[CheckVerdict], log: Log, read: Mapping[str, Any]
 ) -> Outcome:
-    """Return the outcome of a program whose cause, if it had one, a reader has judged."""
+    """Return the outcome of a program; if it has a cause, a reader has judged that cause."""
     function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
     given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
     named = tuple(d.misconception for d in given if d.known)[:1]
@@ -179,12 +179,12 @@ class Examined:
 
     @cached_property
     def _fresh(self) -> Sequence[Call]:
-        """Return its calls in the same checks on inputs that the diagnosis has not seen."""
+        """Return its calls in the same checks, on inputs that the diagnosis has not seen."""
         _, log = self.grader.find_causes(self.variant.submission, self.step)
         return log.calls
 
     def _writes(self) -> bool:
-        """Return whether it fails on arrays that cannot be written, and only there."""
+        """Return whether it fails on read-only arrays, and only there."""
         refused = [
             call
             for call in self._fresh
@@ -193,11 +193,11 @@ class Examined:
         return bool(refused) and all(any(map(_is_read_only, call.args)) for call in refused)
 
     def _plain(self) -> bool:
-        """Return whether right code answers as it does, in the checks that right code can pass."""
+        """Return whether right code gives the same answers in the checks that it can pass."""
         calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
         return self.grader.library.is_right(self.step, self.variant.replaces, calls)
 
 
 def _is_read_only(value: object) -> bool:
-    """Return whether it is, or holds, an array that cannot be written."""
+    """Return whether it is a read-only array, or holds one."""
     return any(isinstance(leaf, Laid) and not leaf.writable for leaf in leaves(value))

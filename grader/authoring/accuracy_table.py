@@ -1,4 +1,4 @@
-"""The figures of the diagnosis, over all known mistakes, all fair variants and unseen programs."""
+"""Compute the diagnosis's figures over all known mistakes, fair variants and unseen programs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Figures:
     def kept(self) -> bool:
         """Return whether all were rejected, nearly all causes right, and fair ones left alone.
 
-        A mistake that in float32 gives what right code gives cannot be rejected there.
+        In float32, a mistake that gives the same results as right code cannot be rejected.
         """
         if any(outcome.kind == "fair" for outcome in self.outcomes):
             return not self.rejected and not self.named
@@ -68,7 +68,7 @@ class Figures:
 
 
 def explain_outcome(outcome: Outcome) -> str | None:
-    """Return a hint for an instructor who adds a mistake, or None if there is nothing to say."""
+    """Return a hint for an instructor who adds a mistake, or None."""
     who = f"{outcome.step[:6]}  {outcome.kind} {outcome.name}"
     named = ", ".join(name.rstrip("!") for name in outcome.named)
     if outcome.kind == "fair":
@@ -99,7 +99,7 @@ def tasks(step: Step, kind: str, precision: str, suite: str, seed: int) -> list[
 
 
 def usable(step: Step, fair: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return the checks that most right programs pass: float32 is too coarse for some."""
+    """Return the checks that most right programs pass, because float32 is too coarse for some."""
     failed = Counter(check for outcome in fair for check in outcome.failed)
     return tuple(check.id for check in step.checks if 2 * failed[check.id] <= len(fair))
 
@@ -141,7 +141,7 @@ def _flat(parts: Iterable[list[Outcome]]) -> list[Outcome]:
 def all_figures(
     steps: Sequence[Step], suite: str, seed: int, jobs: int
 ) -> Iterator[tuple[str, Figures]]:
-    """Yield what they are of, and the figures, as they come; in several processes."""
+    """Yield each title and its figures as they arrive, from several processes."""
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         try:
             for precision in (DOUBLE, SINGLE):

@@ -1,8 +1,8 @@
-"""nbgrader's source notebooks, generated from the solutions: one assignment for every step.
+"""Generate nbgrader's source notebooks from the solutions: one assignment for every step.
 
 A lesson stays a lesson. The cell of a function is a solution cell, with the function's name as its
-`grade_id`; below it stands a test cell `check_<function>`, worth as many points as the function's
-checks. A test cell says one call and no more: nbgrader's pages print the source of test cells.
+`grade_id`. Below it is a test cell `check_<function>`, worth as many points as the function's
+checks. A test cell contains only one call, because nbgrader's pages print the source of test cells.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _setup() -> Any:
 def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[Any]:
     """Yield the cells that one code cell of a solution becomes.
 
-    Raise BuildError if it is hard to grade.
+    Raise BuildError if a function cannot be graded.
     """
     found = find_defined(source, step)
     if "from exercises." in source:
@@ -76,7 +76,7 @@ def notebook(step: Step, text: str) -> str:
 
 
 def _cells(step: Step, text: str, scale: float = 1.0) -> Iterator[Any]:
-    """Yield the cells of a step. scale: what a point of its checks is worth."""
+    """Yield the cells of a step. scale: how much a point of its checks is worth."""
     for number, cell in enumerate(jupytext.reads(text, fmt="py:percent").cells, 1):
         if SELF_STUDY in cell.metadata.get("tags", ()):
             continue
@@ -96,7 +96,7 @@ def notebook_of_several(steps: Sequence[Step], scales: Mapping[str, float]) -> s
     """Return one source notebook of several steps as a file's text.
 
     A step finds the functions of another one in the notebook's own cells, so it does not import
-    them. scales: what a point of each step's checks is worth, by the step's id.
+    them. scales: how much a point of each step's checks is worth, by the step's id.
     """
     return _write(_join(steps, scales))
 

@@ -1,4 +1,4 @@
-"""Building what is generated from the solutions: stubs, and the visible checks' results."""
+"""Build what is generated from the solutions: stubs, and the visible checks' results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def values(registry: Registry, step: Step) -> Mapping[str, Any]:
-    """Return what the reference returns for the visible checks' inputs.
+    """Return the reference's results for the visible checks' inputs.
 
     Raise BuildError if it fails a check.
     """
@@ -52,7 +52,7 @@ def values(registry: Registry, step: Step) -> Mapping[str, Any]:
 
 
 def write_values(step: Step, recorded: Mapping[str, Any], folder: Path = VALUES) -> bool:
-    """Store the results, one call to a line, and return whether they changed."""
+    """Store the results, one call per line, and return whether they changed."""
     path = folder / f"{step.id}.json"
     new = json.loads(json.dumps(recorded))
     if path.exists() and same_values(json.loads(path.read_text(encoding="utf-8")), new):

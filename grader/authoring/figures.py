@@ -1,7 +1,7 @@
-"""The figures of the book: SVG files that the kit draws with its own solutions.
+"""Draw the figures of the book: SVG files that the kit draws with its own solutions.
 
-A figure of a lesson is what `look` shows of the lesson's functions. What is measured in seconds
-or in bytes differs from machine to machine, so it is drawn in the notebook only.
+A figure of a lesson is what `look` shows of the lesson's functions. Seconds and bytes differ from
+machine to machine, so they are drawn only in the notebook.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ACROSS, DOWN, APART = 84, 120, 60
 
 
 def name_looks(step: Step) -> list[str]:
-    """Return what a lesson has to look at, by the functions' names in `look`, in order."""
+    """Return the pictures of a lesson, by the functions' names in `look`, in order."""
     return _LOOK.findall(solution_of(step))
 
 
@@ -54,7 +54,7 @@ def import_solutions() -> Iterator[Callable[[str], types.ModuleType]]:
 
 
 def draw_figures(registry: Registry) -> dict[Path, str]:
-    """Return the text of each figure by its path."""
+    """Return the text of each figure, by its path."""
     found = {FIGURES / "step00-routing.svg": routing()}
     functions: dict[str, Any] = {}
     with import_solutions() as load:
@@ -87,7 +87,7 @@ def stand_alone(svg: str, title: str) -> str:
 
 
 def routing() -> str:
-    """Draw who may look at whom: all arrows, and what is left without those from the future."""
+    """Draw which position may look at which: all arrows, and those left without the future's."""
     parts = [*_arrows(8, "all arrows", lambda i, j: True)]
     right = 8 + len(WORDS) * ACROSS + APART
     parts += _arrows(right, "the future removed", lambda i, j: j <= i)
@@ -98,7 +98,7 @@ def routing() -> str:
 
 
 def _arrows(left: float, title: str, may: Callable[[int, int], bool]) -> Iterator[str]:
-    """Yield one of the two drawings; what comes from the future is dashed where it is drawn."""
+    """Yield one of the two drawings; dashed arrows come from the future."""
     yield label(left, 14, title, "start", ' font-weight="bold"')
     for i, word in enumerate(WORDS):
         x = left + (i + 0.5) * ACROSS

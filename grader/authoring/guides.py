@@ -76,7 +76,7 @@ def parse_command(line: str) -> list[str]:
 
 
 def _session(files: Mapping[str, str], text: str) -> str:
-    """Run the commands of a console block, and return the block with what they print."""
+    """Run the commands of a console block, and return the block with their output."""
     commands = [line for line in text.splitlines() if line.startswith("$ ")]
     with _learner(files, commands[0].split()[1]) as folder:
         return "".join(
@@ -98,7 +98,7 @@ def _learner(files: Mapping[str, str], program: str) -> Iterator[Path]:
 
 
 def _run(folder: Path, arguments: Sequence[str]) -> str:
-    """Return what a command prints in this folder."""
+    """Return the output of a command in this folder."""
     done = subprocess.run(
         [sys.executable, "-m", "grader", *arguments],
         cwd=folder,

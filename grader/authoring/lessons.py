@@ -1,8 +1,8 @@
-"""The self-study notebooks, one for each step, from the solutions.
+"""Generate the self-study notebooks, one for each step, from the solutions.
 
-A notebook is the lesson, the stubs, and what only a notebook has: a check below each function, and
-the cells of the solution file that are tagged `active-ipynb`, which no other product of it holds.
-Ids of cells come from what the cells hold, so the same text is the same file.
+A notebook consists of the lesson, the stubs, and cells that only a notebook has. These are a check
+below each function, and the solution file's cells tagged `active-ipynb`, which appear in no other
+product. A cell's id is made from its content, so the same text makes the same file.
 """
 
 from __future__ import annotations
@@ -158,5 +158,5 @@ def notebooks(registry: Registry) -> dict[Path, str]:
 
 
 def build_notebooks(registry: Registry) -> list[Path]:
-    """Write the notebooks that are out of date, and keep one that was worked on beside it."""
+    """Write the notebooks that are out of date; keep one that was worked on beside the new one."""
     return write_unless_worked_on(notebooks(registry), BUILT)

@@ -1,4 +1,4 @@
-"""The proof that the checks work: every known mistake is rejected, every fair variant accepted."""
+"""Prove that the checks work: every known mistake is rejected, every fair variant accepted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def prove(
 ) -> list[Finding]:
     """Grade all variants of these steps.
 
-    only_named: put a mistake to no check but the one that it names and what that needs.
+    only_named: run only the check that a mistake names, and the checks that it needs.
     """
     variants = [
         (step, variant)
@@ -84,7 +84,7 @@ def line(finding: Finding) -> str:
 
 
 def row(step: Step, findings: Sequence[Finding]) -> str:
-    """Return a step's line in the table: how many of each kind ended as they should."""
+    """Return a step's line in the table: how many of each kind had the right outcome."""
     counts = []
     for kind in ("mistake", "fair"):
         mine = [finding for finding in findings if finding.variant.kind == kind]

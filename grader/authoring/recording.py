@@ -1,4 +1,4 @@
-"""The reference in the student's place: records the visible suite's results, and proves the laws.
+"""Judge the reference in the student's place: record the visible results, and test the laws.
 
 If the reference broke a law, the law or the reference would be wrong.
 """
@@ -19,13 +19,13 @@ from grader.steps.tree import map_leaves
 
 
 def _plain(value: Any) -> Any:
-    """Return the arguments without wrappers: the reference copies whatever it is given."""
+    """Return the arguments without wrappers, because the reference copies its arguments."""
     wrapped = (Laid, Counted)
     return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, wrapped) else leaf)
 
 
 class ReferenceBench(Bench):
-    """A bench on which the reference itself stands; no worker, no submission."""
+    """A bench that judges the reference itself, without a worker or a submission."""
 
     def __init__(self, step: Step, given: Given, suite: str, limits: Limits) -> None:
         super().__init__(None, lambda step: given, suite)  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ class ReferenceBench(Bench):
         return Answer(value, kept=kept, arguments=after, traced=(0, 0, 0))
 
     def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return what the reference's function returns."""
+        """Return the result of the reference's function."""
         values = [
             self.kept[value.number] if isinstance(value, Handle) else _plain(value)
             for value in args

@@ -1,6 +1,6 @@
-"""Find what is missing or inconsistent in the files of a step, one sentence for each finding.
+"""Find what is missing or inconsistent in the files of a step, and report it in sentences.
 
-Everything is read as text or parsed; nothing is imported and no check is run, so it takes a second.
+Files are read as text or parsed. Nothing is imported and no check is run, so it takes a second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFERENCE = PACKAGE / "answer_key"
 
 
 def written_files(step_id: str) -> dict[str, Path]:
-    """Return the files of a step that somebody writes, by what they are."""
+    """Return the hand-written files of a step, each with its description."""
     return {
         "the lesson with its solution": SOLUTIONS / f"{step_id}.py",
         "what the step asks and what it is worth": DATA / f"{step_id}.toml",
@@ -182,7 +182,7 @@ def _in_checks(step: Step) -> Iterator[str]:
 
 
 def _edges(path: Path) -> set[str]:
-    """Return the checks that EDGES names, as far as they are plain strings."""
+    """Return the checks that EDGES names, if they are plain strings."""
     for node in _parse(path, path.stat().st_mtime).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
             keys = {key.value for key in node.value.keys if isinstance(key, ast.Constant)}
@@ -192,7 +192,7 @@ def _edges(path: Path) -> set[str]:
 
 
 def _in_sizes(registry: Registry, step: Step) -> Iterator[str]:
-    """Yield names of sizes that this step does not declare, although other steps do."""
+    """Yield names of sizes that other steps declare but this step does not."""
     text = (VISIBLE / f"test_{step.id}.py").read_text(encoding="utf-8")
     for size, name in registry.size_names.items():
         if re.search(rf'^ *\{{.*"{size}":.*\}},?$', text, re.MULTILINE) and size not in step.sizes:
@@ -271,7 +271,7 @@ def _in_built(step: Step) -> Iterator[str]:
 
 
 def _read_built() -> Mapping[str, str]:
-    """Return the hashes of the stubs as they were built; the stubs may have been worked on."""
+    """Return the hashes of the stubs as built, because the stubs may have been edited since."""
     path = STUBS / ".built.json"
     found: Mapping[str, str] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return found

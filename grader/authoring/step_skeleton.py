@@ -1,4 +1,4 @@
-"""The skeleton of a new step: every file that it needs, complete enough to be built and checked."""
+"""Write the skeleton of a new step: every file that it needs, ready to be built and checked."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ NAMES = {
 
 
 class SkeletonError(Exception):
-    """The step cannot be begun, and why."""
+    """The step cannot be created; the text says why."""
 
 
 def write_skeleton(registry: Registry, number: int, name: str) -> Iterator[tuple[str, Path]]:
-    """Write the files of a new step; yield what each is, and its path."""
+    """Write the files of a new step; yield the description and the path of each."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise SkeletonError(f"a step is called like a Python module: {name!r} is not a name")
     if any(step.number == number for step in registry.steps):

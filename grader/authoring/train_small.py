@@ -1,8 +1,8 @@
 """Train the kit's small model, with the mask and without: `python -m grader.authoring.train_small`.
 
 The solutions' own decoder learns, by the training steps of `make train`. The text is made up here,
-and its tokens are words. The weights are written as a GPT-2's are, in float32, so that all that
-reads a GPT-2 reads them.
+and its tokens are words. The weights are written like a GPT-2's, in float32, so that every reader
+of a GPT-2 can read them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def make_text(seed: int, words: int = WORDS) -> list[str]:
 
 
 def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: int) -> Any:
-    """Return the parameters that the solutions' decoder has after so many training steps."""
+    """Return the parameters of the solutions' decoder after that many training steps."""
     places = {word: place for place, word in enumerate(vocabulary)}
     text = Text("", np.array([places[word] for word in words], np.int64))
     registry = registry_module.load()
@@ -87,7 +87,7 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
 
 
 def to_tensors(params: Any) -> dict[str, NDArray[np.float32]]:
-    """Return the parameters under the names of GPT-2: the inverse of `to_params`."""
+    """Return the parameters under GPT-2's names: the inverse of `to_params`."""
     found = {"wte.weight": params["embedding"], "wpe.weight": params["position"]}
     found |= _norm("ln_f", params["ln_f"])
     for layer, block in enumerate(params["blocks"]):

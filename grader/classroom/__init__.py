@@ -1,1 +1,1 @@
-"""Grading a class: judges, gradebook, pages and exports."""
+"""Grade a class: judges, gradebook, pages and exports."""

@@ -1,4 +1,4 @@
-"""Changes by hand, written into `overrides.csv` for somebody; every other byte of it stays."""
+"""Write changes by hand into `overrides.csv`, and keep every other byte of it."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class Entry:
 
 
 def key_of(one: Override) -> str:
-    """Return what names a change, wherever its row stands."""
+    """Return the key of a change, which does not depend on the place of its row."""
     texts = (one.student, one.target, one.points, one.excuse, one.comment, one.who, one.when)
     return hashlib.sha256(repr(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def add(path: Path, entry: Entry, registry: Registry, replaced: Sequence[Override] = ()) -> None:
-    """Append a change, in place of those replaced; CourseError, and the same file, if it is wrong.
+    """Append a change in place of those it replaces. Raise CourseError if it is wrong.
 
-    OSError if the file cannot be written.
+    The file is unchanged then. Raise OSError if the file cannot be written.
     """
     text = _without(_text(path), replaced)
     header = _rows(path, text)[0]
@@ -66,7 +66,7 @@ def add(path: Path, entry: Entry, registry: Registry, replaced: Sequence[Overrid
 
 
 def remove(path: Path, one: Override, registry: Registry) -> None:
-    """Take a change back; CourseError if the file would not be right without it."""
+    """Take a change back. Raise CourseError if the file would be wrong without it."""
     _write(path, _without(_text(path), [one]), registry)
 
 

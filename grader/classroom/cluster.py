@@ -1,8 +1,8 @@
-"""Grading on a Dask cluster: any that Dask runs on, this machine's processes included.
+"""Grade on a Dask cluster of any kind, also on processes of this machine.
 
 A Dask worker never runs a student's code. It owns a judge process, which owns a sandbox, so a
-submission cannot take the Dask worker down; and when a Dask worker dies all the same, its
-scheduler gives what was under way there to another one.
+submission cannot take the Dask worker down. If a Dask worker still dies, its scheduler gives its
+unfinished work to another one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Cluster:
 
 
 def _answers(address: str) -> None:
-    """Raise ClusterError unless something listens there, faster than Dask's own client."""
+    """Raise ClusterError, faster than Dask's own client, unless something listens there."""
     found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
     if found is None:
         raise ClusterError(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")

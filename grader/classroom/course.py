@@ -1,6 +1,6 @@
-"""The assignment file, `course.toml`: what is graded, what it is worth, and until when.
+"""Read the assignment file, `course.toml`: what is graded, what it is worth, and its deadline.
 
-Every mistake in it is one sentence, a `CourseError`. Only `title` is needed.
+Every mistake in it is reported in one sentence, a `CourseError`. Only `title` is required.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class CourseError(Exception):
 class Late:
     """The cost of lateness, in percent of the earned points for each day begun after the grace.
 
-    floor: the percent that are always left. files: take the times of the files for the times of
-    handing in, where nothing better is known.
+    floor: the percent that always remain. files: if the time of handing in is unknown, use the time
+    of the files.
     """
 
     percent_per_day: float = 0.0
@@ -49,7 +49,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Course:
-    """One assignment. Times are ISO 8601 with a zone, so that it can be kept as JSON."""
+    """One assignment. Times are ISO 8601 with a zone, so that it can be stored as JSON."""
 
     title: str = ""
     name: str = ""
@@ -69,12 +69,12 @@ class Course:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, for the gradebook."""
+        """Return the assignment as JSON data, for the gradebook."""
         return dataclasses.asdict(self)
 
 
 def course_from_dict(data: Mapping[str, Any]) -> Course:
-    """Return what `Course.to_dict` made this of; an empty course for {}."""
+    """Return the course from the data that `Course.to_dict` returned; an empty course for {}."""
     late = data.get("late")
     lists = {name: tuple(data[name]) for name in ("steps", "extra_credit") if name in data}
     return Course(**{**data, **lists, "late": Late(**late) if late else None})
@@ -183,7 +183,7 @@ class _Reading:
 
 
 def number(value: Any, key: str) -> float:
-    """Return a number that is not negative; CourseError for anything else."""
+    """Return a number that is not negative. Raise CourseError for anything else."""
     fine = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not fine or not math.isfinite(value) or not 0 <= value <= 1e6:
         raise CourseError(f"`{key}` must be a number from 0 to 1,000,000")
@@ -197,7 +197,7 @@ KEYS = (
 
 
 def parse_course(text: str, registry: Registry) -> Course:
-    """Return the assignment that the text describes; CourseError for what is wrong with it."""
+    """Return the assignment that the text describes. Raise CourseError if the text is wrong."""
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -280,7 +280,7 @@ def instructors_text(path: Path) -> str:
 
 
 def read_course(path: Path, registry: Registry) -> Course:
-    """Return the assignment in a file; CourseError, with the file's name, for what is wrong."""
+    """Return the assignment in a file. Raise CourseError, with the file's name, if it is wrong."""
     text = instructors_text(path)
     try:
         return parse_course(text, registry)
@@ -289,7 +289,7 @@ def read_course(path: Path, registry: Registry) -> Course:
 
 
 def moment(text: str) -> datetime | None:
-    """Return the time that an ISO 8601 text with a zone names; None for any other."""
+    """Return the time of an ISO 8601 text with a zone; None for any other text."""
     try:
         found = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
@@ -298,7 +298,7 @@ def moment(text: str) -> datetime | None:
 
 
 def days_late(submitted: datetime, due: datetime, grace_minutes: float) -> int:
-    """Return the days begun since the deadline; 0 within the grace."""
+    """Return how many days have begun since the deadline; 0 within the grace."""
     over = submitted - due
     if over <= timedelta(minutes=grace_minutes):
         return 0

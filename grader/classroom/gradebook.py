@@ -1,9 +1,9 @@
-"""The gradebook of a class: one SQLite file that survives being killed at any moment.
+"""Keep the gradebook of a class: one SQLite file that survives being killed at any moment.
 
-A result is kept under everything that it depends on: the sources, the kit, the suite, the seed and
-the isolation. So nothing is graded twice, for any student and however often grading is
-started, and a changed kit grades anew. A run marks which result each student has; the marks of
-earlier runs stay, so that `changes.csv` can name who changed, and why.
+A result is stored under everything that it depends on: the sources, the kit, the suite, the seed
+and the isolation. So nothing is graded twice, for any student and however often grading is started,
+and a changed kit grades anew. A run marks which result each student has. The marks of earlier runs
+stay, so `changes.csv` can say who changed, and why.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class GradebookError(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """A student's entry in a run: the key of the result, or why it is missing."""
+    """A student's entry in a run: the key of the result, or the reason why it is missing."""
 
     student: str
     sha256: str | None = None
@@ -81,7 +81,7 @@ def key_of(exam: Exam, submission: Submission) -> str:
 
 
 def _pack(data: Any) -> bytes:
-    """Return the value as ASCII JSON, which can also hold half characters."""
+    """Return the value as ASCII JSON, which can also hold lone surrogates."""
     return zlib.compress(json.dumps(data).encode())
 
 
@@ -90,7 +90,7 @@ def _unpack(data: bytes) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """Return text without half characters, which SQLite cannot store."""
+    """Return text without lone surrogates, which SQLite cannot store."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -146,7 +146,7 @@ class Gradebook:
             self._db.execute(f"pragma user_version = {VERSION}")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
         if self._lock is not None:
             self._lock.close()
@@ -165,15 +165,15 @@ class Gradebook:
         return int(row[0]) if row else None
 
     def unfinished_seed(self, suite: str) -> int | None:
-        """Return the seed of the last run of that suite, if it was not finished; None otherwise."""
+        """Return the seed of the last run of that suite if it was not finished; otherwise None."""
         query = "select seed, finished from run where suite = ? order by number desc"
         row = self._one(query, suite)
         return int(row[0]) if row and not row[1] else None
 
     def begin(self, exam: Exam, assignment: Mapping[str, Any] | None = None) -> int:
-        """Return the number of the run: the last one, if it is the same exam and was not finished.
+        """Return the run's number: the last one's, if it is the same exam and was not finished.
 
-        assignment: its rules, as data, for those who ask later.
+        assignment: its rules, as data, for later use.
         """
         about = json.dumps(assignment or {})
         wanted = (exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit)
@@ -197,14 +197,14 @@ class Gradebook:
         return self._one("select 1 from result where key = ?", key) is not None
 
     def keep(self, submission: Submission) -> None:
-        """Keep what was handed in."""
+        """Store a submission."""
         sha256 = submission.sha256
         if self._one("select 1 from sources where sha256 = ?", sha256) is None:
             files = _pack(submission.files)
             self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
-        """Keep a result, whole or not at all."""
+        """Store a result, whole or not at all."""
         assert outcome.json is not None
         report = zlib.compress(outcome.json)
         self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)
@@ -219,13 +219,13 @@ class Gradebook:
         )
 
     def published(self) -> dict[str, tuple[float | None, float | None, str]]:
-        """Return the points, and what was noted with them, that everybody was shown last."""
+        """Return the published points, with their notes."""
         with _clearly(self.path):
             rows = self._db.execute("select * from published").fetchall()
         return {_text(who): (score, most, _text(notes)) for who, score, most, notes in rows}
 
     def publish(self, shown: Mapping[str, tuple[float | None, float | None, str]]) -> None:
-        """Note the points that everybody is shown now."""
+        """Note the points that are published now."""
         rows = [(_bytes(who), score, most, _bytes(n)) for who, (score, most, n) in shown.items()]
         with _clearly(self.path):
             self._db.execute("begin")
@@ -234,7 +234,7 @@ class Gradebook:
             self._db.execute("commit")
 
     def stray(self, run: int, found: Mapping[str, str]) -> None:
-        """Note the files that are nobody's, and why."""
+        """Note the files that belong to nobody, with the reasons."""
         self._do("delete from stray where run = ?", run)
         for name, reason in found.items():
             self._do("insert into stray values (?, ?, ?)", run, _bytes(name), _bytes(reason))
@@ -257,9 +257,9 @@ class Gradebook:
         return int(row[0])
 
     def graded(self, run: int | None = None, student: str | None = None) -> Iterator[Graded]:
-        """Yield what became of every student in a run, in the order of their names.
+        """Yield every student's result in a run, in the order of their names.
 
-        student: that one only.
+        student: only that one.
         """
         number = self.last() if run is None else run
         query = (
@@ -275,7 +275,7 @@ class Gradebook:
                 yield _read_graded(row)
 
     def people(self, run: int | None = None) -> list[Graded]:
-        """Return every student in a run without the report, which takes long to read."""
+        """Return every student in a run without the report, which is slow to read."""
         number = self.last() if run is None else run
         query = "select student, who from mark where run = ? order by student"
         with _clearly(self.path):
@@ -283,7 +283,7 @@ class Gradebook:
         return [Graded(_text(student), None, who=_who(who)) for student, who in rows]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
-        """Return the rules that a run was graded under, as data; {} if there were none."""
+        """Return the rules under which a run was graded, as data; {} if there were none."""
         number = self.last() if run is None else run
         row = self._one("select assignment from run where number = ?", number)
         found: dict[str, Any] = json.loads(row[0])
@@ -295,19 +295,19 @@ class Gradebook:
         return tuple(self._one("select steps from run where number = ?", number)[0].split())
 
     def graded_before(self) -> tuple[str, ...]:
-        """Return the steps of the last run that was finished; () if there is none."""
+        """Return the steps of the last finished run, or ()."""
         row = self._one("select steps from run where finished = 1 order by number desc")
         return tuple(row[0].split()) if row else ()
 
     def strays(self, run: int | None = None) -> dict[str, str]:
-        """Return the files of a run that were nobody's, and why."""
+        """Return the files of a run that belonged to nobody, with the reasons."""
         number = self.last() if run is None else run
         with _clearly(self.path):
             rows = self._db.execute("select name, reason from stray where run = ?", [number])
             return {_text(name): _text(reason) for name, reason in rows}
 
     def students(self) -> list[tuple[str, Who]]:
-        """Return everybody in the last run that was finished; nobody if there is none."""
+        """Return everybody in the last finished run, or nobody."""
         row = self._one("select number from run where finished = 1 order by number desc")
         with _clearly(self.path):
             rows = self._db.execute(
@@ -316,7 +316,7 @@ class Gradebook:
         return [(_text(student), _who(who)) for student, who in rows]
 
     def exam(self, run: int | None = None) -> Exam:
-        """Return what the class was put through in a run, the last one by default."""
+        """Return the exam of a run, by default of the last one."""
         number = self.last() if run is None else run
         row = self._one(
             "select suite, seed, isolation, steps, kit from run where number = ?", number
@@ -324,7 +324,7 @@ class Gradebook:
         return Exam(row[0], int(row[1]), row[2], tuple(row[3].split()), row[4])
 
     def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
-        """Return what the student handed in, by step; modules of their own by file name."""
+        """Return the student's submission by step; the student's own modules by file name."""
         row = self._one(
             "select files from mark join sources on mark.sha256 = sources.sha256 "
             "where run = ? and student = ?",
@@ -372,7 +372,7 @@ class Gradebook:
         return _read_graded(row[:-1]), row[-1]
 
     def _because(self, earlier: int, run: int) -> str:
-        """Return what differs between two runs, where the work is the same."""
+        """Return the difference between two runs in which the work is the same."""
         columns = {
             "kit": "the kit changed",
             "seed": "another seed",
@@ -410,7 +410,7 @@ def _who(text: str) -> Who:
 
 
 def _verdicts(graded: Graded) -> Any:
-    """Return what counts as a change: points and statuses, not wording, or missing work."""
+    """Return the parts of a report that count as a change: points and statuses, not wording."""
     if graded.report is None:
         return graded.who.absent
     return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
@@ -428,7 +428,7 @@ def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | 
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Hold the folder until it is closed or this process ends."""
+    """Lock the folder until it is closed or this process ends."""
     try:
         lock = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
         lock.execute("begin exclusive")

@@ -1,7 +1,7 @@
-"""A Gradescope autograder: the zip to upload, and what grades a submission there.
+"""Make an autograder for Gradescope: the zip to upload, and the program that grades there.
 
-The zip holds the whole kit, hidden checks and solutions too: it is for the instructor. There, every
-submission is graded as `check --suite hidden` grades it, by a fresh seed.
+The zip holds the whole kit with hidden checks and solutions, so it is only for the instructor. On
+Gradescope, every submission is graded as `check --suite hidden` grades it, with a fresh seed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NOT_FINISHED = "This could not be graded within the time limit. Tell your instru
 
 
 def _paths() -> Iterator[Path]:
-    """Yield the kit's files, without what is hidden or compiled."""
+    """Yield the kit's files, except hidden and compiled ones."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             parts = path.relative_to(ROOT).parts
@@ -59,7 +59,7 @@ def _paths() -> Iterator[Path]:
 def autograder(
     steps: Sequence[str], course: Course | None = None, overrides: Sequence[Override] = ()
 ) -> bytes:
-    """Return the zip to upload. steps: the ids of those that are graded, for an assignment of some.
+    """Return the zip to upload. steps: the ids of the graded steps, for an assignment of some.
 
     course: the assignment's rules, if it has a file. overrides: changes by hand.
     """
@@ -100,7 +100,7 @@ def _metadata(home: Path) -> dict[str, Any]:
 
 
 def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
-    """Return the addresses of who handed it in, and when, as Gradescope says."""
+    """Return the addresses of the students who handed it in, and when, as Gradescope reports."""
     submitted = str(data.get("created_at", ""))
     try:
         people = [(str(user["email"]), str(user.get("name", ""))) for user in data["users"]]
@@ -113,9 +113,9 @@ def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
 
 
 def _read(home: Path) -> Submission:
-    """Return what was uploaded.
+    """Return the upload.
 
-    Raise SubmissionError, with the reason, if nothing of it can be graded.
+    Raise SubmissionError, with the reason, if nothing in it can be graded.
     """
     return entries.read(entries.alone(home / "submission"), load())
 
@@ -148,7 +148,7 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
 
 
 def _final(rules: Rules, group: Sequence[Graded]) -> dict[str, Any]:
-    """Return the results of a student, or of a group: the best that the rules give a member."""
+    """Return the results of a student, or for a group the best that the rules give a member."""
     # Gradescope has one score for all members, so an extension of one is the group's.
     final = max(rules.apply(group), key=lambda one: -1.0 if one.score is None else one.score)
     if final.score is not None:

@@ -1,9 +1,9 @@
-"""A judge in a process of its own, which grades one submission after another.
+"""Run a judge in a process of its own, which grades one submission after another.
 
-Grading a class takes several, and one that is lost must not take the others with it. The process
-gets its exam, then submissions, and answers each with a report: frames of JSON, length first, on
-standard input and output. A report is kept as it came, until somebody reads it. What is sent either
-way is data; no student code runs here. One that is warmed up has loaded what it needs before its
+Several judges grade a class, and a lost one must not take the others with it. The process gets its
+exam, then submissions, and answers each with a report. All messages are frames of JSON, length
+first, on standard input and output. A report stays unparsed until somebody reads it. Only data is
+sent, and no student code runs here. A judge that is warmed up has loaded what it needs before its
 exam is known.
 """
 
@@ -49,7 +49,7 @@ WARM = "warm up"
 
 @dataclass(frozen=True)
 class Exam:
-    """How a submission is judged. Its report depends on this and on its sources alone."""
+    """How a submission is judged. Its report depends only on this and on its sources."""
 
     suite: str
     seed: int
@@ -60,7 +60,7 @@ class Exam:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A report as JSON, or the reason why there is none; seconds is what it took to get it."""
+    """A report as JSON, or the reason why there is none; seconds is how long it took."""
 
     json: bytes | None
     reason: str
@@ -68,7 +68,7 @@ class Outcome:
 
     @property
     def report(self) -> Report | None:
-        """Return the report, read anew each time."""
+        """Return the report, parsed anew each time."""
         return None if self.json is None else report_from_json(self.json)
 
 
@@ -77,7 +77,7 @@ class JudgeLost(Exception):
 
 
 class JudgeRefuses(Exception):
-    """The process cannot judge at all where it is; the text says why."""
+    """The process cannot judge at all in this place; the text says why."""
 
 
 # The process.
@@ -100,7 +100,7 @@ def _receive(stream: IO[bytes]) -> Any:
 
 
 def main() -> None:
-    """Serve until standard input ends. What anything else prints goes nowhere."""
+    """Serve until standard input ends, and discard all other output."""
     _end_with_parent()
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def _load() -> None:
-    """Import what a hidden suite needs. The exam complains about what is missing."""
+    """Import what a hidden suite needs; the exam reports anything that is missing."""
     with contextlib.suppress(ImportError):
         importlib.import_module("grader.engine.grading")
         importlib.import_module("grader.answer_key.reference")
@@ -161,11 +161,11 @@ def _serve(
 
 
 class _Sandboxes:
-    """Where submissions run, one at a time, and where the kit's own code does.
+    """The place where submissions run, one at a time, and where the kit's own code does.
 
-    What a worker leaves for the next one is nothing, for any student: it is among what was
-    probed. So a sandbox serves one submission after the other; but not after a worker has ended or
-    hung in it, nor for ever. One that promises nothing serves a single submission.
+    The probe tests that a worker leaves nothing for the next one. So one sandbox serves many
+    submissions, up to a limit. It is replaced after a worker has ended or hung in it. An isolation
+    without promises serves a single submission.
     """
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
@@ -202,12 +202,12 @@ _held: dict[str, Mapping[str, bool]] = {}
 
 
 def remember_held(isolation: Isolation) -> None:
-    """Tell the judges of this process what an isolation was probed for already."""
+    """Tell the judges of this process which promises of an isolation were probed already."""
     _held[isolation.name] = dict(isolation.held)
 
 
 class Judge:
-    """The process, seen from the one that hands out the work."""
+    """The judge's process, seen from the process that hands out the work."""
 
     def __init__(self) -> None:
         registry = load()
@@ -227,7 +227,7 @@ class Judge:
     def begin(self, exam: Exam) -> None:
         """Give it its exam.
 
-        Raise JudgeRefuses, with the reason, and closes it if it cannot judge.
+        Close it and raise JudgeRefuses, with the reason, if it cannot judge.
         """
         try:
             known = _held.get(exam.isolation)
@@ -241,13 +241,13 @@ class Judge:
         _held[exam.isolation] = answer["held"]
 
     def warm_up(self) -> None:
-        """Make it load what it needs before its exam is known, without waiting."""
+        """Let it load what it needs before its exam is known, without waiting."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):  # an ended one is found when it gets its exam
             _send(self.process.stdin, WARM)
 
     def grade(self, submission: Submission) -> Outcome:
-        """Return the report on a submission. Raise JudgeLost if none comes."""
+        """Return the report on a submission. Raise JudgeLost if none arrives."""
         start = time.monotonic()
         answer = self._ask(dataclasses.asdict(submission), self.seconds)
         if not isinstance(answer, bytes):
@@ -269,7 +269,7 @@ class Judge:
         remove(self.folder)
 
     def _ask(self, data: Any, seconds: float) -> Any:
-        """Send a message, and return the one that answers it; a report comes as JSON, unread."""
+        """Send a message, and return its answer; a report is returned as unparsed JSON."""
         assert self.process.stdin is not None
         try:
             _send(self.process.stdin, data)
@@ -326,7 +326,7 @@ def start(exam: Exam) -> None:
 
 
 def grade_submission(exam: Exam, submission: Submission) -> Outcome:
-    """Return a judge's result for a submission. Replace a judge that is lost, once.
+    """Return a judge's result for a submission. Replace a lost judge once.
 
     Judges are kept for the next submission, one for every thread that grades at a time.
     """
@@ -366,12 +366,12 @@ def _judge_for(exam: Exam) -> Iterator[Judge]:
 
 
 def _waiting(exam: Exam) -> Judge | None:
-    """Return a judge for this exam that has nothing to do, if one lives."""
+    """Return an idle, living judge for this exam, if there is one."""
     return _alive(_idle.get(exam, []))
 
 
 def _beginning(exam: Exam) -> Judge:
-    """Return a new judge, or one that is warm, with its exam."""
+    """Return a judge with its exam: a warm one, or a new one."""
     judge = _alive(_warm) or Judge()
     judge.begin(exam)
     return judge
@@ -398,7 +398,7 @@ def stop() -> None:
 
 
 def dismiss() -> None:
-    """End the judges that wait in this process."""
+    """End the idle judges in this process."""
     with _lock:
         judges = [*_warm, *(judge for waiting in _idle.values() for judge in waiting)]
         _warm.clear()

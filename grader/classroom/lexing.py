@@ -1,7 +1,7 @@
-"""Students' sources as token strings, made by copydetect in a process of its own with a deadline.
+"""Turn students' sources into tokens with copydetect, in a process of its own with a deadline.
 
-A lexer is a pile of regular expressions, and a source may be made to keep one busy for ever. So it
-runs where it can be ended: a source that hangs it is not compared, and all others are.
+A lexer consists of many regular expressions, and a source may be written to keep one busy forever.
+So the lexer runs where it can be ended. A source that hangs it is not compared; all others are.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def _serve(channel: Connection) -> None:
 
 
 class Lexer:
-    """Sources in, tokens out: names are `V`, functions `F`, strings `S`; no comments, no space."""
+    """Turns sources into tokens: names are `V`, functions `F`, strings `S`; no comments."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
         self._running: tuple[SpawnProcess, Connection] | None = None
 
     def tokens(self, source: str) -> str | None:
-        """Return the tokens, or None if the lexer fails over it or takes too long."""
+        """Return the tokens, or None if the lexer fails or takes too long."""
         _, channel = self._running or self._start()
         try:
             channel.send_bytes(source.encode("utf-8", "surrogatepass"))

@@ -1,9 +1,9 @@
-"""Submissions that a human should look at side by side; never a verdict.
+"""Find submissions that a person should compare; this is never a verdict.
 
-Two kinds. Answers: several students gave the very same wrong numbers, to the last bit, that no
-known mistake explains. Sources: two students wrote nearly the same code, although few others did.
-
-What everybody writes says nothing about anybody, so in both only what few share is looked at.
+There are two kinds. Answers: several students gave exactly the same wrong numbers, and no known
+mistake explains them. Sources: two students wrote nearly the same code, although few others did. If
+everybody writes something, it says nothing about anybody. So only what few students share is
+compared.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _explained_answers(graded: Graded) -> set[str]:
 def same_answers(class_: Iterable[Graded]) -> list[Alike]:
     """Return the groups of 2 to `few` students who share a wrong answer to a check.
 
-    Students who share several are one group of that step, with all of these checks named. An
-    answer that a known mistake explains for anybody is nobody's sign: it is left out.
+    Students who share several answers are one group of that step, with all these checks named. An
+    answer that a known mistake explains for anybody is left out.
     """
     sharing: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     explained: set[str] = set()
@@ -93,16 +93,17 @@ def _same(checks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Likenesses:
-    """The students who wrote alike in a step, and those whose source was not compared."""
+    """Students whose work on a step is alike, and those whose source was not compared."""
 
     alike: tuple[Alike, ...]
     passed_over: tuple[str, ...] = ()
 
 
 def own_lines(source: str, stub: str) -> str:
-    """Return the lines that the stub does not have: no lesson, no signature, no docstring of ours.
+    """Return the lines that the stub does not have: no lesson, no signature, no docstring.
 
-    The source is not parsed. Lines are compared without their ends, since editors trim those.
+    The source is not parsed. Lines are compared without trailing spaces, because editors remove
+    those.
     """
     given = {line.rstrip() for line in stub.splitlines()}
     lines = (line.rstrip() for line in source.split("\n"))
@@ -111,7 +112,7 @@ def own_lines(source: str, stub: str) -> str:
 
 
 def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[str]]:
-    """Return the students by what they wrote, without those who wrote nothing."""
+    """Return the students by their texts, without those who wrote nothing."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for student, source in sources:
         if text := own_lines(source, stub):
@@ -122,7 +123,7 @@ def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[st
 def _tokens(
     texts: dict[str, list[str]], lexer: Lexer
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return the students by their tokens, and those whose source has none to compare."""
+    """Return the students by their tokens, and those whose source has no tokens to compare."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     lost: list[str] = []
     for text, students in texts.items():
@@ -135,7 +136,7 @@ def _tokens(
 
 
 def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -> CodeFingerprint:
-    """Return the fingerprint that copydetect takes of the tokens, without those that are common."""
+    """Return copydetect's fingerprint of the tokens, without common parts."""
     from copydetect import CodeFingerprint
     from copydetect.utils import get_token_coverage
 
@@ -148,10 +149,10 @@ def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -
 
 
 def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]]:
-    """Return who has each rare fingerprint, by tokens, and the fingerprints that are common.
+    """Return the owners of each rare fingerprint, by tokens, and the common fingerprints.
 
-    The list of one that turns out to be common is dropped at once: a fingerprint makes at most
-    MOST_TEXTS² / 2 pairs, so time and memory grow with the class and not with its square.
+    The list of a fingerprint that turns out to be common is dropped at once. So a fingerprint makes
+    at most MOST_TEXTS² / 2 pairs, and time and memory grow with the class, not with its square.
     """
     most = few(sum(map(len, people.values())))
     having: defaultdict[int, list[str]] = defaultdict(list)
@@ -168,7 +169,7 @@ def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]
 
 
 def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
-    """Return the pairs that share enough rare fingerprints to be worth a look."""
+    """Return the pairs that share enough rare fingerprints to be compared."""
     shared: Counter[tuple[str, str]] = Counter()
     for group in having.values():
         shared.update(itertools.combinations(group, 2))
@@ -177,7 +178,7 @@ def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _likeness(one: CodeFingerprint, other: CodeFingerprint) -> float:
-    """Return the larger share of rare code that the other has too, or 0 for too little code."""
+    """Return the larger share of rare code that the other has as well, or 0 for too little code."""
     from copydetect import compare_files
 
     tokens, shares, _ = compare_files(one, other)
@@ -185,7 +186,7 @@ def _likeness(one: CodeFingerprint, other: CodeFingerprint) -> float:
 
 
 def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> Iterator[Alike]:
-    """Yield groups whose tokens are the same from first to last, and rare."""
+    """Yield groups whose tokens are all the same, and rare."""
     for tokens, students in people.items():
         if len(students) >= 2 and _fingerprint(tokens, common).token_coverage >= LEAST_RARE:
             yield Alike(tuple(students), step, "The same code, but for names and comments.")
@@ -194,10 +195,10 @@ def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> It
 def near_sources(
     step: str, stub: str, sources: Iterable[tuple[str, str]], seconds: float | None = None
 ) -> Likenesses:
-    """Return who wrote nearly the same in one step, the most alike first.
+    """Return the students who wrote nearly the same in one step, the most alike first.
 
-    step: its title. stub: the text of its exercise, which is nobody's own. sources: students and
-    their files. ImportError if copydetect is not installed.
+    step: its title. stub: the text of its exercise, which belongs to nobody. sources: students and
+    their files. Raise ImportError if copydetect is not installed.
     """
     texts = _by_text(sources, stub)
     with lexer(seconds) if seconds else lexer() as lexing:

@@ -1,7 +1,7 @@
-"""From a report to the grade that a student sees: weights, lateness, and changes by hand.
+"""Turn a report into the grade that a student sees: weights, lateness, and changes by hand.
 
-The order is: points of checks and steps with what was changed by hand, steps excused or dropped,
-weights, the scale of the assignment, lateness, and last a change of the whole.
+The order is: the points of checks and steps, with changes by hand; excused or dropped steps;
+weights; the scale of the assignment; lateness; and last a change of the whole grade.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Rules:
             yield replace(known, grade=self._grade(known))
 
     def unambiguous(self, class_: Iterable[Graded]) -> Rules:
-        """Return the same rules without what several students could be meant by.
+        """Return the same rules without entries that could mean several students.
 
         Students may choose their own names on a platform.
         """
@@ -58,7 +58,7 @@ class Rules:
         return replace(self, course=course, overrides=overrides)
 
     def strangers(self, class_: Iterable[Graded]) -> list[str]:
-        """Return a sentence on each rule that is for nobody, or for several students."""
+        """Return a sentence on each rule that matches nobody, or several students."""
         everybody = list(map(self._complete, class_))
         told = []
         for one in self.overrides:
@@ -74,18 +74,18 @@ class Rules:
         return told
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
-        """Return the rows of changes that more than one student could be meant by."""
+        """Return the changes that could mean more than one student."""
         everybody = list(class_)
         return frozenset(
             one.row for one in self.overrides if sum(one.is_for(graded) for graded in everybody) > 1
         )
 
     def has_on_list(self, name: str) -> bool:
-        """Return whether somebody on the class list has that id, name or address."""
+        """Return whether the class list has somebody with that id, name or address."""
         return any(person.is_called(name, Who()) for person in self.roster)
 
     def _complete(self, graded: Graded) -> Graded:
-        """Fill in what the class list knows of a student, or of a team's members."""
+        """Add the class list's data on a student, or on a team's members."""
         if members := self._members(graded):
             times = (one.who.submitted for one in members)
             submitted = next(filter(None, times), graded.who.submitted)
@@ -158,7 +158,7 @@ class Rules:
     def _steps(
         self, graded: Graded, mine: Sequence[Override]
     ) -> tuple[dict[str, float], dict[str, float], list[str], list[StepVerdict]]:
-        """Return each step's points and maximum, what was changed, and what cannot be graded."""
+        """Return each step's points and maximum, the changes, and the ungradable steps."""
         points: dict[str, float] = {}
         most: dict[str, float] = {}
         notes: list[str] = []
@@ -196,7 +196,7 @@ class Rules:
         mine: Sequence[Override],
         notes: list[str],
     ) -> tuple[float, float]:
-        """Return the score and what it is out of, weights and scale applied."""
+        """Return the score and its maximum, with weights and scale applied."""
         course = self.course
         weight = {id: course.weights.get(id, 1.0) for id in points}
         counted = [id for id in points if id not in course.extra_credit]
@@ -240,7 +240,7 @@ class Rules:
         return after, score, told
 
     def _due(self, graded: Graded) -> tuple[datetime | None, bool]:
-        """Return when it was due for this student, and whether that is an extension."""
+        """Return the student's deadline, and whether it is an extension."""
         for name, text in self.course.extensions.items():
             if self._is_called(graded, name):
                 return moment(text), True
@@ -253,12 +253,12 @@ def is_by_hand(note: str) -> bool:
 
 
 def _why(one: Override) -> str:
-    """Return who changed it, when and why, as the end of a sentence."""
+    """Return who made the change, when and why, as the end of a sentence."""
     return f" ({one.signed}): {one.comment}" if one.comment else f" ({one.signed})."
 
 
 def rules_of(kept: Mapping[str, Any], registry: Registry) -> Rules:
-    """Return the rules that a run was graded under, with the changes by hand as they are now."""
+    """Return the rules under which a run was graded, with the present changes by hand."""
     overrides = kept.get("overrides")
     return Rules(
         course_from_dict(kept.get("course", {})),
@@ -272,7 +272,7 @@ def absent(
     students: Sequence[tuple[str, Who]],
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Person]:
-    """Return everyone on the class list who is not among these students, nor in a team of them."""
+    """Return everyone on the class list who is not among these students or in their teams."""
     teams = [find_team(student, who, groups or {}) for student, who in students]
     named = {name for team in teams for name in team or ()}
     found = [find_person(name, roster) for name in named]

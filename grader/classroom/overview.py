@@ -1,4 +1,4 @@
-"""The instructor's page of a class: one HTML file that needs no network, whole without a script."""
+"""Write the instructor's page of a class: one HTML file that needs no network and no script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDTH, HEIGHT, TOP, FOOT = 640, 220, 24, 28  # of the drawing, its upper and low
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of the distribution, in the drawing's units, and what it says."""
+    """One bar of the distribution, in the drawing's units, with its text."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class About:
-    """The assignment and the run that a page is about. strays: files that are nobody's, and why."""
+    """The assignment and the run that a page is about. strays: files of nobody, with reasons."""
 
     title: str = "the class"
     due: str = ""
@@ -85,17 +85,17 @@ def _script() -> Markup:
 
 
 def _fingerprint(script: str) -> str:
-    """Return what the page's own policy allows to run: this script and no other."""
+    """Return the script's hash, by which the page's own policy allows it and no other."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def script_policy() -> str:
-    """Return the part of a content policy that lets this page's script run, and no other."""
+    """Return the part of a content policy that allows this page's script and no other."""
     return f"script-src 'sha256-{_fingerprint(_script())}'"
 
 
 def marks(row: Row, steps: Iterable[str]) -> str:
-    """Return a sign per step: ✓ passed, ✗ needs work, – not attempted."""
+    """Return a sign for each step: ✓ passed, ✗ needs work, – not attempted."""
     return "".join(SIGNS[row.marks[step]][0] if step in row.marks else " " for step in steps)
 
 
@@ -105,7 +105,7 @@ def count_passed(row: Row) -> int:
 
 
 def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[Alike]]]:
-    """Return who is alike, once each, with all that is alike in their work; most alike first."""
+    """Return each pair of similar students once, with all similarities; the most alike first."""
     found: dict[tuple[str, ...], list[Alike]] = {}
     for one in alike:
         found.setdefault(tuple(sorted(one.students)), []).append(one)
@@ -118,9 +118,9 @@ def class_page(
     about: About | None = None,
     sides: Mapping[Alike, str] | None = None,
 ) -> Iterator[str]:
-    """Yield the page in pieces. alike: similar work for a human to look at, without effect.
+    """Yield the page in pieces. alike: similar work for a person to compare, without effect.
 
-    sides: where what is alike stands side by side.
+    sides: links to the pages that show similar work side by side.
     """
     script, spread = _script(), summary.spread
     data: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Show a student's source to the grader, without the lessons that it came with."""
+"""Show a student's source to the grader, without the kit's lessons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LESSON = re.compile(rf"# %%[^\n]*(?:\[markdown\]|{SELF_STUDY})")
 
 
 def find_lessons(step: Step) -> frozenset[str]:
-    """Return the cells of a step's file that a student has nothing to write in."""
+    """Return the cells of a step's file in which a student has nothing to write."""
     cells = _CELL.split(solution_of(step))
     return frozenset(cell.strip() for cell in cells if _LESSON.match(cell))
 
@@ -25,7 +25,7 @@ def find_lessons(step: Step) -> frozenset[str]:
 def drop_lessons(source: str, lessons: frozenset[str]) -> list[tuple[int, str]]:
     """Return the other lines, each with its number in the file.
 
-    A lesson that was changed stays, since a student has written in it.
+    A changed lesson stays, because a student has written in it.
     """
     found: list[tuple[int, str]] = []
     number = 1

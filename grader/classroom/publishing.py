@@ -45,7 +45,7 @@ def publish(
 ) -> tuple[Summary, list[Change]]:
     """Write everything about a run, and return its summary and whose points changed.
 
-    say: called with what takes long, and what is skipped.
+    say: called with slow tasks, and with what is skipped.
     """
     rules = (rules or Rules(Course())).unambiguous(book.people(run))
     pages = _Pages(book, run, out, rules)
@@ -62,9 +62,9 @@ def publish(
 
 
 def renew(book: Gradebook, out: Path, rules: Rules) -> None:
-    """Write the tables of the last run anew, and the pages of those whose grade has changed.
+    """Write the tables of the last run again, and the pages of students whose grade has changed.
 
-    Whose work is alike stays as it was, and changes.csv is left to the next run.
+    Similarities stay as they were, and changes.csv is left to the next run.
     """
     run = book.last()
     pages = _Pages(book, run, out, rules.unambiguous(book.people(run)))
@@ -74,7 +74,7 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
 
 
 class _Pages:
-    """Everybody's pages and grades.csv, written while each report is read once.
+    """Writes everybody's pages and grades.csv, and reads each report only once.
 
     shown: everybody without the report, so that a class of any size fits in memory.
     """
@@ -86,9 +86,9 @@ class _Pages:
         self.has_work = len(book.people(run)) <= MAX_WORK_PAGES
 
     def write(self, *, only_changed: bool = False) -> Iterator[Graded]:
-        """Write the pages, and yield each student when theirs are written.
+        """Write the pages, and yield each student afterwards.
 
-        only_changed: leave the pages on which the grade is right.
+        only_changed: skip pages on which the grade is right.
         """
         steps = self.book.steps(self.run)
         lines = [header(steps)]
@@ -127,7 +127,7 @@ def _has_grade(out: Path, graded: Graded) -> bool:
 
 
 def _without_report(graded: Graded) -> Graded:
-    """Return the student with the same score, and nothing else of the report."""
+    """Return the student with the same score, but without the report."""
     grade = graded.grade
     if grade is None and graded.score is not None:
         grade = Grade(graded.score, graded.max_score or 0.0)
@@ -141,7 +141,7 @@ def _index(pages: _Pages, found: Iterable[Alike], sides: Mapping[Alike, str]) ->
 
 
 def _read_alike(path: Path) -> dict[Alike, str]:
-    """Return whose work is alike, and the page that compares it, or "" without one."""
+    """Return the similar students and the page that compares them, or "" without one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {Alike(tuple(who), *more): place or "" for who, *more, place in data}
@@ -160,7 +160,7 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
 
 
 def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
-    """Yield whose work is judged otherwise than before, with the grades that it comes to."""
+    """Yield the students whose work is judged differently now, with their new grades."""
     shown = book.published()
     for one in book.changes(run):
         before, after = rules.apply([one.before, one.after])
@@ -171,7 +171,7 @@ def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
 
 
 def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) -> list[Change]:
-    """Return whose points differ from those published before though the work is judged alike."""
+    """Return the students whose points changed although their work is judged the same."""
     before = book.published()
     now: dict[str, tuple[float | None, float | None, str]] = {}
     found = []
@@ -189,7 +189,7 @@ def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) ->
 
 
 def _explain(before: str, notes: Sequence[str]) -> str:
-    """Return why the points differ, from the notes on the grade, those before one a line."""
+    """Return why the points differ, from the notes on the grade and the old notes, one a line."""
     new = [note for note in notes if is_by_hand(note) and note not in before]
     if new:
         return f"changed by hand: {new[0].rstrip('.')}"
@@ -220,7 +220,7 @@ def _sweep(out: Path, names: set[str]) -> None:
 def _near(
     book: Gradebook, run: int, registry: Registry, students: int, say: Callable[[str], None]
 ) -> Iterator[Alike]:
-    """Yield similar sources for a human to look at, if copydetect is installed."""
+    """Yield similar sources for a person to compare, if copydetect is installed."""
     if students > MAX_COMPARED:
         say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
     elif students > 1:

@@ -1,8 +1,8 @@
-"""Grading a class: every entry is read, judged at most once, and marked in the gradebook.
+"""Grade a class: every entry is read, judged at most once, and marked in the gradebook.
 
-The gradebook is written by one thread of one process. The judging is done elsewhere, by any
-executor: threads that own judge processes here, or the workers of a cluster. It can be stopped at
-any moment; started again, it continues where it stopped.
+One thread of one process writes the gradebook. Any executor does the judging: threads that own
+judge processes here, or the workers of a cluster. A run can be stopped at any moment, and continues
+from there when it is started again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOST = "It could not be judged: {}."
 
 @dataclass
 class Progress:
-    """How far a run is. judged counts what had to be graded now, kept what was known before."""
+    """How far a run is. judged counts submissions graded now, kept those known before."""
 
     total: int
     judged: int = 0
@@ -71,9 +71,9 @@ class Run:
         on_progress: Callable[[Progress], None] = lambda progress: None,
         absent: Sequence[Mark] = (),
     ) -> Progress:
-        """Mark every entry. in_flight: the submissions that may be under way at once.
+        """Mark every entry. in_flight: how many submissions may be under way at once.
 
-        absent: marks of those who have handed in nothing.
+        absent: marks of students who have handed in nothing.
         """
         progress = Progress(len(entries))
         under_way: dict[Future[Outcome], str] = {}
@@ -95,7 +95,7 @@ class Run:
     def _report_unjudged(
         self, entries: Sequence[intake.Entry], progress: Progress
     ) -> Iterator[tuple[str, Submission]]:
-        """Yield each content without a known result once, and mark all other submissions."""
+        """Yield each distinct submission without a known result once, and mark all others."""
         for entry in entries:
             attempts = len(entry.attempts)
             try:
@@ -151,9 +151,9 @@ def _outcome(future: Future[Outcome]) -> Outcome:
 
 
 def gone(book: Gradebook, entries: Sequence[intake.Entry]) -> list[Mark]:
-    """Return a mark for everybody who had handed in at the last run and has nothing now.
+    """Return a mark for everybody who had work in the last run and has none now.
 
-    To be called before the next run begins.
+    Call this before the next run begins.
     """
     here = {entry.student for entry in entries}
     return [

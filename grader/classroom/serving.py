@@ -1,14 +1,14 @@
-"""The pages of a graded class on this machine, with forms that change a grade by hand.
+"""Serve the pages of a graded class on this machine, with forms that change a grade by hand.
 
-They show hostile text beside a form, so nothing is trusted that a page, or another site in the same
-browser, could send by itself:
+They show hostile text beside a form. So requests that a page, or another site in the same browser,
+could send by itself are not trusted:
 
-- Only the loopback address is listened on, and only a request for that very address is answered,
-  so that no other site's name can be pointed here.
-- The first address holds a secret, which becomes a cookie that scripts and other sites do not get.
-- A form brings a second secret with it, and must come from these pages.
-- The policy that goes with every page runs no script but the kit's own, loads nothing, and lets
-  forms go nowhere else. Every text is escaped besides.
+- The server listens only on the loopback address, and answers only requests for that address. So no
+  other site can point its name here.
+- The first address holds a secret, which becomes a cookie that scripts and other sites cannot read.
+- A form must send a second secret, and must come from these pages.
+- Every page has a policy that allows only the kit's own script, loads nothing, and lets forms go
+  nowhere else. Every text is escaped as well.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ POLICY = (
 
 
 class Refused(Exception):
-    """A request that is not answered as it asks; status and a sentence."""
+    """A request that is refused; status and a sentence."""
 
     def __init__(self, status: HTTPStatus, text: str) -> None:
         super().__init__(text)
@@ -64,7 +64,7 @@ class Refused(Exception):
 
 @dataclass
 class Desk:
-    """A graded class that somebody changes grades in. who: signs the changes."""
+    """A graded class whose grades can be changed. who: signs the changes."""
 
     out: Path
     registry: Registry
@@ -77,18 +77,18 @@ class Desk:
         self.lessons = find_all_lessons(self.registry)
 
     def rules(self, book: Gradebook) -> Rules:
-        """Return the rules of the last run, with the changes by hand as they are now."""
+        """Return the rules of the last run, with the present changes by hand."""
         kept = {**book.assignment(), "overrides": str(self.overrides(book))}
         return rules_of(kept, self.registry)
 
     def overrides(self, book: Gradebook) -> Path:
-        """Return where the changes by hand are."""
+        """Return the path of the changes by hand."""
         kept = book.assignment().get("overrides")
         path = Path(kept) if kept else self.out / "overrides.csv"
         return path if path.parent.is_dir() else self.out / "overrides.csv"
 
     def find(self, book: Gradebook, rules: Rules, file: str) -> Graded:
-        """Return the student whose pages have that name; Refused if there is nobody."""
+        """Return the student whose pages have that name. Raise Refused if there is none."""
         for one in book.people():
             if safe_name(one.student) == file:
                 (found,) = rules.apply(book.graded(student=one.student))
@@ -105,7 +105,7 @@ class Desk:
             return work_page(graded, book.sources(graded.student), self.lessons, form)
 
     def change(self, file: str, entry: Entry) -> None:
-        """Make a change by hand, and renew the pages; CourseError if it cannot be made."""
+        """Make a change by hand, and renew the pages. Raise CourseError if it cannot be made."""
         with self.lock, Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
@@ -119,7 +119,7 @@ class Desk:
             renew(book, self.out, self.rules(book))
 
     def take_back(self, file: str, key: str) -> None:
-        """Remove a change by hand, and renew the pages; Refused if it is not there any more."""
+        """Remove a change by hand, and renew the pages. Raise Refused if it no longer exists."""
         with self.lock, Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
@@ -130,7 +130,7 @@ class Desk:
             renew(book, self.out, self.rules(book))
 
     def _is_for_one(self, book: Gradebook, before: Rules, graded: Graded) -> bool:
-        """Return whether the file's new rows are for this student and nobody else."""
+        """Return whether the file's new rows match this student and nobody else."""
         rules = self.rules(book)
         known = {key_of(one) for one in before.overrides}
         several = rules.ambiguous(book.people())
@@ -146,7 +146,7 @@ def _put_back(path: Path, data: bytes | None) -> None:
 
 
 def _replaced(rules: Rules, graded: Graded, entry: Entry) -> list[Override]:
-    """Return the changes that this one replaces: points or an excuse of the same thing."""
+    """Return the changes that this one replaces: points or an excuse for the same target."""
     if not entry.points.strip() and not entry.excuse:
         return []
     return [
@@ -159,7 +159,7 @@ def _replaced(rules: Rules, graded: Graded, entry: Entry) -> list[Override]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one request. Whatever is not asked for exactly is refused."""
+    """Answers one request, and refuses any that is not expected exactly."""
 
     desk: ClassVar[Desk]
     server: ThreadingHTTPServer
@@ -168,14 +168,14 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = SECONDS
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write nothing: a line would hold the secret of the first address."""
+        """Write nothing, because a line would hold the secret of the first address."""
 
     def do_GET(self) -> None:
         """Answer with a page or a table."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Change something, and go back to the student's page."""
+        """Make a change, and return to the student's page."""
         self._answer(self._post)
 
     def _answer(self, how: Any) -> None:
@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
         return f"nopeek-{self.server.server_port}"
 
     def _must_know(self) -> None:
-        """Refuse who does not bring the secret of the first address."""
+        """Refuse requests without the secret of the first address."""
         try:
             found = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie())
         except CookieError:
@@ -269,7 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def _fields(self) -> dict[str, str]:
-        """Return the form's fields; Refused if it is too large, or not a form."""
+        """Return the form's fields. Raise Refused if it is too large, or is not a form."""
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch(r"\d{1,6}", length, re.ASCII) or int(length) > MAX_FORM:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the form is too large")
@@ -317,7 +317,7 @@ def _same(given: str, wanted: str) -> bool:
 
 
 def make_server(desk: Desk, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server on the loopback address; port 0 takes any that is free. OSError otherwise."""
+    """Return a server on the loopback address. Raise OSError if the port is taken; 0 is any."""
     handler = type("Handler", (_Handler,), {"desk": desk})
     server = ThreadingHTTPServer((HOST, port), handler)
     server.daemon_threads = True
@@ -330,7 +330,7 @@ def first_address(server: ThreadingHTTPServer, desk: Desk) -> str:
 
 
 def own_name() -> str:
-    """Return who is logged in, to sign changes with; "instructor" where that is not known."""
+    """Return the name of the logged-in user, to sign changes; "instructor" if it is not known."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""The sources of students whose work is alike, side by side, for a human to look at."""
+"""Show the sources of students whose work is alike, side by side, for a person to compare."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Line = tuple[str, str, bool]
 
 
 def side_by_side(one: str, other: str) -> list[Line]:
-    """Return both sources line by line, and whether the lines are the same but for spaces."""
+    """Return both sources line by line, and whether the lines agree except for spaces."""
     left, right = (text.split("\n")[:MAX_LINES] for text in (one, other))
     plain = [[" ".join(line.split()) for line in lines] for lines in (left, right)]
     found: list[Line] = []
@@ -41,7 +41,7 @@ def _own(source: str, lessons: frozenset[str]) -> str:
 
 
 def write_sides(book: Gradebook, run: int, out: Path, alike: Iterable[Alike]) -> dict[Alike, str]:
-    """Write a page for what is alike, and return where each lies, from the class page."""
+    """Write a page for each similarity, and return its path from the class page."""
     folder = out / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     steps = {step.title: step for step in load().steps}

@@ -1,6 +1,6 @@
-"""The summary of a class for its instructor, added up one student at a time.
+"""Summarise a class for its instructor, one student at a time.
 
-Of a student only a small row is kept, not the report, so a class of any size fits in memory.
+Of each student only a small row is kept, not the report, so a class of any size fits in memory.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NOT_TRIED = (Status.NOT_ATTEMPTED, Status.SKIPPED)
 
 @dataclass(frozen=True)
 class Row:
-    """One student: score and max_score are None where there is no report, and reason says why.
+    """One student. Without a report, score and max_score are None, and reason says why.
 
-    file names the student's pages, without ending; marks are the statuses of the steps; mistakes
-    the names of the known mistakes that were found.
+    file: the name of the student's pages, without ending. marks: the statuses of the steps.
+    mistakes: the names of the known mistakes that were found.
     """
 
     student: str
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass
 class StepCount:
-    """How a step went in the class."""
+    """How the class did in a step."""
 
     title: str
     max_points: float
@@ -57,7 +57,7 @@ class StepCount:
 
 @dataclass
 class CheckCount:
-    """How often a check passed and failed; who wrote nothing for it is counted apart."""
+    """How often a check passed and failed; students who wrote nothing for it are counted apart."""
 
     step: str
     check: str
@@ -69,13 +69,13 @@ class CheckCount:
 
     @property
     def share(self) -> float:
-        """Return the share of those who tried it and failed."""
+        """Return the share of the students who tried it and failed."""
         return self.failed / (self.failed + self.passed) if self.failed else 0.0
 
 
 @dataclass
 class MistakeCount:
-    """A known mistake, and who made it."""
+    """A known mistake, and the students who made it."""
 
     step: str
     misconception: str
@@ -85,7 +85,7 @@ class MistakeCount:
 
 @dataclass(frozen=True)
 class Spread:
-    """The scores of the class in numbers; bins counts those in each tenth of the whole."""
+    """The scores of the class in numbers; bins counts the scores in each tenth of the range."""
 
     mean: float
     median: float
@@ -108,7 +108,7 @@ def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def row(graded: Graded) -> Row:
-    """Return what the summary keeps of a student."""
+    """Return the row that the summary keeps of a student."""
     report = graded.report
     marks = {sys.intern(step.step): step.status for step in report.steps} if report else {}
     names = dict.fromkeys(sys.intern(name) for _, name in _mistakes(report)) if report else {}
@@ -136,7 +136,7 @@ def _without_score(graded: Graded) -> str:
 
 
 def _state(graded: Graded) -> str:
-    """Return what to know of a student at a glance."""
+    """Return the state of a student in a few words."""
     grade = graded.grade
     by_hand = grade is not None and not grade.excused and any(map(is_by_hand, grade.notes))
     words = [
@@ -149,7 +149,7 @@ def _state(graded: Graded) -> str:
 
 
 class Summary:
-    """The class so far; `add` takes one student after the other, in any order."""
+    """The class so far; `add` takes one student after another, in any order."""
 
     def __init__(self, class_: Iterable[Graded] = ()) -> None:
         self.rows: list[Row] = []
@@ -161,7 +161,7 @@ class Summary:
             self.add(graded)
 
     def add(self, graded: Graded) -> None:
-        """Count one student in."""
+        """Add one student."""
         found = row(graded)
         self.rows.append(found)
         if graded.report is not None:
@@ -193,7 +193,7 @@ class Summary:
 
     @property
     def hardest(self) -> list[CheckCount]:
-        """Return the failed checks, those first that most of the students who tried them failed."""
+        """Return the failed checks, by the share of failures among the students who tried them."""
         failed = (check for check in self.checks.values() if check.failed)
         return sorted(failed, key=lambda check: (-check.share, -check.failed))
 
@@ -204,7 +204,7 @@ class Summary:
 
     @property
     def slowest(self) -> list[Row]:
-        """Return whose grading took longest."""
+        """Return the students whose grading took longest."""
         return heapq.nlargest(MAX_SLOW, self.rows, key=lambda row: row.seconds)
 
     @property
@@ -214,7 +214,7 @@ class Summary:
 
     @property
     def not_graded(self) -> list[Row]:
-        """Return the students whose work should have a score and has none."""
+        """Return the students whose work should have a score but does not."""
         return [
             row
             for row in self.rows

@@ -1,4 +1,4 @@
-"""An instructor's CSV files: the class list, and changes by hand. Each mistake is one sentence."""
+"""Read an instructor's CSV files: class list and changes by hand. Each mistake is one sentence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Override:
 
     @property
     def signed(self) -> str:
-        """Return who did it, and when."""
+        """Return who made the change, and when."""
         return f"{self.who}, {self.when}"
 
     def is_for(self, graded: Graded) -> bool:
@@ -90,10 +90,10 @@ def _cell(row: Sequence[str], at: int | None) -> str:
 
 
 def read_roster(path: Path, timezone: str = "") -> list[Person]:
-    """Return the people on a class list: a gradebook of Canvas', a worksheet of Moodle's, or a CSV.
+    """Return the people on a class list: Canvas' gradebook, Moodle's worksheet, or another CSV.
 
-    A CSV of one's own needs a column `student_id`; `name`, `email`, `number` and `submitted` are
-    taken where they are there. Moodle's times are in timezone; without one they are not read.
+    Another CSV needs a column `student_id`. The columns `name`, `email`, `number` and `submitted`
+    are used if they exist. Moodle's times are in timezone; without one they are not read.
     """
     rows = _table(path)
     header, below = rows[0], [row for row in rows[1:] if row and any(row)]
@@ -132,7 +132,7 @@ def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person
 
 
 def moodle_time(text: str, timezone: str) -> str:
-    """Return a time that Moodle shows, as ISO 8601; "" for anything else.
+    """Return a time in Moodle's format as ISO 8601; "" for anything else.
 
     >>> moodle_time("Friday, 20 November 2026, 11:10 PM", "Europe/Berlin")
     '2026-11-20T23:10:00+01:00'

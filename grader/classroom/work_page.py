@@ -17,7 +17,7 @@ from grader.steps.registry import Registry
 
 @dataclass(frozen=True)
 class Form:
-    """The needs of a page with forms. token: goes back with every form, or nothing is changed.
+    """The data of a page with forms. token: returns with every form, or nothing is changed.
 
     who: signs the changes. changes: those of this student, each with the key that removes it.
     problem: why the last change was not made.
@@ -30,7 +30,7 @@ class Form:
 
 
 def find_all_lessons(registry: Registry) -> dict[str, frozenset[str]]:
-    """Return what a student has nothing to write in, by step."""
+    """Return the lessons, in which a student has nothing to write, by step."""
     return {step.id: find_lessons(step) for step in registry.steps}
 
 
@@ -40,7 +40,7 @@ def work_page(
     lessons: Mapping[str, frozenset[str]],
     form: Form | None = None,
 ) -> str:
-    """Return the page. files: what was handed in, by step; modules of their own by file name."""
+    """Return the page. files: the submission by step; the student's own modules by file name."""
     steps = graded.report.steps if graded.report else ()
     first = steps[0].step if steps else ""
     return (

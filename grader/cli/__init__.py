@@ -1,1 +1,1 @@
-"""The command line."""
+"""Parse the command line, and run its commands."""

@@ -1,4 +1,4 @@
-"""The command `bonus`: exercises beyond the steps, checked, without points."""
+"""The command `bonus`: check exercises beyond the steps, without points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.steps.paths import EXERCISES, HOME
 
 @click.command()
 def bonus() -> None:
-    """Judge the bonus exercises in exercises/bonus.py, and say what each is to do."""
+    """Judge the bonus exercises in exercises/bonus.py, and say what each should do."""
     registry, printer = registry_module.load(), Printer()
     sys.path.insert(0, str(HOME))
     module, good = _import_module(), True
@@ -37,7 +37,7 @@ def bonus() -> None:
 
 
 def _import_module() -> ModuleType | None:
-    """Return the learner's module of bonus exercises, None if there is none."""
+    """Return the learner's module of bonus exercises, or None if there is none."""
     if not (EXERCISES / "bonus.py").is_file():
         return None
     try:

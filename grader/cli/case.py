@@ -1,4 +1,4 @@
-"""The command `case`: the first failing case of a step as a small program."""
+"""The command `case`: write the first failing case of a step as a small program."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ FOLDER = "cases"
 def case(step: str | None) -> None:
     """Write the first failing case of a step as a small program that you can run and change.
 
-    By default it is the first step with a failing check. The program holds the inputs, the call,
-    what should come and where yours differs. The hidden checks are never shown.
+    The default is the first step with a failing check. The program holds the inputs, the call, the
+    expected result, and where yours differs. The hidden checks are never shown.
     """
     registry = registry_module.load()
     steps = find_steps(registry, (step,) if step else ())
@@ -74,7 +74,7 @@ def case(step: str | None) -> None:
 
 
 def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps of which something is written; Problem if there is none."""
+    """Return the steps that have been begun. Raise Problem if there are none."""
     texts = submission.sources
     begun = [one for one in steps if one.id in texts and not is_untouched(texts[one.id], one)]
     if not begun:
@@ -97,7 +97,7 @@ def _say_why_not(step: Step, passed: bool) -> None:
 
 
 def _show(path: Path) -> str:
-    """Return the path from here."""
+    """Return the path relative to the current folder."""
     try:
         return os.path.relpath(path)
     except ValueError:  # another drive
@@ -105,7 +105,7 @@ def _show(path: Path) -> str:
 
 
 def _spell_run(path: Path) -> str:
-    """Return how to run a file with the Python that runs nopeek."""
+    """Return the command that runs a file with the Python that runs nopeek."""
     python = Path(sys.executable)
     inside = HOME in python.parents
     return f"{_show(python) if inside else 'python'} {_show(path)}"

@@ -1,4 +1,4 @@
-"""`explore`: a page on what one's own decoder does with one's own words."""
+"""The command `explore`: show on a page what the learner's decoder does with given words."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _answer(
 def _begin(
     host: Host, registry: Registry, submission: Path, prompt: str, version: str
 ) -> dict[str, Any]:
-    """Return what the page begins with."""
+    """Return the data that the page starts with."""
     from grader.demos.gpt2.small import load_small
 
     small = load_small()
@@ -129,11 +129,11 @@ def _serve(
     *,
     open_browser: bool,
 ) -> None:
-    """Answer the page until Ctrl-C."""
+    """Serve the page until Ctrl-C."""
     from grader.demos.explorer.server import Explorer
 
     def find_version() -> str:
-        """Return something that changes when a file of the learner's does."""
+        """Return a value that changes when one of the learner's files does."""
         paths = [submission / step.filename for step in registry.steps]
         marks = []
         for path in paths if submission.is_dir() else [submission]:

@@ -1,4 +1,4 @@
-"""The command `handin`: a zip of one's exercises under the right names, and a receipt."""
+"""The command `handin`: zip the exercises under the right names, and write a receipt."""
 
 from __future__ import annotations
 

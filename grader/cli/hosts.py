@@ -1,4 +1,4 @@
-"""Hosts for workers, as a command needs them: in the isolation asked for, with one clear error."""
+"""Start the hosts of workers for a command, in the requested isolation, with one clear error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _choose_isolation(name: str, limits: Limits) -> Isolation:
 def hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
     """Yield hosts for workers.
 
-    Entered first of all: NumPy loads in them while the rest loads here.
+    Enter this first, because NumPy loads in the hosts while the rest loads here.
     """
     from grader.isolation import SandboxError, start_host
 

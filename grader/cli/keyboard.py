@@ -1,6 +1,6 @@
-"""Single keys from a terminal, which is as it was before on every way out.
+"""Read single keys from a terminal, and restore the terminal on every exit.
 
-Where there is no terminal, or none whose settings can be changed, there are no keys.
+Without a terminal whose settings can be changed, there are no keys.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Keyboard:
 
     @property
     def works(self) -> bool:
-        """Return whether there are keys to be read."""
+        """Return whether keys can be read."""
         return self.before is not None
 
     def __enter__(self) -> Keyboard:
@@ -65,11 +65,11 @@ class Keyboard:
                 termios.tcsetattr(self.file.fileno(), termios.TCSADRAIN, self.before)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        """Leave by way of every `finally`, as an interrupt does."""
+        """Exit through every `finally`, as an interrupt does."""
         raise SystemExit(128 + number)
 
     def _pause(self, number: int, frame: FrameType | None) -> None:
-        """Stop as Ctrl-Z would, with the terminal as it was."""
+        """Stop as Ctrl-Z would, with the terminal restored."""
         self._restore()
         os.kill(os.getpid(), signal.SIGSTOP)
 

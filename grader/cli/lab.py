@@ -1,4 +1,4 @@
-"""The command `lab`: JupyterLab on the self-study notebooks, with settings of its own."""
+"""The command `lab`: open JupyterLab on the self-study notebooks, with settings of its own."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def prepare(folder: Path) -> None:
-    """Write the settings that JupyterLab starts with, but keep those that were changed since."""
+    """Write the settings that JupyterLab starts with, but keep those that the user has changed."""
     for name, settings in SETTINGS.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def prepare(folder: Path) -> None:
 )
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
-    """Open the notebooks in JupyterLab, which gets the options after `--`."""
+    """Open the notebooks in JupyterLab, which receives the options after `--`."""
     how = spell_install("lab", "'nopeek[lab]'")
     need("jupyterlab", f"JupyterLab is not installed: {how}")
     if not NOTEBOOKS.is_dir():

@@ -1,4 +1,4 @@
-"""The command `look`: what one's own functions do, drawn in the terminal."""
+"""The command `look`: draw in the terminal what the learner's functions do."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def import_function(registry: Registry, name: str) -> Any:
-    """Return the learner's function of that name; Problem if it cannot be imported."""
+    """Return the learner's function of that name. Raise Problem if it cannot be imported."""
     step = next(one for one in registry.steps if name in {f.name for f in one.functions})
     try:
         return getattr(importlib.import_module(f"exercises.{step.id}"), name)

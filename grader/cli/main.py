@@ -1,4 +1,4 @@
-"""The command line: `python -m grader`. It parses, calls and prints."""
+"""The command line, `python -m grader`: parse, call and print."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def check(
 
 
 def _note(registry: Registry, report: Report, folder: Path) -> Part | None:
-    """Note a check of the exercises in the learner's journal; return a part that ended with it."""
+    """Note a check of the exercises in the learner's journal; return a part that it finished."""
     if report.suite != "visible" or folder.resolve() != EXERCISES.resolve() or not report.steps:
         return None
     from grader.engine.journal import Journal
@@ -205,7 +205,7 @@ def _row(printer: Printer) -> Callable[[StepVerdict], None]:
 def _overview(
     registry: Registry, steps: tuple[Step, ...]
 ) -> Callable[[Printer], Callable[[StepVerdict], None]]:
-    """Return a row for each step, and one for each whole part without work to do."""
+    """Return a printer of a row for each step, and of one for a part without work to do."""
     parts = registry.group_by_part(steps)
 
     def overview(printer: Printer) -> Callable[[StepVerdict], None]:
@@ -275,9 +275,9 @@ def _judge(
 
 
 def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
-    """Return whether to judge in two processes.
+    """Return whether to use two judging processes.
 
-    Not with torch: it must not be forked once it has run.
+    Not with torch, which must not be forked once it has run.
     """
     from grader.isolation import CAN_FORK
 
@@ -342,7 +342,7 @@ def _rest(
 
 
 def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
-    """Say of a step that passed on which of the student's own earlier steps it fails."""
+    """Say which of the student's own earlier steps make a passed step fail."""
     from grader.report.text import terminal
 
     number = terminal.number_of(step)
@@ -355,7 +355,7 @@ def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
 
 
 def _file(submission: Path, step: StepVerdict) -> str:
-    """Return where the step is written: its file in a folder, or else the zip or the notebook."""
+    """Return the place of the step: its file in a folder, or else the zip or the notebook."""
     return (
         f"{show_path(submission)}{step.step}.py" if submission.is_dir() else show_path(submission)
     )

@@ -24,9 +24,9 @@ def show_path(path: Path) -> str:
 
 
 def read_submission(path: Path, registry: Registry) -> Submission:
-    """Return what lies at a path: the exercises, or whatever class grading can read.
+    """Return the submission at a path: the exercises, or whatever class grading can read.
 
-    Problem if nothing can be read there. The exercises may be there or not.
+    The exercises need not exist. Raise Problem if anything else cannot be read.
     """
     from grader.intake import entries
     from grader.intake.submission import SubmissionError, read_folder

@@ -1,4 +1,4 @@
-"""The commands that show why: `leakmap`, what one layer without a mask does; `costs`, the cache."""
+"""The commands `leakmap` and `costs`: draw what a missing mask and a cache do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _page = click.option("--html", "html_file", type=click.Path(path_type=Path), hel
 
 
 def _choose_code(path: Path | None, registry: Registry) -> Submission:
-    """Return what was asked for, or the right code."""
+    """Return the requested code, or the solutions."""
     path = path or (SOLUTIONS if SOLUTIONS.is_dir() else EXERCISES)
     found = read_submission(path, registry)
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
@@ -55,7 +55,7 @@ def _host(registry: Registry) -> Iterator[Host]:
 
 
 def write_page(printer: Printer, path: Path, text: str) -> None:
-    """Write a page, and say so; Problem if it cannot be written."""
+    """Write a page and report it. Raise Problem if it cannot be written."""
     from grader.report.files import write_whole
 
     try:
@@ -75,7 +75,7 @@ def _layer(unmasked: str, layers: int) -> int | None:
 
 
 def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
-    """Return the characters of the text, and the trained blocks with what they read of it."""
+    """Return the characters of the text, the trained blocks, and the vectors that they read."""
     from grader.demos.leaks import embed
     from grader.demos.training import run, stories
     from grader.demos.training.weights import load, refill
@@ -91,7 +91,7 @@ def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
 
 
 def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
-    """Draw the maps of one's own functions of a step."""
+    """Draw the maps of the learner's own functions of a step."""
     registry = registry_module.load()
     (step, *more) = find_steps(registry, (name,))
     with _host(registry) as host:

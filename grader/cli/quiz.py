@@ -1,4 +1,4 @@
-"""The command `quiz`: questions about a lesson, answered in the terminal."""
+"""The command `quiz`: ask questions about a lesson in the terminal."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _show(printer: Printer, question: Question) -> None:
 
 
 def _list(printer: Printer, wanted: Sequence[Question]) -> None:
-    """Print the questions where nobody can be asked, and how to answer them."""
+    """Print the questions and how to answer them, if there is nobody to ask."""
     for question in wanted:
         _show(printer, question)
         printer.line()
@@ -92,7 +92,7 @@ def _ask(printer: Printer, record: quizzes.Record, wanted: Sequence[Question]) -
 
 
 def _take(printer: Printer, record: quizzes.Record, question: Question, answer: str) -> bool:
-    """Say whether the answer is right, and why; True if it is."""
+    """Print whether the answer is right, and why; return True if it is."""
     try:
         marked = quizzes.mark(question, answer)
     except AnswerError as error:

@@ -1,4 +1,4 @@
-"""The end of a part: what you can do now, your own map, the mistakes you fixed, what comes next."""
+"""Show the end of a part: your abilities, your own map, the mistakes you fixed, the next file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def recap(part: str | None) -> None:
 
 
 def _choose(registry: Registry, name: str | None) -> Part:
-    """Return the part of that name, or the last one that passed; Problem if it did not."""
+    """Return the part of that name, or the last one that passed. Raise Problem if none did."""
     journal = Journal(EXERCISES)
     parts = {f"part{part.number}": part for part in registry.parts if registry.of(part)}
     done = [one for one in parts.values() if journal.has_passed(registry, one)]
@@ -76,7 +76,7 @@ def show_end(host: Host, registry: Registry, part: Part, folder: Path, printer: 
 
 
 def _show_map(host: Host, registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
-    """Print the map of the part's function, as it is measured now."""
+    """Print the map of the part's function, measured now."""
     from grader.demos.loaded import NotReady
     from grader.demos.own_maps import FINE, measure_own
     from grader.report.text.influence_map import draw_map
@@ -100,7 +100,7 @@ def _show_map(host: Host, registry: Registry, part: Part, folder: Path, printer:
 
 
 def _show_minutes(part: Part, registry: Registry, journal: Journal, printer: Printer) -> None:
-    """Print how long the steps took, as far as it is known."""
+    """Print how many minutes the steps took, as far as that is known."""
     times = {step.number: journal.minutes(step.id) for step in registry.of(part)}
     known = {number: minutes for number, minutes in times.items() if minutes}
     if known:

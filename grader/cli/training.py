@@ -1,4 +1,4 @@
-"""`train`: the student's own decoder learns a small text."""
+"""The command `train`: train the student's own decoder on a small text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def train(
 ) -> None:
     """Train your decoder on a small text, and let it write.
 
-    Ctrl-C keeps the weights. The same command goes on from them, with a new optimiser.
+    Ctrl-C keeps the weights. The same command continues from them, with a new optimiser.
     """
     if d_model % heads:
         raise Problem(f"--d-model is {d_model}, which --heads, {heads}, does not divide")
@@ -114,7 +114,7 @@ def train(
 
 @dataclass
 class Model:
-    """One of the models in training. honest: its losses where it cannot look ahead."""
+    """One of the models in training. honest: its losses when it cannot look ahead."""
 
     name: str
     modules: Modules
@@ -128,7 +128,7 @@ class Model:
 
 @dataclass
 class Plan:
-    """The models to train, and how; they begin alike and see the same batches."""
+    """The models to train, and how; they start with the same weights and see the same batches."""
 
     printer: Printer
     text: Text
@@ -140,7 +140,7 @@ class Plan:
     models: list[Model] = field(default_factory=list)
 
     def start(self, name: str, modules: Modules, folder: Path) -> None:
-        """Take up a model: from new weights, or from those that are in the folder already."""
+        """Start a model, from new weights or from those that are already in the folder."""
         from grader.demos.training.losses import Losses
 
         params, about = _start(self.printer, folder, self.text, self.sizes, self.seed)
@@ -150,7 +150,7 @@ class Plan:
         self.models.append(Model(name, modules, folder, params, about, losses, honest))
 
     def take_steps(self, host: Host, masked: Modules) -> None:
-        """Take the steps, tell of them, and keep the weights whatever ends them."""
+        """Take the steps, report them, and keep the weights however the training ends."""
         import contextlib
 
         from grader.demos.training import run, weights
@@ -177,7 +177,7 @@ class Plan:
                 )
 
     def _train(self, worker: Worker, host: Host, model: Model, start: int) -> Iterator[Taken]:
-        """Train one of the models; what it has learnt is noted step by step."""
+        """Train one of the models, and note its progress step by step."""
         from grader.demos.loaded import NotReady
         from grader.demos.training import run
 
@@ -192,7 +192,7 @@ class Plan:
             raise NotReady(run.explain_gone(host, model.modules, gone, self.sizes)) from None
 
     def _tell(self, host: Host, masked: Modules, number: int, seconds: float) -> None:
-        """Write a line every so often, and now and then what the models write."""
+        """Print a line at regular intervals, and sometimes a sample of the models' writing."""
         last = number == self.steps
         if number % TELL_EVERY == 0 or number == 1 or last:
             left = seconds / number * (self.steps - number)
@@ -207,14 +207,14 @@ class Plan:
                 self._let_write(host, masked, model)
 
     def _ask_honestly(self, host: Host, masked: Modules, model: Model) -> None:
-        """Note the loss of a model that cheats, where it cannot look ahead."""
+        """Note the loss of a cheating model when it cannot look ahead."""
         from grader.demos.training import run
 
         loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
         model.honest.add(model.about.steps, loss)
 
     def _let_write(self, host: Host, masked: Modules, model: Model) -> None:
-        """Write a sample. Who writes can look back only: nothing follows the newest token."""
+        """Write a sample. The model can only look back: nothing follows the newest token."""
         from grader.demos.training import run
 
         begun = self.text.tokens[:1]
@@ -228,7 +228,7 @@ class Plan:
             )
 
     def tell_end(self, host: Host, masked: Modules, html_file: Path | None) -> None:
-        """Draw the losses in letters and, if a page is asked for, there."""
+        """Draw the losses in letters and, if requested, on a page."""
         from grader.notebooks.pictures import Curve, plot
 
         lines = [model.losses.smooth() for model in self.models]
@@ -258,7 +258,7 @@ class Plan:
 
 
 def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, About]:
-    """Return the parameters to begin with: new ones, or those that are in the folder already."""
+    """Return the initial parameters: new ones, or those that are already in the folder."""
     from grader.demos.training import run, weights
 
     weights.check_folder(out)

@@ -1,7 +1,7 @@
-"""Watching step files, by looking at them again and again.
+"""Watch step files by checking them again and again.
 
-File events get lost on network drives, in WSL and in containers, and a look at a dozen files costs
-less than a tenth of a millisecond.
+File events get lost on network drives, in WSL and in containers. Checking a dozen files takes less
+than a tenth of a millisecond.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Mark = tuple[int, int, int] | None
 
 
 def _mark(path: Path) -> Mark:
-    """Return what changes when a file is saved, whichever way the editor does it."""
+    """Return a value that changes when a file is saved, in whatever way the editor does it."""
     try:
         found = path.stat()
     except OSError:
@@ -45,7 +45,7 @@ def events(
 def _later(
     marks: dict[Path, Mark], wait: Callable[[float], str], interval: float
 ) -> Iterator[list[Path] | str]:
-    """Yield what has happened since those marks were taken, even before it is asked for."""
+    """Yield everything that has happened since those marks were taken."""
     while True:
         if key := wait(interval):
             yield key

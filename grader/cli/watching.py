@@ -1,4 +1,4 @@
-"""`watch`: judge what was saved, show what changed, and answer a few keys."""
+"""The command `watch`: judge each saved file, show what changed, and answer a few keys."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Watch:
         self.before = time.monotonic()
 
     def go_on(self) -> None:
-        """Show the state, then answer saves and keys without end, or until `q`."""
+        """Show the state, then answer saves and keys forever, or until `q`."""
         seen = events([self.folder / step.filename for step in self.steps], self.keyboard.wait)
         self._judge(self.steps, Overview(self.printer, self._parts()))
         self.printer.total(self._report())
@@ -69,7 +69,7 @@ class Watch:
         self._invite()
 
     def press(self, key: str) -> None:
-        """Do what the key stands for; others do nothing."""
+        """Carry out the key's command; other keys do nothing."""
         if key not in KEYS:
             return
         self._rule(KEYS[key])
@@ -77,7 +77,7 @@ class Watch:
         self._invite()
 
     def show_list(self) -> None:
-        """Print how far every step is, as it was judged last."""
+        """Print how far every step is, as of its last check."""
         overview = Overview(self.printer, self._parts())
         for step in self.steps:
             overview(self.known[step.id])
@@ -107,7 +107,7 @@ class Watch:
     def _judge(
         self, steps: Sequence[Step], show: Callable[[StepVerdict], None] = lambda verdict: None
     ) -> Report:
-        """Judge steps and remember the verdicts. show: called with each as it comes."""
+        """Judge steps and remember the verdicts. show: called with each new verdict."""
         submission = read_submission(self.folder, self.grader.registry)
 
         def follow(verdict: StepVerdict) -> None:
@@ -125,7 +125,7 @@ class Watch:
         return self.grader.report(submission, [self.known[step.id] for step in self.steps])
 
     def _rule(self, what: str) -> None:
-        """Draw a line between this run and the one before: the time, and what it is about."""
+        """Draw a line between this run and the one before, with the time and the subject."""
         now = time.monotonic()
         passed, self.before = now - self.before, now
         clock = time.strftime("%H:%M:%S")
@@ -140,7 +140,7 @@ class Watch:
         self.printer.row(f"   {judged} judged: {left}")
 
     def _say_points(self, before: float) -> None:
-        """Print the points, and how many came or went."""
+        """Print the points, and the change since the last run."""
         points = sum(verdict.points for verdict in self.known.values())
         of = sum(verdict.max_points for verdict in self.known.values())
         change = round(points - before, 6)
@@ -149,7 +149,7 @@ class Watch:
         self.printer.row(f"   {gained}{points:g} of {of:g}", style)
 
     def _show_work(self, found: Report) -> None:
-        """Print what is wrong with the first unfinished step, or which comes next."""
+        """Print what is wrong with the first unfinished step, or which step is next."""
         todo = terminal.first_to_do(found) or terminal.first_to_do(self._report())
         if todo is None or todo.status is Status.NOT_ATTEMPTED:
             self._say_next()
@@ -178,7 +178,7 @@ class Watch:
             self.printer.line(f"\n{ended.name}, {ended.title}, is finished: `{said}` looks back.")
 
     def _invite(self) -> None:
-        """Say what can be done now."""
+        """Print the keys and commands that are available now."""
         keys = "   ".join(f"{key} {word}" for key, word in KEYS.items())
         ways = keys if self.keyboard.works else "Ctrl-C ends it"
         self.printer.line(f"\nwatching {show_path(self.folder)}: save a file. {ways}", "dim")

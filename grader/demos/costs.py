@@ -1,4 +1,4 @@
-"""Counts and times what the next token costs a decoder, without a cache and with one.
+"""Count and time the cost of a decoder's next token, without a cache and with one.
 
 The decoder is a submission's, and runs in a worker beside the program that counts.
 """
@@ -31,14 +31,14 @@ LEAST = 3  # rows without which there is nothing to compare
 
 
 def lengths(longest: int) -> list[int]:
-    """Return powers of two up to that."""
+    """Return the powers of two up to this number."""
     return [2**power for power in range(SHORTEST.bit_length() - 1, longest.bit_length())]
 
 
 def rows(host: Host, registry: Registry, submission: Submission, longest: int) -> Iterator[Row]:
-    """Yield the costs at growing lengths, as they come; NotReady if the decoder cannot be run.
+    """Yield the costs at growing lengths. Raise NotReady if the decoder cannot be run.
 
-    It ends before a length that takes too long, if there is something to be compared by then.
+    It ends before a length that takes too long, if there are enough lengths to compare.
     """
     steps = {name: step_of(registry, name) for name in FUNCTIONS}
     modules = sources(registry, submission, list(dict.fromkeys(steps.values())))
@@ -57,7 +57,7 @@ def rows(host: Host, registry: Registry, submission: Submission, longest: int) -
 
 
 def model(longest: int) -> tuple[Any, dict[str, Any]]:
-    """Return a text of that length, and a decoder with as many positions."""
+    """Return a sequence of that length, and a decoder with as many positions."""
     draw = Draw("costs")
     blocks = [
         block_params(Draw("costs", "layer", number), D_MODEL, D_FF) for number in range(N_LAYERS)
@@ -75,7 +75,7 @@ def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> Row:
 
 
 def _price(worker: Worker, way: str, tokens: Any, params: dict[str, Any]) -> tuple[Price, Any]:
-    """Return what it costs that way, and the logits that were paid for."""
+    """Return the cost of computing the logits that way, and the logits."""
     match worker.call("cost", [way, tokens, params, N_HEADS, REPEATS], {}).value:
         case [int(products), float(seconds), np.ndarray() as logits]:
             return Price(products, seconds), logits

@@ -19,9 +19,9 @@ MAKERS = ("asarray", "array", "ascontiguousarray", "asfortranarray")
 
 
 class Tallied(np.ndarray):
-    """An array that counts the multiplications made with it, as does all that is made from it.
+    """An array that counts the multiplications made with it, as do all arrays made from it.
 
-    A matrix product of (m, k) and (k, n) counts m·k·n, a product element by element its elements.
+    A matrix product of (m, k) and (k, n) counts m·k·n. An elementwise product counts its elements.
     """
 
     made = 0
@@ -123,7 +123,7 @@ PRODUCTS: dict[Any, Callable[..., int]] = {
 
 
 def _keep_tallied(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of NumPy that would return a plain array, which no longer counts."""
+    """Wrap a function of NumPy that would return a plain array, which does not count."""
 
     def make_tallied(value: Any, *args: Any, **kwargs: Any) -> Any:
         result = make(value, *args, **kwargs)
@@ -146,7 +146,7 @@ def _run_whole(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
 
 
 def _run_cached(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
-    """Prepare to compute them from a cache that holds all tokens but the last."""
+    """Prepare to compute them from a cache that holds all tokens except the last."""
     step = MINE["decoder_step"]
     cache = MINE["new_decoder_cache"](len(params["blocks"]))
     _, cache = step(tokens[:-1], cache, params, n_heads)
@@ -154,7 +154,7 @@ def _run_cached(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
 
 
 def cost(way: str, tokens: Any, params: Any, n_heads: int, repeats: int) -> list[Any]:
-    """Return what the last logits cost: [multiplications, least seconds, logits]."""
+    """Return the cost of the last logits: [multiplications, shortest time in seconds, logits]."""
     prepared = {"whole": _run_whole, "cached": _run_cached}[way]
     seconds, begun = math.inf, time.perf_counter()
     for _ in range(repeats):

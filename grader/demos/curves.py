@@ -1,4 +1,4 @@
-"""Two curves on logarithmic axes: where their points lie, and the same in letters."""
+"""Place two curves on logarithmic axes, for a drawing or in letters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SIGNS = "o*"  # of the first curve and the second
 
 @dataclass(frozen=True)
 class Curves:
-    """Values above 0 at the same lengths; all positions are shares of the whole extent."""
+    """Positive values at the same lengths; all positions are fractions of the whole extent."""
 
     lengths: tuple[int, ...]
     values: tuple[tuple[float, ...], ...]
 
     @property
     def decades(self) -> tuple[int, int]:
-        """Return the powers of ten that the values lie between."""
+        """Return the powers of ten that enclose the values."""
         least, most = (pick(pick(line) for line in self.values) for pick in (min, max))
         low = math.floor(math.log10(least))
         return low, max(low + 1, math.ceil(math.log10(most)))
@@ -59,7 +59,7 @@ def in_letters(curves: Curves, width: int, height: int) -> list[str]:
 
 
 def ticks(curves: Curves) -> Sequence[tuple[float, str]]:
-    """Return the powers of ten and how far up they are."""
+    """Return the powers of ten and their heights."""
     low, high = curves.decades
     return [((power - low) / (high - low), _power(power)) for power in range(low, high + 1)]
 

@@ -1,4 +1,4 @@
-"""Measure what the next token costs as the sequence grows, with a cache and without."""
+"""Measure the cost of the next token as the sequence grows, with a cache and without."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ APART = 1e-6
 
 @dataclass(frozen=True)
 class Price:
-    """Of one token: multiplications, counted, and seconds, measured."""
+    """The cost of one token: multiplications, counted, and seconds, measured."""
 
     products: int
     seconds: float
@@ -22,9 +22,9 @@ class Price:
 
 @dataclass(frozen=True)
 class Row:
-    """The same token both ways, at the end of a text of that length.
+    """The same token both ways, at the end of a sequence of that length.
 
-    apart: how far the two ways' logits differ, which should be by rounding only.
+    apart: how far the two ways' logits differ, which should be only by rounding.
     """
 
     length: int
@@ -35,14 +35,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Growth:
-    """The rows in order of length. code: whose decoder it was; model: its sizes, in words."""
+    """The rows in order of length. code: the owner of the decoder; model: its sizes, in words."""
 
     code: str
     model: str
     rows: tuple[Row, ...]
 
     def exponent(self, price: Callable[[Row], float]) -> float:
-        """Return the k of T^k that fits the longest texts best."""
+        """Return the k of T^k that fits the longest sequences best."""
         rows = self.rows[-FITTED:]
         return slope([row.length for row in rows], [price(row) for row in rows])
 
@@ -65,7 +65,7 @@ def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
 
 
 def describe_growth(growth: Growth) -> list[str]:
-    """Return what the figures show, in words."""
+    """Describe the figures in words."""
     first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
     whole, cached = growth.products()
     sentences = [
@@ -99,7 +99,7 @@ def _say_power(power: float) -> str:
 
 
 def _compare_times(growth: Growth) -> str:
-    """Say how much longer the last text took. Times scatter too much for a power."""
+    """Say how much longer the last sequence took. Times vary too much for a power."""
     first, last = growth.rows[-FITTED:][0], growth.rows[-1]
     if first is last or min(first.whole.seconds, first.cached.seconds) <= 0:
         return "There are too few lengths to compare times."

@@ -1,4 +1,4 @@
-"""Show what the next token costs, in a terminal: a table, a plot, and a conclusion."""
+"""Show the cost of the next token in a terminal: a table, a plot, and a conclusion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADER = ("tokens", "multiplications", "ms", "multiplications", "ms", "times mor
 
 
 def heading(sheet: Sheet, code: str, model: str) -> None:
-    """Print what is measured, and the columns of the table."""
+    """Print the subject of the measurement, and the columns of the table."""
     sheet.line(f"What the next token costs, with the decoder in {clean(code)}", "bold")
     sheet.line(f"({model}; the products that NumPy makes, counted, and its time, measured)")
     sheet.gap()
@@ -36,7 +36,7 @@ def _cells(length: str, whole: str, slow: str, cached: str, quick: str, more: st
 
 
 def plot_growth(sheet: Sheet, growth: Growth) -> None:
-    """Print the plot of the multiplications, and what it shows."""
+    """Print the plot of the multiplications, and a conclusion."""
     curves, _ = curves_of(growth)
     sheet.gap()
     sheet.line("multiplications for one token, both axes logarithmic", "dim")

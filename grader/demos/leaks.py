@@ -1,7 +1,7 @@
-"""Measures who depends on whom in a stack of decoder blocks of which one has no mask.
+"""Measure who depends on whom in a stack of decoder blocks, one of which has no mask.
 
-The blocks are a submission's, and run in a worker. One token after the other is replaced, and in
-the output of every layer it is seen which positions move.
+The blocks are a submission's, and run in a worker. Each token is replaced in turn, and the outputs
+of every layer show which positions move.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def measure_stack(
     unmasked: int | None,
     trained: Trained | None = None,
 ) -> Stack:
-    """Return the stack of that many layers on those tokens; NotReady if it cannot be run.
+    """Return the stack of that many layers on those tokens. Raise NotReady if it cannot be run.
 
-    trained: blocks that have learnt something; random ones if there are none.
+    trained: trained blocks; random ones if there are none.
     """
     step = step_of(registry, BLOCK)
     program = Program(step.id, sources(registry, submission, [step]))
@@ -55,7 +55,7 @@ def measure_stack(
 
 @dataclass(frozen=True)
 class Trained:
-    """The first block's input, (T, d_model), what each row is replaced by, and the blocks."""
+    """The first block's input, (T, d_model), the replacement of each row, and the blocks."""
 
     text: Floats
     others: Floats
@@ -64,7 +64,7 @@ class Trained:
 
 
 def _random(length: int, layers: int) -> Trained:
-    """Return blocks that have learnt nothing."""
+    """Return blocks with random weights."""
     draw = Draw("leakmap", length)
     text, others = draw.normal(length, D_MODEL), draw.normal(length, D_MODEL)
     blocks = [
@@ -74,7 +74,7 @@ def _random(length: int, layers: int) -> Trained:
 
 
 def embed(params: Any, tokens: NDArray[np.int64], n_heads: int) -> Trained:
-    """Return the blocks of trained params, and what they read of these tokens.
+    """Return the blocks of trained params, and the vectors that they read for these tokens.
 
     Each token is replaced by the next one in the vocabulary.
     """
@@ -111,7 +111,7 @@ def _mask(length: int, everyone: bool) -> Bools:
 def _outputs(
     block: StudentFunction, x: Floats, model: Trained, masks: Sequence[Bools]
 ) -> Iterable[Floats]:
-    """Yield the output of every layer, each of which reads the one below."""
+    """Yield the output of every layer; each layer reads the one below."""
     for params, mask in zip(model.blocks, masks, strict=True):
         value = block(x=x, params=params, n_heads=model.n_heads, mask=mask)
         array = as_array(value)

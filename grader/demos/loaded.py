@@ -1,4 +1,4 @@
-"""A submission's functions in a worker, to be measured and drawn; nothing is judged here."""
+"""Load a submission's functions into a worker, to be measured and drawn; nothing is judged here."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from grader.steps.stubs import solutions
 
 
 class NotReady(Exception):
-    """Code that cannot be measured; why not, in a sentence."""
+    """The code cannot be measured; the text says why."""
 
 
 def step_of(registry: Registry, function: str) -> Step:
-    """Return the step that has the function of that name; NotReady if there is none."""
+    """Return the step that defines the function of that name. Raise NotReady if there is none."""
     named = (step for step in registry.steps for one in step.functions if one.name == function)
     found = next(named, None)
     if found is None:
@@ -30,9 +30,9 @@ def step_of(registry: Registry, function: str) -> Step:
 def sources(
     registry: Registry, submission: Submission, steps: Sequence[Step]
 ) -> dict[str, tuple[str, str]]:
-    """Return the submission's modules, and right ones for the steps that it has not.
+    """Return the submission's modules, and right ones for the steps that it lacks.
 
-    steps: those that must be its own; NotReady if one is not there.
+    steps: those that must be the submission's own. Raise NotReady if one is missing.
     """
     for step in steps:
         if step.id in submission.refused:
@@ -43,7 +43,7 @@ def sources(
 
 
 def right_modules(registry: Registry) -> dict[str, tuple[str, str]]:
-    """Return the solutions as modules of a program; {} where there are none."""
+    """Return the solutions as modules of a program; {} if there are none."""
     return {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
 
 

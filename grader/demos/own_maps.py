@@ -1,4 +1,4 @@
-"""Maps of a step's own functions: which output position moves when one input position changes.
+"""Draw maps of a step's own functions: which output moves when one input position changes.
 
 Nothing is judged here. The functions run on the submission's own earlier steps.
 """
@@ -26,7 +26,7 @@ FINE = "No position sees what it must not, and each sees what it should."
 
 @dataclass(frozen=True)
 class OwnMap:
-    """The map of one function; without one, `why` there is none."""
+    """The map of one function, or `why` there is none."""
 
     function: str
     map: Influence | None
@@ -34,7 +34,7 @@ class OwnMap:
 
     @property
     def told(self) -> list[str]:
-        """Return what the map shows, in sentences."""
+        """Describe the map in sentences."""
         if self.map is None:
             return [self.why]
         return findings(self.map) or [FINE]
@@ -46,7 +46,7 @@ def list_mapped(registry: Registry) -> list[Step]:
 
 
 def measure_own(host: Host, registry: Registry, submission: Submission, step: Step) -> list[OwnMap]:
-    """Return a map of each function of the step; NotReady if the step cannot be loaded."""
+    """Return a map of each function of the step. Raise NotReady if the step cannot be loaded."""
     program = Program(step.id, sources(registry, submission, [step]))
     return [_draw(host, program, step, name, maps) for name, maps in _maps(step).items()]
 
@@ -74,5 +74,5 @@ def _draw(host: Host, program: Program, step: Step, name: str, maps: Sequence[Ma
 
 
 def _maps(step: Step) -> dict[str, Sequence[Map]]:
-    """Return what is drawn of each function of a step."""
+    """Return the maps that can be drawn of each function of a step."""
     return {name: maps for name, maps in maps_of(step)[0].items() if maps}

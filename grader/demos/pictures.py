@@ -1,4 +1,4 @@
-"""The pictures of `leakmap` and `costs` as HTML pages that need nothing else."""
+"""Draw `leakmap` and `costs` as HTML pages that need nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot, placed: levels are powers of ten, lengths the ticks below."""
+    """A plot with its places: levels are powers of ten, lengths the ticks below."""
 
     lines: tuple[Line, ...]
     levels: tuple[tuple[float, str], ...]
@@ -41,7 +41,7 @@ class Drawing:
 
 
 def drawing(curves: Curves) -> Drawing:
-    """Return where everything in the plot of these curves lies."""
+    """Return the places of everything in the plot of these curves."""
     lines = tuple(
         Line(*names, tuple((_x(across), _y(up)) for across, up in curves.points(number)))
         for number, names in enumerate(NAMES)
@@ -60,7 +60,7 @@ def _y(up: float) -> float:
 
 
 def stack_page(stack: Stack) -> str:
-    """Return who depends on whom, layer by layer."""
+    """Return the page that shows who depends on whom, layer by layer."""
     data = {
         "title": f"Who depends on whom in {stack.code}",
         "stack": stack,
@@ -70,7 +70,7 @@ def stack_page(stack: Stack) -> str:
 
 
 def own_page(step: Step, maps: Sequence[OwnMap]) -> str:
-    """Return who listens to whom in one's own functions of a step."""
+    """Return the page that shows who depends on whom in the learner's functions of a step."""
     return (
         template("own_maps.html")
         .render(title=f"Who listens to whom in your step {step.number}, {step.title}", maps=maps)
@@ -79,7 +79,7 @@ def own_page(step: Step, maps: Sequence[OwnMap]) -> str:
 
 
 def growth_page(growth: Growth) -> str:
-    """Return what the next token costs."""
+    """Return the page that shows the cost of the next token."""
     products, seconds = curves_of(growth)
     return (
         template("picture.html")

@@ -1,4 +1,4 @@
-"""A stack of blocks in a terminal: the maps of its layers beside each other, and what they show."""
+"""Draw a stack of blocks in a terminal: its layers' maps side by side, and a conclusion."""
 
 from __future__ import annotations
 

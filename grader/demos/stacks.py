@@ -17,8 +17,8 @@ WHY = (
 class Stack:
     """The movement in every layer's output when one token was replaced.
 
-    unmasked: the layer that had no mask, counted from 1, if there was one. code: whose blocks
-    they were.
+    unmasked: the layer without a mask, counted from 1, if there was one. code: the owner of the
+    blocks.
     """
 
     code: str
@@ -27,18 +27,18 @@ class Stack:
     layers: tuple[Influence, ...]
 
     def heading(self, number: int) -> str:
-        """Return what to call a layer, counted from 1."""
+        """Return the heading of a layer, counted from 1."""
         return f"layer {number}, {'NO MASK' if number == self.unmasked else 'masked'}"
 
     @property
     def first_leak(self) -> int | None:
-        """Return the first layer, counted from 1, in which something of the future was seen."""
+        """Return the first layer, counted from 1, in which a later token moved an output."""
         leaky = (i for i, layer in enumerate(self.layers, 1) if of_kind(layer, "leak"))
         return next(leaky, None)
 
 
 def describe_stack(stack: Stack) -> list[str]:
-    """Return what the maps show, in words: only what was measured."""
+    """Describe the maps in words, and only what was measured."""
     leak, count = stack.first_leak, len(stack.layers)
     if leak is None and any(of_kind(layer, "missing", "unknown") for layer in stack.layers):
         return ["A token of the past that should be felt is not: see the maps."]
@@ -62,7 +62,7 @@ def describe_stack(stack: Stack) -> list[str]:
 
 
 def _leaky(stack: Stack, leak: int, count: int) -> str:
-    """Return how far it is seen that one layer had no mask."""
+    """Return a sentence on how far the missing mask shows."""
     below = "Below it nobody sees the future. " if leak > 1 else ""
     above = stack.layers[leak - 1 :]
     full = all(all(map(all, layer.moved)) for layer in above)

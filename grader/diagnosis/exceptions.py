@@ -1,7 +1,7 @@
 """Explain an exception of Python or NumPy in words: which axes met, which value is None, ...
 
-Explain only what is certain from the exception's own words. Of those words no more is repeated
-than lengths, and in the hidden suite only lengths that the arguments have.
+An explanation is given only if the exception's own words make it certain. Of those words, only
+lengths are repeated. In the hidden suite, only lengths of the arguments are.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LAST = load().last_axis
 
 @dataclass(frozen=True)
 class Known:
-    """Names of lengths, which lengths may be repeated (all where allowed is None), and shapes.
+    """Names of lengths, lengths that may be repeated (all if allowed is None), and shapes.
 
-    keys: those of params. earlier: the files of the earlier steps' functions, without `.py`.
+    keys: the keys of params. earlier: the files of the earlier steps' functions, without `.py`.
     """
 
     names: Mapping[int, Sequence[str]]
@@ -45,10 +45,11 @@ class Known:
         return len(lengths) <= MAX_TOLD and set(lengths) <= self.allowed
 
     def label(self, length: int, axis: int | None = None) -> str:
-        """Return the length, and the size of the case that is as large: `5 (T_k is 5)`.
+        """Return the length, with the case's size that equals it: `5 (T_k is 5)`.
 
-        The number alone where several sizes are, or where that size cannot stand: numbers of
-        features and tokens stand on the last axis, batches never. axis: from the end, if known.
+        Return only the number if several sizes equal it, or if that size cannot be on this axis.
+        Numbers of features and tokens are on the last axis, and batches never are. axis: from the
+        end, if known.
         """
         names = self.names.get(length, ())
         if len(names) != 1 or length == 1:
@@ -60,7 +61,7 @@ class Known:
         return f"{length} ({name} {'are' if ' ' in name else 'is'} {length})"
 
     def holders(self, length: int, axis: int) -> int:
-        """Return how many arguments are so long along that axis, counted from the front."""
+        """Return how many arguments have that length along that axis, counted from the front."""
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
 
 
@@ -75,8 +76,9 @@ def know_sizes(
 ) -> Known:
     """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
-    fed: for a call with a cache what goes in, and what that makes in all. Then nothing else has a
-    name: a length may be any number of tokens before, or of layers that share what is kept.
+    fed: for a call with a cache, the new tokens, and the total after them. With it, no other length
+    has a name, because a length may be any number of earlier tokens, or of layers that share what
+    is kept.
     """
     names: dict[int, list[str]] = {}
     named = [(length, "" if fed else word) for length, word in _name_lengths(sizes)]
@@ -90,7 +92,7 @@ def know_sizes(
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
     """Yield every length that a case's sizes may give to an array, with its name or "".
 
-    What has no name takes it from other sizes that are as large: then either may be meant.
+    A nameless length removes the name of any size that is as large, because either may be meant.
     """
     for name, size in sizes.items():
         lengths = [n for n in (size if isinstance(size, tuple) else (size,)) if _is_length(n)]
@@ -131,9 +133,9 @@ def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
 def sizes_of(
     made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
 ) -> dict[str, Any]:
-    """Return the sizes of the case with these shapes; of several, what they agree on.
+    """Return the sizes of the case with these shapes; if several match, the sizes they agree on.
 
-    Lengths of which it is not sure that this case has them go without a name, as `any ...`.
+    A length that may not belong to this case has no name, as `any ...`.
     """
     alike = [
         sizes
@@ -154,7 +156,7 @@ def _shape(text: str) -> Shape:
 
 
 def _clash(one: Shape, other: Shape) -> int | None:
-    """Return the axis, counted from the end, along which two shapes do not fit; the last such."""
+    """Return the last axis, counted from the end, along which two shapes do not fit."""
     for axis in range(1, min(len(one), len(other)) + 1):
         lengths = {one[-axis], other[-axis]} - {1}
         if len(lengths) > 1:
@@ -428,7 +430,7 @@ LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
 
 
 def explain(failure: Raised, known: Known) -> str:
-    """Return a sentence on what the exception says; empty if nothing is sure."""
+    """Return a sentence that explains the exception, or "" if nothing is certain."""
     for kind, text, words in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
             return words(match, known)
@@ -436,6 +438,6 @@ def explain(failure: Raised, known: Known) -> str:
 
 
 def lengths_met(explanation: str) -> str:
-    """Return only which lengths met in such a sentence: `2 met 7`, or "" if none did."""
+    """Return only the lengths that met in such a sentence: `2 met 7`, or "" if none did."""
     match = re.search(f"{LENGTH} met {LENGTH}", explanation)
     return match[0] if match else ""

@@ -1,8 +1,8 @@
 """Look up the results of known mistakes, for a kit that must not hold any right code.
 
-A student's bundle has neither solutions nor known mistakes, so there nothing can be replayed. But
-the visible checks ask the same questions of everybody. So what each mistake answers to each of
-them is written down beforehand (`grader.answering`), and a cause is found by looking it up.
+A student's bundle has neither solutions nor known mistakes, so nothing can be replayed there. But
+the visible checks ask everybody the same questions. So each mistake's answers to them are written
+down beforehand (`grader.authoring.bundle.answering`), and a cause is found by looking them up.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _error(raised: Raised) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON data, with what only student code looks into left out."""
+    """Return a value as JSON data, without the parts that only student code looks into."""
     match value:
         case Handle() | Foreign():
             return OPAQUE
@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(array: NDArray[Any]) -> dict[str, Any]:
-    """Return an array, or a single number as one without axes."""
+    """Return an array; a single number becomes an array without axes."""
     kind = KINDS.get(array.dtype.kind, array.dtype.kind)
     values = [_round(number) for number in array.ravel().tolist()]
     return {"shape": list(array.shape), "kind": kind, "values": values}
@@ -104,9 +104,10 @@ def _same(one: Any, other: Any, tolerance: float) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """One mistake: what it says, whose place it takes, and its answers by check and call.
+    """One mistake: its description, the function it replaces, and its answers by check and call.
 
-    A call that it answers like right code is not written down again; asked is how many there are.
+    A call that it answers like right code is not written down again. asked: how many such calls
+    there are.
     """
 
     id: str
@@ -117,7 +118,7 @@ class Known:
     answers: Mapping[str, Mapping[str, Any]]
 
     def answer(self, check: str, number: int, right: Sequence[Any]) -> Any:
-        """Return what it did in that call of the check."""
+        """Return what the mistake did in that call of the check."""
         other = self.answers.get(check, {}).get(str(number))
         return right[number] if other is None and number < len(right) else other
 
@@ -126,7 +127,7 @@ class Known:
 class Came:
     """The outcomes of a check's calls, and the tolerance of a comparison with them.
 
-    passed: whether the check passed, which no words of an error have kept it from.
+    passed: whether the check passed, whatever the errors said.
     """
 
     answers: Sequence[Any]
@@ -146,7 +147,7 @@ def _read_error(answer: Any) -> Mapping[str, str] | None:
 
 
 def _breaks(error: Mapping[str, str]) -> bool:
-    """Return whether NumPy found that shapes do not go together, where code may also refuse."""
+    """Return whether NumPy found that shapes do not fit, where code may also refuse."""
     return error["words"].startswith(NUMPYS)
 
 
@@ -156,10 +157,10 @@ def _wording(error: Mapping[str, str]) -> str:
 
 
 def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[str]) -> bool:
-    """Return whether two calls ended with one error, as `grader.diagnosis.replay` has it.
+    """Return whether two calls ended with the same error, as `grader.diagnosis.replay` defines it.
 
-    In what words code refuses an argument is anybody's own, where right code refuses it too; and
-    so it is where it refuses in the words of a refusal (refusals) what right code takes.
+    Code may refuse an argument in any words if right code refuses it too. The same holds if code
+    refuses an argument that right code takes, in the words of another refusal (refusals).
     """
     one, other, meant = _read_error(wanted), _read_error(came), _read_error(right)
     if one is None or other is None or one["raised"] != other["raised"]:
@@ -177,7 +178,7 @@ def _near(call: Call) -> float:
 
 @dataclass(frozen=True)
 class Book:
-    """A step's known mistakes, and what right code answers: by check, in the order of the calls."""
+    """A step's known mistakes, and right code's answers: by check, in the order of the calls."""
 
     right: Mapping[str, Sequence[Any]]
     known: Sequence[Known]
@@ -187,7 +188,8 @@ class Book:
     ) -> list[Known]:
         """Return the mistakes that reproduce the results of the function's own checks.
 
-        First what explains most of the other checks, and of these what is in the function itself.
+        Mistakes that explain most of the other checks come first; among these, those in the
+        function itself.
         """
         came = {name: _came(of) for name, of in calls.items()}
         said = self._refusals(came)
@@ -204,7 +206,8 @@ class Book:
     ) -> tuple[Known, str] | None:
         """Return the one mistake that explains all of a function's checks but one, and that check.
 
-        Which must be a failing one, and not the first. None if several mistakes do.
+        That check must fail, and must not be the first. Return None if there are several such
+        mistakes.
         """
         came = {name: _came(of) for name, of in calls.items()}
         said = self._refusals(came)
@@ -235,7 +238,7 @@ class Book:
 
 
 class Answers:
-    """The books of all steps; in a kit without solutions it takes the place of the replay."""
+    """The books of all steps, which replace the replay in a kit without solutions."""
 
     def __init__(self, folder: Path = ANSWERS) -> None:
         self.folder = folder
@@ -260,7 +263,8 @@ class Answers:
     ) -> Diagnosis | None:
         """Return the mistake that reproduces the results of all of the function's checks, if any.
 
-        Or all but one, as `diagnosis.search` has it. failing: those of the function that failed.
+        Otherwise, return one that reproduces all but one, as `diagnosis.search` does. failing: the
+        failing checks of the function.
         """
         if not log.whole:
             return None

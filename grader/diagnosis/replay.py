@@ -1,12 +1,12 @@
-"""Replay a student's calls on known mistakes. Loaded into a worker as text, as are the mistakes.
+"""Replay a student's calls on known mistakes. A worker loads this file and the mistakes as text.
 
-On the standard library and NumPy alone, like the worker. A call is a dict: `function`, `args`,
-`kwargs`, `value` or `raised`, and `tolerance`; where they were asked for also `before` (the first
-args and kwargs, whose arrays were then refilled), `after` (what became of args and kwargs),
-`products` and `kept` (the number that the result was held under, the first one if there is a
-`before`); and `passed` where the check that made it did. A call of FETCH tells what a held result
-was by then. Objects that only student code looks into are written `{HANDLE: number}`, with the
-numbers that they had when the calls were recorded.
+Like the worker, this file needs only the standard library and NumPy. A call is a dict with
+`function`, `args`, `kwargs`, `tolerance`, and `value` or `raised`. If they were requested, it also
+has `before` (the first args and kwargs, whose arrays were then refilled), `after` (args and kwargs
+after the call), `products`, and `kept`. `kept` is the number under which the result was held, or
+the first result if there is a `before`. `passed` is there if the check that made the call passed. A
+call of FETCH has the later value of a held result. Objects that only student code looks into are
+written `{HANDLE: number}`, with the numbers that they had when the calls were recorded.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def bound(module: Space, places: dict[str, str], rebind: Iterable[str]) -> Space
 
 
 def same(one: Any, other: Any, tolerance: float) -> bool:
-    """Return whether two results are the same, with types of numbers, NaN and infinities."""
+    """Return whether two results are the same, including types of numbers, NaN and infinities."""
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(one, other)
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
@@ -76,7 +76,7 @@ def _take(value: Any, kept: Kept) -> Any:
 
 
 def _agrees(expected: Any, got: Any, tolerance: float, kept: Kept) -> bool:
-    """Return whether a result is the recorded one; keep what was opaque in it under its number."""
+    """Return whether a result is the recorded one; keep its opaque parts under their numbers."""
     if isinstance(expected, dict) and HANDLE in expected:
         kept[expected[HANDLE]] = got
         return True
@@ -93,7 +93,7 @@ def _agrees(expected: Any, got: Any, tolerance: float, kept: Kept) -> bool:
 def _still(expected: Any, got: Any, tolerance: float, told: Any) -> bool:
     """Return whether a held result is what it was seen to be later; only numbers could be seen.
 
-    told: what it was when it was returned. What was opaque in that is anybody's own.
+    told: its value when it was returned. Opaque parts of that value may be anything.
     """
     if isinstance(told, dict) and HANDLE in told:
         return True
@@ -112,7 +112,7 @@ def _still(expected: Any, got: Any, tolerance: float, told: Any) -> bool:
 
 
 def _fresh(value: Any) -> Any:
-    """Copy writable arrays, dicts and lists: a mistake may change them."""
+    """Copy writable arrays, dicts and lists, because a mistake may change them."""
     if isinstance(value, np.ndarray) and value.flags.writeable:
         return value.copy()
     if isinstance(value, dict) and HANDLE not in value:
@@ -125,10 +125,10 @@ def _fresh(value: Any) -> Any:
 def _same_error(error: Exception, call: Call) -> bool:
     """Return whether a mistake's error is the recorded one.
 
-    An error of the same type may have any cause, one in the same words has this one. Where right
-    code raises too (`refused`), the words are anybody's own and the type is enough, if both refuse
-    or both break, or if the check asked for no more than that (`passed`); so it is where both
-    refuse, though right code does not.
+    Errors of the same type may have different causes, but the same words mean the same cause. If
+    right code raises too (`refused`), the words may be anything. The type is enough then if both
+    refuse or both break, or if the check asked only for the type (`passed`). It is also enough if
+    both refuse although right code does not.
     """
     kind, _, words = call.get("raised", ": ").partition(": ")
     if type(error).__name__ != kind:
@@ -142,7 +142,7 @@ def _same_error(error: Exception, call: Call) -> bool:
 
 
 def _refuses(error: Exception) -> bool:
-    """Return whether an error comes from a `raise` in the text that was sent, not from NumPy."""
+    """Return whether an error comes from a `raise` in the submitted text, not from NumPy."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -160,7 +160,7 @@ def _instructions(code: types.CodeType) -> frozenset[tuple[int, str]]:
 
 
 def refill(old: Any, new: Any) -> Any:
-    """Put the new values into the old arrays, and these into the old dicts and lists."""
+    """Put the new values into the old arrays, and those into the old dicts and lists."""
     if isinstance(old, np.ndarray):
         old[...] = new
         return old
@@ -176,7 +176,7 @@ def refill(old: Any, new: Any) -> Any:
 
 
 def is_untouched(expected: Any, got: Any) -> bool:
-    """Return whether arguments became what they were recorded to have become."""
+    """Return whether the arguments after a call are the recorded ones."""
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and same(expected, got, 0)
     if isinstance(expected, dict) and FOREIGN not in expected:
@@ -204,7 +204,7 @@ def counter(value: Any) -> Any:
 def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list[Any], int, Any]:
     """Return a call's result, the arguments after it, and the products that were counted.
 
-    Last comes the result to be kept: that of the first call, where the arrays were then refilled.
+    The last item is the result to be kept: that of the first call if the arrays were then refilled.
     """
     args = [_take(_fresh(value), kept) for value in call["args"]]
     kwargs = {name: _fresh(value) for name, value in call["kwargs"].items()}
@@ -223,7 +223,7 @@ def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list
 
 
 def _keep(told: Any, got: Any, kept: Kept) -> None:
-    """Keep what was opaque in a recorded result under its number, whatever else is in it."""
+    """Keep the opaque parts of a recorded result under their numbers."""
     if isinstance(told, dict) and HANDLE in told:
         kept[told[HANDLE]] = got
     elif isinstance(told, (tuple, list)) and isinstance(got, (tuple, list)):
@@ -235,17 +235,17 @@ def _keep(told: Any, got: Any, kept: Kept) -> None:
 
 
 def _has_held(call: Call, kept: Kept) -> bool:
-    """Return whether all held results that a call is given are there."""
+    """Return whether all held results among a call's arguments are available."""
     values = [*call["args"], *call.get("before", [()])[0]]
     return all(v[HANDLE] in kept for v in values if isinstance(v, dict) and HANDLE in v)
 
 
 def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
-    """Add to the calls that raised the type of what right code raises there: `refused`.
+    """Add to the calls that raised the type of error that right code raises there: `refused`.
 
-    Right code goes through all calls with the caches that it returned itself: those of a mistake
-    may be of another build. Where it does not raise, but the words are those that were used where
-    it did, that was meant as a refusal: `refusing`.
+    Right code goes through all calls with its own caches, because a mistake's may have another
+    structure. If right code does not raise, but the words are those of a real refusal, the error
+    was meant as a refusal: `refusing`.
     """
     if not any("raised" in call for call in calls):
         return calls
@@ -263,7 +263,7 @@ def _is_refused(call: Call) -> bool:
 
 
 def _wording(call: Call) -> str:
-    """Return what was raised, without the numbers in it."""
+    """Return the error without the numbers in it."""
     return "".join(letter for letter in call.get("raised", "") if not letter.isdigit())
 
 
@@ -283,7 +283,7 @@ def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
 
 
 def _find_needed(calls: list[Call]) -> set[int]:
-    """Return the numbers of the calls that raised, and of those that made what these were given."""
+    """Return the numbers of the calls that raised, and of those that made their arguments."""
     needed: set[int] = set()
     given: set[Any] = set()
     for number in reversed(range(len(calls))):
@@ -305,7 +305,7 @@ def _find_handles(value: Any) -> set[Any]:
 
 
 def answers(space: Space, call: Call, kept: Kept) -> bool:
-    """Return whether these functions answer the call as it was answered, and leave the same."""
+    """Return whether these functions answer the call as recorded, and leave the same arguments."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
         return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
@@ -325,7 +325,7 @@ def answers(space: Space, call: Call, kept: Kept) -> bool:
 
 
 def _leaves(call: Call, after: list[Any]) -> bool:
-    """Return whether arguments became what they became then; what was opaque may be anything."""
+    """Return whether arguments became the recorded ones; opaque parts may be anything."""
     given = [*call["args"], call["kwargs"]]
     expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
     return all(
@@ -335,7 +335,7 @@ def _leaves(call: Call, after: list[Any]) -> bool:
 
 
 def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
-    """Return whether these functions answer every call that matters as it was answered."""
+    """Return whether these functions answer every relevant call as recorded."""
     space = bound(module, cause["places"], cause["rebind"])
     kept: Kept = {}
     wanted = {*cause["calls"], FETCH}
@@ -343,13 +343,13 @@ def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
 
 
 def tighter(call: Call) -> Call:
-    """Ask for a more exact answer; float32 is as exact as it can be."""
+    """Demand a more exact answer; float32 is as exact as it can be."""
     exact = call["tolerance"] < SINGLE
     return {**call, "tolerance": call["tolerance"] * TIGHTER} if exact else call
 
 
 class Mistakes:
-    """The code of the mistakes; each time it is run anew, they remember nothing."""
+    """The code of the mistakes. It is run anew each time, so they remember nothing."""
 
     def __init__(self, code: np.ndarray) -> None:
         self.code: types.CodeType = marshal.loads(code.tobytes())
@@ -392,14 +392,14 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def is_right(code: np.ndarray, right: Cause, calls: list[Call]) -> bool:
-    """Return whether right code answers these calls as they were answered."""
+    """Return whether right code answers these calls as recorded."""
     with np.errstate(all="ignore"):
         module = Mistakes(code).module
         return explains(module, right, with_refusals(module, calls))
 
 
 def telling(calls: list[Call]) -> list[Call]:
-    """Return the last call, where a check broke off, if it needs nothing of those before it."""
+    """Return the last call of an interrupted check, if it needs none of the calls before it."""
     last = calls[-1:]
     held = [v for call in last for v in call["args"] if isinstance(v, dict) and HANDLE in v]
     return [] if held or (last and last[0]["function"] == FETCH) else last
@@ -410,12 +410,10 @@ def survivors(
 ) -> list[int]:
     """Return the numbers of the causes that explain all of their calls; none if right code does.
 
-    Where right code nearly does, what counts is far behind the decimal point.
-
-    A cause is a dict: `places`, `rebind`, and `calls`, the names of the functions that matter;
-    right is one without places. Causes that do not explain the calls in the span, the last one
-    above all, are not tried on the others. Only if none does are those that remember: then
-    earlier calls may explain them.
+    If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`, and
+    `calls`, the names of the relevant functions. right is a cause without places. A cause that does
+    not explain the calls in the span, the last one first, is not tried on the others. Causes that
+    remember earlier calls are tried only if no other cause fits.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
@@ -458,11 +456,10 @@ def nearly(
 ) -> list[list[Any]]:
     """Return the causes that explain the calls of all checks but one, each with that check.
 
-    With them stands whether right code would answer that check as the cause does: then nothing
-    of what is wrong there comes from it.
-
-    spans: the calls of each check that may be the one, by its name. What is in the span must be
-    explained, and not by right code as well. A cause and right are as in `survivors`.
+    Each also says whether right code answers that check as the cause does. If so, the cause is not
+    what is wrong in it. spans: the calls of each check that may be the exception, by its name. A
+    cause must explain the calls in the span, and right code must not. Causes and right are as in
+    `survivors`.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
@@ -506,7 +503,7 @@ def _as_right(
 
 
 def _without_held(got: Any, told: Any) -> Any:
-    """Return a result with nothing in the places of what is opaque."""
+    """Return a result with None in place of its opaque parts."""
     if isinstance(told, dict) and HANDLE in told:
         return None
     if isinstance(got, (tuple, list)) and isinstance(told, (tuple, list)):

@@ -1,9 +1,10 @@
 """Find the known mistake that gives exactly these numbers in every call of the attempt.
 
-The known mistakes of a function run in a worker of their own, on the calls that the student's
-function got, in the same order. One that answers every call as the student's code did is the cause,
-or does the same as it. When none does, mistakes in what the function calls are tried, then two at
-once. When none of that fits either, the report names no cause: silence beats a guess.
+The known mistakes of a function run in a worker of their own. They answer the same calls as the
+student's function, in the same order. A mistake that answers every call as the student's code did
+is the cause, or has the same effect. If there is none, mistakes in the functions that it calls are
+tried, then two at once. If none of these fits, the report names no cause: silence is better than a
+guess.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ WRITES = Diagnosis(
 class Call:
     """A call of a student's function, and its outcome: a value or an exception.
 
-    more: where the check asked for it, the first of two calls with the same arrays (`before`), the
-    arguments afterwards (`after`), the `products` that were counted, and the number under which
-    the result was `kept`. Looking at a kept result again is a call of FETCH. Afterwards also
-    whether the check has `passed`.
+    more: what the check requested. This is the first of two calls with the same arrays (`before`),
+    the arguments afterwards (`after`), the counted `products`, and the number under which the
+    result was `kept`. Reading a kept result again is a call of FETCH. Later it also holds whether
+    the check has `passed`.
     """
 
     function: str
@@ -70,10 +71,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Log:
-    """The calls of an attempt, in order, and which of them each check made.
+    """The calls of an attempt, in order, and which check made each.
 
-    titles: the checks' own sentences, for the reader. whole: whether they are all, or only those
-    since a process has ended that should not have.
+    titles: the checks' own sentences, for the reader. whole: whether these are all calls, or only
+    those since a process ended unexpectedly.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -95,7 +96,7 @@ class Log:
         return replace(self, calls=calls)
 
     def fingerprint(self, check: str) -> str:
-        """Return a digest of the check's results, to the last bit, or "" if it got no values."""
+        """Return an exact digest of the check's results, or "" if it got no values."""
         outcomes = [call.outcome for call in self.of(check)]
         if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
             return ""
@@ -104,7 +105,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Cause:
-    """Mistakes that, made together, give what the student's code gives."""
+    """Mistakes that together give the same results as the student's code."""
 
     variants: tuple[Variant, ...]
 
@@ -126,7 +127,7 @@ class Cause:
 
 
 def _without_numbers(outcome: Any) -> Any:
-    """Return the outcome with all handles alike: their numbers count what was kept before."""
+    """Return the outcome with all handles alike, because their numbers count earlier results."""
     match outcome:
         case Handle():
             return Handle
@@ -138,7 +139,7 @@ def _without_numbers(outcome: Any) -> Any:
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:
-    """Return the known mistakes of a step; a student's bundle has none, nor what reads them."""
+    """Return the known mistakes of a step; none in a student's bundle, which has no reader."""
     from grader.answer_key.variants import MISTAKES, read
 
     return read(MISTAKES, step)
@@ -149,7 +150,7 @@ def _alone(variant: Variant) -> Cause:
 
 
 class Library:
-    """The known mistakes of a step and the steps before it, beside right solutions."""
+    """The known mistakes of a step and of the steps before it, and right solutions."""
 
     def __init__(self, host: Host, registry: Registry, right: Mapping[str, str]) -> None:
         self.host = host
@@ -159,11 +160,11 @@ class Library:
     def causes(
         self, step: Step, function: str, named: Sequence[Cause] = ()
     ) -> Iterator[list[Cause]]:
-        """Yield what may be wrong with a function, most likely first: itself, a part, two parts.
+        """Yield possible causes for a function, most likely first: itself, a part, two parts.
 
-        named: the causes found in other functions of the step. What calls one of these is likely
-        to be wrong because of it, so they come even before the function's own: one mistake then
-        explains both functions, where its twin in the caller would be a second one.
+        named: the causes found in other functions of the step. A function that calls one of these
+        is likely to be wrong because of it. So they come even before the function's own mistakes,
+        and one mistake then explains both functions.
         """
         singles = [variant for variant in _read_mistakes(step) if function in variant.places]
         used = find_used(self.right[step.id][0], function)
@@ -186,7 +187,7 @@ class Library:
         yield list(itertools.islice(pairs, MAX_PAIRS))
 
     def supposed(self, step: Step, function: str, calls: Sequence[Call]) -> Iterator[list[Cause]]:
-        """Yield right code that is given something else: the function itself, then its parts."""
+        """Yield right code with changed inputs: for the function itself, then for its parts."""
         from grader.diagnosis import suppositions
 
         source = self.right[step.id][0]
@@ -207,12 +208,12 @@ class Library:
         yield [_alone(variant) for part in parts for variant in part]
 
     def _plain(self, variant: Variant) -> bool:
-        """Return whether a function is wrong on plain cases, so two mistakes are unlikely."""
+        """Return whether a function is wrong on simple cases, which makes two mistakes unlikely."""
         function = self.registry.find(variant.step).function(variant.replaces)
         return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
 
     def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
-        """Return the known mistakes of these functions, whichever step they belong to."""
+        """Return the known mistakes of these functions, in any step."""
         # All functions of the step, also where it was narrowed to one of them.
         steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
@@ -231,7 +232,7 @@ class Library:
     ) -> list[Cause]:
         """Return causes that reproduce all of these calls of the student's code.
 
-        None if right code does so too. span: the calls that are looked at first.
+        Return none if right code does so too. span: the calls to compare first.
         """
         right, *replayed = self._describe_causes(step, function, [Cause(()), *causes], calls)
         question = [right, [_record(call) for call in calls], list(span), replayed]
@@ -243,7 +244,7 @@ class Library:
     ) -> list[tuple[Cause, str, bool]]:
         """Return causes that reproduce every call except those of one failing check, not the first.
 
-        With each of them that check, and whether right code answers there as the cause does.
+        Each comes with that check, and with whether right code answers there as the cause does.
         """
         first, *others = (log.spans.get(check, (0, 0)) for check in failing)
         spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
@@ -261,7 +262,7 @@ class Library:
     def _describe_causes(
         self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
     ) -> list[dict[str, Any]]:
-        """Return what the replay must know of causes: their code, and which calls matter."""
+        """Return the data on causes that the replay needs: their code, and which calls matter."""
         own = {f.name for f in self.registry.find(step.id).functions}
         used = sorted((find_used(self.right[step.id][0], function) | {function}) & own)
         opaque = {call.function for call in calls if call.opaque}
@@ -275,7 +276,7 @@ class Library:
         ]
 
     def _replay(self, step: Step, name: str, question: list[Any]) -> Any:
-        """Return what a function of the replay answers, in a worker of its own."""
+        """Return the answer of a function of the replay, in a worker of its own."""
         worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
         try:
             worker.load(self._program(step))
@@ -292,7 +293,7 @@ class Library:
         return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
 
     def _program(self, step: Step) -> Program:
-        """Return the replay, and the earlier steps for what it replays."""
+        """Return the replay, and the earlier steps that the replayed code needs."""
         # No later step's: a worker that outlived its end must not find the answers to come.
         earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
@@ -303,7 +304,7 @@ class Library:
 def _compile(text: str) -> NDArray[np.uint8]:
     """Return the compiled code of the kit's own text, parsed only once.
 
-    A worker could not keep it. It is data here, and run nowhere but there.
+    A worker could not keep it. Here it is only data, and only the worker runs it.
     """
     code = compile(text, "<mistakes>", "exec", dont_inherit=True)
     return np.frombuffer(marshal.dumps(code), np.uint8)
@@ -346,7 +347,7 @@ def _mark_handles(value: Any) -> Any:
 
 
 def _mark_left(value: Any) -> Any:
-    """Return what a call left behind, with what only student code looks into left out."""
+    """Return a call's changed arguments, without the parts that only student code looks into."""
     match value:
         case Handle() | Foreign():
             return {FOREIGN: ""}
@@ -358,9 +359,9 @@ def _mark_left(value: Any) -> Any:
 
 
 def _mark_result(value: Any) -> Any:
-    """Return a result with its handles as data. What cannot be sent equals nothing.
+    """Return a result with its handles as data. A value that cannot be sent equals nothing.
 
-    Nor does a dict that could be taken for a handle.
+    Nor does a dict that could be mistaken for a handle.
     """
     match value:
         case Handle():
@@ -377,7 +378,7 @@ def _mark_result(value: Any) -> Any:
 
 
 def _is_single(leaf: Any) -> bool:
-    """Return whether it is an array of float32, wrapped or not: they give float32 results."""
+    """Return whether it is a float32 array, wrapped or not, which gives float32 results."""
     array = leaf.array if isinstance(leaf, (Laid, Counted)) else leaf
     return isinstance(array, np.ndarray) and array.dtype == np.float32
 
@@ -388,7 +389,7 @@ def holds_single(call: Call) -> bool:
 
 
 def writes_into(log: Log, check: str) -> Diagnosis | None:
-    """Return the diagnosis of code that failed on an array that cannot be written."""
+    """Return the diagnosis of code that failed on a read-only array."""
     last = log.of(check)[-1:]
     failed = last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text
     return WRITES if failed else None
@@ -404,7 +405,7 @@ def diagnose(
 ) -> Diagnosis | None:
     """Return the cause of the first failing check, if it is known and explains all other calls.
 
-    failing: the function's checks that failed. named: the causes found in the step so far; this
+    failing: the failing checks of the function. named: the causes found in the step so far; this
     one is added.
     """
     if step.id not in library.right or not log.whole:
@@ -432,7 +433,7 @@ def suppose(
     failing: Sequence[str],
     named: list[Cause],
 ) -> Diagnosis | None:
-    """Return what right code would have to be given to answer all calls as the student's did.
+    """Return the changed input with which right code answers all calls as the student's code did.
 
     The arguments are those of `diagnose`.
     """
@@ -452,9 +453,9 @@ def suppose(
 
 
 def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
-    """Return the first of the causes that fit; of many pairs that share one mistake only that one.
+    """Return the name of the first cause that fits; if many pairs share one mistake, only that one.
 
-    Where so many mistakes fit beside it, what they do cannot be seen, and each would be a guess.
+    If very many mistakes fit beside it, their effect cannot be seen, and each would be a guess.
     """
     pairs = {frozenset(v.id for v in cause.variants) for cause in fits}
     shared = frozenset.intersection(*pairs)
@@ -467,7 +468,7 @@ def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
 
 
 def _name_supposed(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
-    """Return the first supposition that fits; nothing where so many do that none means much."""
+    """Return the first supposition that fits, or nothing if so many fit that none means much."""
     if len(fits) > MOST_SUPPOSED:
         return None
     named.append(fits[0])
@@ -475,14 +476,14 @@ def _name_supposed(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | Non
 
 
 def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
-    """Return whether a cause may leave one failing check unexplained: not the check of values."""
+    """Return whether a cause may leave a failing check unexplained: any but the check of values."""
     return len(failing) > 1 and bool(log.fingerprint(failing[0]))
 
 
 def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
-    """Return the cause, with a word on that check, of which this is the title.
+    """Return the cause, with a note on the unexplained check, whose title is given.
 
-    passes: whether code with this mistake does.
+    passes: whether code with this mistake passes that check.
     """
     more = f'It may not explain what is wrong here: "{check}"'
     if not passes:  # perhaps the same mistake, in another way at an edge
@@ -495,7 +496,7 @@ def _but_for_one_check(
 ) -> Diagnosis | None:
     """Return the cause that explains all but one check, which a second mistake explains.
 
-    Only if the first failing check got values, and by mistakes of one name.
+    Only if the first failing check got values, and only from mistakes of one name.
     """
     if not may_leave_one(log, failing):
         return None

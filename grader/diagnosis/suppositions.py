@@ -1,8 +1,9 @@
-"""Suppose that right code is given something else, and see whether it answers as the student's.
+"""Give right code a changed input, and see whether it answers as the student's code did.
 
 A known mistake has to be written by hand. A **supposition** is generated: right code with one
-argument replaced, in it or in a function that it calls. If that reproduces every call, then saying
-so is true whatever the student wrote, and it mostly names the line: `with b_q = 0 throughout`.
+argument replaced, in it or in a function that it calls. If that reproduces every call, the
+statement is true whatever the student wrote, and it usually identifies the line: `with b_q = 0
+throughout`.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def _as_name(text: str) -> str:
 
 
 def _function(step: str, function: str, name: str, id: str, body: str, says: str) -> Variant:
-    """Return right code of that function with something else in it."""
+    """Return right code of that function with a changed input."""
     from grader.answer_key.variants import Variant  # a student's bundle has none
 
     own = _as_name(f"supposed_{function}_{id}")
@@ -161,7 +162,7 @@ def _given(step: str, function: str, name: str, id: str, change: str, words: str
 
 
 def _kinds(value: Any) -> Mapping[str, tuple[str, str]]:
-    """Return what may be supposed of such a value."""
+    """Return the changes that can be supposed of such a value."""
     match value:
         case np.ndarray() if value.dtype.kind == "b":
             return MASKS
@@ -177,7 +178,7 @@ def _kinds(value: Any) -> Mapping[str, tuple[str, str]]:
 
 
 def _ways(tree: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the names under which a tree holds something, each with one thing that it holds."""
+    """Yield the paths under which a tree holds something, each with one example."""
     if isinstance(tree, Mapping):
         for key, item in tree.items():
             way = (*before[-1:], key) if key in ("gain", "bias") and before else (key,)
@@ -188,7 +189,7 @@ def _ways(tree: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def _siblings(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield the names of two things that stand side by side and could be exchanged."""
+    """Yield the names of two things that are side by side and could be exchanged."""
     if isinstance(tree, Mapping):
         yield from itertools.combinations([key for key in tree if key != "cache"], 2)
         for item in tree.values():
@@ -198,7 +199,7 @@ def _siblings(tree: Any) -> Iterator[tuple[str, str]]:
 
 
 def suppose_arguments(step: str, function: str, given: Mapping[str, Any]) -> list[Variant]:
-    """Return right code of a function with one thing changed among such arguments, by name."""
+    """Return right code of a function with one of its arguments changed, by name."""
     found = {}
     for way, value in reversed(list(_ways(given))):
         name = ".".join(way)
@@ -225,7 +226,7 @@ def _parameters(source: str, function: str) -> tuple[tuple[str, str], ...]:
 
 
 def suppose_defaults(step: str, function: str, source: str) -> list[Variant]:
-    """Return right code of a function that does not hear of one of its optional arguments."""
+    """Return right code of a function that ignores one of its optional arguments."""
     found = []
     for name, default in _parameters(source, function):
         if default:
@@ -237,7 +238,7 @@ def suppose_defaults(step: str, function: str, source: str) -> list[Variant]:
 
 
 def suppose_parts(step: str, function: str, source: str) -> list[Variant]:
-    """Return right code of a called function that gives something else, or is given it."""
+    """Return right code of a called function that returns, or is given, something else."""
     found = suppose_defaults(step, function, source)
     for name, default in _parameters(source, function):
         for id in PARTS if not default else ():
@@ -252,7 +253,7 @@ def suppose_parts(step: str, function: str, source: str) -> list[Variant]:
 
 
 def arguments_of(source: str, function: str, calls: Sequence[Any]) -> dict[str, Any]:
-    """Return what a function's calls were given, by name: of each argument one example."""
+    """Return one example of each argument in a function's calls, by name."""
     names = [name for name, _ in _parameters(source, function)]
     found: dict[str, Any] = {}
     for call in calls:

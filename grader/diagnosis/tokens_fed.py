@@ -15,8 +15,8 @@ NEW, ALL = "T_new", "the tokens so far"
 def count_tokens_fed(calls: Sequence[Call]) -> dict[str, int]:
     """Return the new tokens of the last call, and all so far, or {} if it has no cache.
 
-    The past is followed through the caches that earlier calls returned; without ALL if one of them
-    is not among the calls.
+    Earlier tokens are found through the caches that earlier calls returned. ALL is left out if one
+    of these is not among the calls.
     """
     if not calls or _cache(calls[-1]) is None:
         return {}
@@ -43,13 +43,13 @@ def _find_returned(call: Call) -> list[Handle]:
 
 
 def _cache(call: Call) -> Handle | None:
-    """Return the cache among a call's arguments, which also tell what is new."""
+    """Return the cache among a call's arguments, which also show what is new."""
     handles = (value for value in [*call.args, *call.kwargs.values()] if isinstance(value, Handle))
     return next(handles, None)
 
 
 def _new(call: Call) -> int:
-    """Return how many tokens a call brings: vectors have their features behind the time axis."""
+    """Return how many new tokens a call has; vectors have their features after the time axis."""
     first = next(iter([*call.args, *call.kwargs.values()]), None)
     array = first.array if isinstance(first, Laid) else first
     if not isinstance(array, np.ndarray):

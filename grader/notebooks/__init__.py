@@ -1,4 +1,4 @@
-"""Self-study in Jupyter: the kernel's side, the judge behind it, and pictures."""
+"""Support self-study in Jupyter: the kernel's side, the judge behind it, and pictures."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ THREADS = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
 
 
 def limit_threads() -> None:
-    """Let NumPy calculate in one thread, unless the user has said otherwise or it is loaded.
+    """Let NumPy calculate in one thread, unless the user has chosen otherwise or it is loaded.
 
-    On a small machine a product of small matrices that is split among threads takes up to twenty
-    times as long, now and then: a curve of measured times would jump.
+    On a small machine, splitting a product of small matrices among threads sometimes takes up to
+    twenty times as long. A curve of measured times would jump.
     """
     if "numpy" not in sys.modules:
         for name in THREADS:

@@ -1,11 +1,11 @@
-"""Functions for the test cells of an assignment, in the student's or author's kernel.
+"""Provide functions for the test cells of an assignment, in the student's or author's kernel.
 
-`check("softmax")` puts what the notebook's cells say through the visible checks: in processes of
+`check("softmax")` runs the visible checks on the text of the notebook's cells, in processes of
 their own, as `python -m grader check` does. Nothing that happens in a kernel counts for a grade.
 
-Importing this also makes the earlier steps importable: `exercises.step01_projections` is the
-notebook of that step which lies beside this one, as a course's assignments do; else the kit's
-exercise.
+Importing this module also makes the earlier steps importable. `exercises.step01_projections` is the
+notebook of that step beside this one, as in a course's assignments. If there is none, it is the
+kit's exercise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: fix that,
 
 
 class ChecksFailed(AssertionError):
-    """Visible checks failed. The text is one line; what is shown of it in a notebook says all."""
+    """Visible checks failed. The text is one line; the notebook shows the full report."""
 
     def __init__(self, sentence: str, report: str = "") -> None:
         super().__init__(sentence)
@@ -49,7 +49,7 @@ class ChecksFailed(AssertionError):
 
 
 def _beside(step: Step) -> Path:
-    """Return where the notebook of another step lies, if all lie as nbgrader hands them out."""
+    """Return the path of another step's notebook, in the folders that nbgrader releases."""
     return Path.cwd().parent / step.id / f"{step.id}.ipynb"
 
 
@@ -65,7 +65,7 @@ def _other(step: Step, registry: Registry) -> str:
 
 
 def _list_executed() -> list[Run]:
-    """Return all that this kernel has run, in order."""
+    """Return everything that this kernel has run, in order."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -106,7 +106,7 @@ def _judge(step: Step, sources: Mapping[str, str]) -> Report:
 
 
 def _only(step: StepVerdict, function: str) -> StepVerdict:
-    """Return the verdict with no checks but those of one function."""
+    """Return the verdict with only the checks of one function."""
     checks = tuple(check for check in step.checks if check.function == function)
     statuses = {check.status for check in checks}
     status = statuses.pop() if len(statuses) == 1 else Status.FAILED
@@ -115,7 +115,7 @@ def _only(step: StepVerdict, function: str) -> StepVerdict:
 
 
 def _show(step: StepVerdict) -> str:
-    """Return what `make check` shows of a step."""
+    """Return the text that `make check` shows for a step."""
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     Printer(text).step(number_of(step), step)
     text.seek(0)
@@ -123,9 +123,9 @@ def _show(step: StepVerdict) -> str:
 
 
 def check(function: str) -> None:
-    """Judge a function as this notebook has it.
+    """Judge a function as this notebook defines it.
 
-    Raise ChecksFailed unless all visible checks hold.
+    Raise ChecksFailed unless all visible checks pass.
     """
     if os.environ.get("NBGRADER_EXECUTION") == "autograde":
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")

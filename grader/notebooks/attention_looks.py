@@ -1,6 +1,6 @@
-"""Pictures for the lessons on one layer: scores, masks, weights, outputs, loss, cache.
+"""Draw pictures for the lessons on one layer: scores, masks, weights, outputs, loss, cache.
 
-Each takes the learner's functions as they are in the kernel.
+Each picture uses the learner's functions as they are in the kernel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MANY = 2000  # tokens that are drawn
 
 @draw_or_explain
 def projections(project_qkv: Function) -> Shown:
-    """Return which query, key and value moves when one token of the sentence changes."""
+    """Draw which query, key and value moves when one token of the sentence changes."""
     random = np.random.RandomState(1)
     texts = random.standard_normal((2, T, 4))
     weights = {name: random.standard_normal((4, 3)) for name in ("w_q", "w_k", "w_v")}
@@ -51,14 +51,14 @@ def projections(project_qkv: Function) -> Shown:
 
 @draw_or_explain
 def scores(attention_scores: Function) -> Shown:
-    """Return the scores of made-up vectors: how much each word wants each other."""
+    """Draw the scores of made-up vectors: how strongly each word looks for each other word."""
     values = array(attention_scores(QUERIES, KEYS), (T, T), "attention_scores")
     return show_pictures([heat("row asks, column is asked", values)])
 
 
 @draw_or_explain
 def spread(attention_scores: Function) -> Shown:
-    """Return how far scores of random vectors spread, for longer and longer vectors."""
+    """Draw how far the scores of random vectors spread as the vectors get longer."""
     random = np.random.RandomState(2)
     plain, mine = [], []
     for width in WIDTHS:
@@ -74,14 +74,14 @@ def spread(attention_scores: Function) -> Shown:
 
 @draw_or_explain
 def masking(apply_mask: Function, causal_mask: Function) -> Shown:
-    """Return the scores of the sentence before the mask and after it."""
+    """Draw the scores of the sentence before the mask and after it."""
     masked = array(apply_mask(SCORES.copy(), causal_mask(T)), (T, T), "apply_mask")
     return heats({"before": SCORES, "after": masked})
 
 
 @draw_or_explain
 def weights(softmax: Function) -> Shown:
-    """Return the weights of the sentence under the causal mask."""
+    """Draw the weights of the sentence under the causal mask."""
     masked = np.where(past(T), SCORES, -np.inf)
     found = array(softmax(masked), (T, T), "softmax")
     return show_pictures([heat("row attends to column", found)])
@@ -89,7 +89,7 @@ def weights(softmax: Function) -> Shown:
 
 @draw_or_explain
 def sharpness(softmax: Function) -> Shown:
-    """Return the weights of one row of scores, made larger and smaller."""
+    """Draw the weights of one row of scores, made larger and smaller."""
     times = (0.125, 0.5, 1.0, 2.0, 8.0)
     row = SCORES[TOKENS.index("great")]
     found = array(softmax(np.outer(times, row)), (len(times), T), "softmax")
@@ -99,7 +99,7 @@ def sharpness(softmax: Function) -> Shown:
 
 @draw_or_explain
 def attention_weights(attention: Function, causal_mask: Function) -> Shown:
-    """Return the weights inside `attention`, by passing the identity as values."""
+    """Draw the weights inside `attention`, by passing the identity as values."""
     found = [
         array(attention(QUERIES, KEYS, np.eye(T), mask), (T, T), "attention")
         for mask in (None, causal_mask(T))
@@ -109,7 +109,7 @@ def attention_weights(attention: Function, causal_mask: Function) -> Shown:
 
 @draw_or_explain
 def leaks(attention: Function, causal_mask: Function) -> Shown:
-    """Return which output moves when one token's key and value change, before masking and after."""
+    """Draw which output moves when one token's key and value change, before masking and after."""
     vectors = {"q": normal(T, 3), "k": normal(T, 4)[:, :3], "v": normal(T, 2)}
     others = {"k": normal(T, 5)[:, :3], "v": normal(T, 6)[:, :2]}
     maps = []
@@ -122,7 +122,7 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
 
 @draw_or_explain
 def peeking(attention: Function, log_softmax: Function, cross_entropy: Function) -> Shown:
-    """Return the losses of a model that may look ahead and one that may not, in training."""
+    """Draw the training losses of a model that may look ahead and one that may not."""
     random = np.random.RandomState(1)
     seen, fresh = models.texts(random), models.texts(random)
     mask = past(models.LENGTH - 1)
@@ -150,7 +150,7 @@ def _nothing() -> float:
 def times(
     masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
 ) -> Shown:
-    """Return what one more token takes after more and more tokens, with the cache and without."""
+    """Draw the time of one more token as the sequence grows, with the cache and without."""
     x, w = normal(longest(TIMED), 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
 
     def append(start: int, end: int, cache: Any) -> Any:
@@ -162,7 +162,7 @@ def times(
 
 @draw_or_explain
 def temperatures(sample_token: Function) -> Shown:
-    """Return which word is drawn how often, at several temperatures."""
+    """Draw how often each word is drawn, at several temperatures."""
     u = (np.arange(MANY) + 0.5) / MANY
     logits = np.tile(LOGITS, (MANY, 1))
     ways: dict[str, dict[str, Any]] = {

@@ -1,6 +1,6 @@
-"""Bonus exercises: functions beyond the steps, in `exercises/bonus.py`, and what each must do.
+"""Judge bonus exercises: functions beyond the steps, in `exercises/bonus.py`.
 
-They earn no points. Each judge returns a sentence on what is wrong, "" if nothing is.
+They earn no points. Each judge returns a sentence on what is wrong, or "".
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _judge_top_p(sample: Callable[..., Any], own: Mapping[str, Callable[..., Any
 
 
 def _sample_top_p(logits: Any, u: float, p: float) -> int:
-    """Return what is drawn from the fewest most probable tokens that reach p together."""
+    """Return a draw from the fewest most probable tokens that reach p together."""
     shares = np.exp(logits - logits.max())
     shares /= shares.sum()
     order = np.argsort(-shares, kind="stable")
@@ -132,7 +132,7 @@ def _judge_accumulate(gather: Callable[..., Any], own: Mapping[str, Callable[...
 
 
 def _pair_up(one: Any, other: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the arrays of two trees that are built alike, each with the way to it."""
+    """Yield the arrays of two trees with the same structure, each with its path."""
     if isinstance(other, dict):
         for key in other:
             yield from _pair_up(one[key], other[key], f"{name}.{key}".lstrip("."))
@@ -259,7 +259,7 @@ BONUSES = (
 
 
 def judge_bonus(bonus: Bonus, function: Any, own: Mapping[str, Callable[..., Any]]) -> str:
-    """Return what is wrong with a bonus function, "" if nothing is."""
+    """Return what is wrong with a bonus function, or ""."""
     try:
         with np.errstate(all="ignore"):
             return bonus.judge(function, own)

@@ -31,7 +31,7 @@ class Card:
 
 @dataclass(frozen=True)
 class State:
-    """All checks of one function: how they went, in words; rest: of those that did not fail."""
+    """The state of all checks of one function, in words; rest: of those that did not fail."""
 
     status: Status
     word: str
@@ -39,12 +39,12 @@ class State:
 
     @property
     def failing(self) -> bool:
-        """Return whether there is something to be shown."""
+        """Return whether there is a failure to show."""
         return self.status not in OUTCOMES
 
 
 def state_of(checks: Sequence[CheckVerdict]) -> State:
-    """Return how the checks of one function went, taken together."""
+    """Return the state of the checks of one function, taken together."""
     wrong = wrong_of(checks)
     passed = sum(check.status is Status.PASSED for check in checks)
     if wrong:
@@ -119,7 +119,7 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
 
 
 def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence[str]) -> Card:
-    """Return the state of all steps. told: a word on each."""
+    """Return the state of all steps. told: a word on each step."""
     out = io.StringIO()
     printer = Printer(out)
     printer.plain = False

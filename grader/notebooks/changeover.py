@@ -1,7 +1,7 @@
-"""From a notebook to an exercise file and back, so that a learner can change over at any time.
+"""Convert a notebook to an exercise file and back, so that a learner can switch at any time.
 
-A file keeps its lesson. Each of its functions is replaced by the notebook's, and what else the
-notebook defines goes above the function that it stood above there.
+A file keeps its lesson. Each of its functions is replaced by the notebook's version. The notebook's
+other definitions go above the same function as in the notebook.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def _keep(runs: Sequence[Run]) -> Iterator[Block]:
 def _by_function(
     blocks: Sequence[Block], mine: Collection[str], others: Collection[str]
 ) -> dict[str, list[str]]:
-    """Return the texts that belong to each function, itself last; the rest is at "".
+    """Return the texts that belong to each function, itself last; the rest is under "".
 
-    mine: the step's functions; others: those of other steps, which have files of their own.
+    mine: the step's functions. others: those of other steps, which have files of their own.
     """
     last = {name: block for block in blocks for name in block.names if name in mine}
     found: dict[str, list[str]] = {}
@@ -53,7 +53,7 @@ def _by_function(
 
 
 def _names_of(texts: Iterable[str]) -> set[str]:
-    """Return what is defined or assigned by these texts."""
+    """Return the names that these texts define or assign."""
     blocks = [block for text in texts for block in cut_cell(text).blocks if block.kind != "import"]
     return {name for block in blocks for name in block.names}
 
@@ -68,7 +68,7 @@ def _without(part: str, names: Collection[str]) -> str:
 
 
 def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
-    """Return one cell of a file, the functions in it replaced."""
+    """Return one cell of a file, with its functions replaced."""
     for block in cut_cell(part).blocks:
         name = block.names[0] if block.kind == "definition" and block.names else ""
         if name in texts:
@@ -79,7 +79,7 @@ def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
 
 
 def _holds(file: str, text: str) -> bool:
-    """Return whether these lines stand in the file, as whole lines."""
+    """Return whether the file contains these lines as whole lines."""
     return f"\n{text}\n" in f"\n{file}\n"
 
 
@@ -99,7 +99,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
 
 
 def _code(part: str) -> str:
-    """Return what is code in one cell of a file; below a text, what has been written after it."""
+    """Return the code in one cell of a file; in a text cell, any code below the text."""
     header, _, body = part.partition("\n")
     if "[markdown]" in header:
         body = re.sub(r"\A(?:#[^\n]*(?:\n|\Z))*", "", body)

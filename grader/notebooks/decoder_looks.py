@@ -1,6 +1,6 @@
-"""Pictures for the lessons on decoders: heads, a memory, blocks, stacks, caches, gaps.
+"""Draw pictures for the lessons on decoders: heads, a memory, blocks, stacks, caches, gaps.
 
-Each takes the learner's functions as they are in the kernel.
+Each picture uses the learner's functions as they are in the kernel.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _map_moves(function: Function, length: int, sees: Bools, *, width: int = D_M
 
 
 def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
-    """Return maps of what should see only the past, with a count of what is wrong."""
+    """Return maps of functions that should see only the past, with a count of what is wrong."""
     sees = past(len(labels))
     told = [f"{name}: {_counts(one)}." for name, one in found.items()]
     maps = [influence(name, one, sees, labels) for name, one in found.items()]
@@ -59,7 +59,7 @@ def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
 
 
 def _counts(found: Influence) -> str:
-    """Return how many cells show the future, and how many that should show the past do not."""
+    """Return how many cells show the future, and how many fail to show the past."""
     leaks, missing = len(of_kind(found, "leak")), len(of_kind(found, "missing"))
     return f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past"
 
@@ -69,7 +69,7 @@ def _counts(found: Influence) -> str:
 
 @draw_or_explain
 def cut(split_heads: Function, merge_heads: Function) -> Shown:
-    """Return who sees whom through heads under the causal mask: the learner's, and reshapes."""
+    """Draw who sees whom through heads under the causal mask: the learner's, and reshapes."""
     split, merged = (N_HEADS, SIZE, 2), (SIZE, N_HEADS * 2)
 
     def through(apart: Function, join: Function) -> Influence:
@@ -98,7 +98,7 @@ def _past_means(heads: Floats) -> Floats:
 
 @draw_or_explain
 def heads(multi_head_attention: Function) -> Shown:
-    """Return the weights of three heads, by passing each the identity as values."""
+    """Draw the weights of three heads, by passing each the identity as values."""
     count = len(HEADS)
     d_model = count * SIZE
     once, none = np.eye(d_model)[:, :SIZE], np.zeros(d_model)
@@ -119,7 +119,7 @@ def heads(multi_head_attention: Function) -> Shown:
 
 @draw_or_explain
 def translation(cross_attention: Function) -> Shown:
-    """Return the weights of a translation, and what a triangle would make of them."""
+    """Draw the weights of a translation, and those under a causal mask."""
     size = len(SOURCE)
     one, none = np.eye(size), np.zeros(size)
     params = {f"w_{name}": one for name in "kvo"} | {f"b_{name}": none for name in "qkvo"}
@@ -143,7 +143,7 @@ def translation(cross_attention: Function) -> Shown:
 
 @draw_or_explain
 def norms(layer_norm: Function, decoder_block: Function) -> Shown:
-    """Return a block's leaks, and those of the same block after a norm over time."""
+    """Draw a block's leaks, and those of the same block after a norm over time."""
     params = _block("norms")
 
     def block(x: Floats) -> Floats:
@@ -165,7 +165,7 @@ def norms(layer_norm: Function, decoder_block: Function) -> Shown:
 
 @draw_or_explain
 def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
-    """Return who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
+    """Draw who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
     masked = _decoders(decoder_logits)
     maps = tuple(
         _map_moves(_stack(decoder_block, layer), SIZE, past(SIZE)) for layer in range(1, LAYERS + 1)
@@ -182,7 +182,7 @@ def _by_layer(titles: Sequence[str], maps: Sequence[Influence], words: Sequence[
 
 
 def _stack(decoder_block: Function, count: int) -> Function:
-    """Return that many blocks, one with a mask that hides nothing."""
+    """Return that many blocks, one of them with a mask that hides nothing."""
 
     def run(x: Floats) -> Floats:
         for layer in range(1, count + 1):
@@ -225,7 +225,7 @@ def _decoders(decoder_logits: Function) -> Shown:
 def decoder_times(
     decoder_logits: Function, decoder_step: Function, new_decoder_cache: Function
 ) -> Shown:
-    """Return what one more token takes a decoder of two blocks, with its cache and without."""
+    """Draw the time of one more token in a decoder of two blocks, with its cache and without."""
     # Narrow layers and short texts: what grows with the length is soon most of the work.
     blocks = [_block("times", layer, d_model=16) for layer in range(2)]
     params = decoder_params(Draw("look", "times"), 16, longest(TIMED), blocks)

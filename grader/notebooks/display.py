@@ -1,4 +1,4 @@
-"""The displayed output of a cell."""
+"""Display the output of a cell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Shown:
-    """HTML where that can be shown, text elsewhere. data: what else was found."""
+    """HTML if that can be shown, otherwise text. data: other findings."""
 
     def __init__(self, html: str, text: str, **data: Any) -> None:
         self.html = html

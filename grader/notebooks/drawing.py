@@ -43,7 +43,7 @@ class Picture:
 
 
 def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
-    """Decorate a picture's function: it shows a sentence if the learner's function fails."""
+    """Decorate a picture's function: show a sentence if the learner's function fails."""
     names = ", ".join(inspect.signature(draw).parameters)
 
     @functools.wraps(draw)
@@ -65,7 +65,7 @@ def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
 
 
 def _raiser(error: BaseException) -> str:
-    """Return the function that raised, and where it is if it is not in this notebook."""
+    """Return the function that raised, and its place if it is not in this notebook."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -89,7 +89,7 @@ def array(value: Any, shape: tuple[int, ...], name: str) -> Floats:
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
-    """Return the two results of a function. Raise Broken, with a sentence, if it has not two."""
+    """Return the two results of a function. Raise Broken, with a sentence, if there are not two."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise Broken(f"{name} returned something else than two results.")
     return value[0], value[1]
@@ -106,7 +106,7 @@ def heat(
     rows: Sequence[str] = TOKENS,
     columns: Sequence[str] = TOKENS,
 ) -> Picture:
-    """Return a matrix with labels; by default, of the sentence with itself."""
+    """Return a matrix with labels, by default of the sentence with itself."""
     svg = heat_map(title, rows, columns, values.tolist())
     return Picture(title, svg, table(rows, values, columns))
 
@@ -134,7 +134,7 @@ def chart(
 
 
 def show_pictures(pictures: Sequence[Picture], *words: str, **data: Any) -> Shown:
-    """Return pictures side by side with sentences below; in a terminal, one below the other."""
+    """Return pictures side by side with sentences below; in a terminal, one below another."""
     texts = [f"{one.title}\n{one.text}" for one in pictures]
     html = side_by_side([(one.title, one.svg) for one in pictures], words)
     return Shown(html, "\n".join([*texts, *(text.replace("●", "#") for text in words)]), **data)

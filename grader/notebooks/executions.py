@@ -1,14 +1,14 @@
 """Read a notebook from the cells that its kernel executed.
 
-A kernel sees texts, and with each, in most front ends, the id of the cell. A cell that was executed
-again stands as it was the last time. Where there are no ids, a text is its own cell, and gives way
-when all that it defines is defined by a later one; if it could not even be compiled, it is
-forgotten at once, unless nothing else defines the function.
+A kernel sees texts, in most front ends with the id of the cell. A cell that was executed again has
+its last text. Without ids, each text is its own cell. It is dropped when later texts define
+everything that it defines. A text that could not be compiled is dropped at once, unless nothing
+else defines the function.
 
-Order matters for what is not a function of a step: a constant has to stand below the import that
-it uses, also after that import's cell was run once more. So a cell keeps the place at which its
-text was run first, and only one that defines a function of a step moves to where it was run last,
-for there the last one counts.
+Order matters for everything except the functions of a step. A constant must come after the import
+that it uses, even if the import's cell is run once more. So a cell keeps the place where its text
+was first run. Only a cell that defines a function of a step moves to the place of its last run,
+because the last definition counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STUB = "def {name}(*args, **options):\n    raise NotImplementedError()\n"
 
 @dataclass(frozen=True)
 class Run:
-    """One execution: its number, the cell's id or "", its text, and whether it did not compile."""
+    """One execution: its number, the cell's id or "", its text, whether it failed to compile."""
 
     number: int
     cell: str
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Return what tells cells apart."""
+        """Return the key that identifies the cell."""
         return self.cell or f"text {self.text}"
 
     @property
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def makes(self) -> frozenset[str]:
-        """Return the names with those that are assigned."""
+        """Return these names and those that are assigned."""
         blocks = cut_cell(self.text).blocks
         return frozenset(n for block in blocks if block.kind != "import" for n in block.names)
 
@@ -54,7 +54,7 @@ class Run:
 def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[str]) -> list[Run]:
     """Return the notebook's cells in an order in which they work.
 
-    deleted: the ids of cells that are gone. names: the functions of the steps.
+    deleted: the ids of deleted cells. names: the functions of the steps.
     """
     latest: dict[str, Run] = {}
     first: dict[tuple[str, str], int] = {}
@@ -94,7 +94,7 @@ def find_unclosed(runs: Sequence[Run], names: Collection[str]) -> Run | None:
 
 
 def raw_cells(runs: Sequence[Run], step: Step | None) -> Iterator[RawCell]:
-    """Yield cells as a notebook's are read, with stubs for functions that no cell defines."""
+    """Yield cells as if read from a notebook, with stubs for functions that no cell defines."""
     made = {name for run in runs for name in run.makes}
     for function in step.functions if step else ():
         if function.name not in made:

@@ -1,4 +1,4 @@
-"""Pictures for the lesson on hidden words: a text with gaps, and what may fill them."""
+"""Draw pictures for the lesson on hidden words: a text with gaps, and what may fill them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _draw_hidden(
 
 @draw_or_explain
 def hidden(mask_tokens: Function) -> Shown:
-    """Return a text as the learner's function corrupts it, and what became of many words."""
+    """Draw a text as the learner's function corrupts it, and the fate of many words."""
     tokens = np.array([VOCABULARY.index(word) for word in TEXT])
     draws = np.array([CHOSEN.get(place, NOT_CHOSEN) for place in range(len(TEXT))])
     others = np.full(len(TEXT), VOCABULARY.index(OTHER))
@@ -99,7 +99,7 @@ def _word(was: int, now: int, target: int) -> Word:
 
 
 def _shares(mask_tokens: Function) -> str:
-    """Return counts of what happens to many words."""
+    """Return counts of the fates of many words."""
     draw = Draw("look", "hidden")
     tokens = 1 + draw.tokens(50, MANY)
     others = 1 + (tokens + draw.tokens(49, MANY)) % 50  # never the word itself
@@ -119,7 +119,7 @@ def _shares(mask_tokens: Function) -> str:
 
 @draw_or_explain
 def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
-    """Return which words the answer in a gap depends on, looking both ways or not."""
+    """Draw which words the answer in a gap depends on, looking both ways or only back."""
     gaps = {
         "it looks both ways": (everything(T, T), ~np.eye(T, dtype=bool)),
         "under a causal mask": (past(T), np.tri(T, k=-1, dtype=bool)),
@@ -139,7 +139,7 @@ def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
 
 
 def _answers(mask_tokens: Function, decoder_block: Function, mask: Bools) -> Function:
-    """Return from a text (T,) to what a block has in each gap, (T, d_model), one gap at a time."""
+    """Return a function of a text (T,): the vector in each gap, (T, d_model), one gap at a time."""
     draw = Draw("look", "gaps")
     table, places = draw.normal(2 * T + 1, 8), draw.normal(T, 8)
     params = block_params(draw, 8, 16)

@@ -1,6 +1,6 @@
-"""Pictures of gradients, for the lessons that walk back: where a slope comes from and goes to.
+"""Draw gradients for the backward lessons: where a slope comes from and where it goes.
 
-Each takes the learner's functions as they are in the kernel.
+Each picture uses the learner's functions as they are in the kernel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TINY = 1e-12
 
 @draw_or_explain
 def wishes(cross_entropy_backward: Function) -> Shown:
-    """Return what a model believes after each prefix, and how each logit should move."""
+    """Draw a model's prediction after each prefix, and how each logit should move."""
     targets = np.arange(len(PREFIXES))
     slopes = cross_entropy_backward(np.log(BELIEFS), targets)
     wanted = -array(slopes, BELIEFS.shape, "cross_entropy_backward")
@@ -65,7 +65,7 @@ def wishes(cross_entropy_backward: Function) -> Shown:
 
 @draw_or_explain
 def reached(masked_self_attention_backward: Function) -> Shown:
-    """Return which words a loss on one output reaches: the leak law, seen from behind."""
+    """Draw which words a loss on one output reaches: the leak law, read backwards."""
     draw, t = Draw("look", "reached"), len(TOKENS)
     x, w = draw.normal(t, D), [draw.normal(D, D) / D**0.5 for _ in range(3)]
     sizes = np.zeros((t, t))
@@ -89,7 +89,7 @@ def reached(masked_self_attention_backward: Function) -> Shown:
 
 @draw_or_explain
 def highway(decoder_block: Function, decoder_block_backward: Function) -> Shown:
-    """Return how large a gradient is on its way down a stack, with residual additions and not."""
+    """Draw the size of a gradient on its way down a stack, with residual additions and without."""
     draw, t = Draw("look", "highway"), len(WORDS)
     mask = np.tri(t, dtype=bool)
     blocks = [_small_block(draw) for _ in range(BLOCKS)]
@@ -118,7 +118,7 @@ def highway(decoder_block: Function, decoder_block_backward: Function) -> Shown:
 
 
 def _small_block(draw: Draw) -> Arguments:
-    """Return a block as it is before training: small weights."""
+    """Return a block with small weights, as before training."""
     block = block_params(draw, D, 2 * D)
     for part in ("attention", "feed_forward"):
         block[part] = {name: 0.4 * one for name, one in block[part].items()}
@@ -141,7 +141,7 @@ def _size(gradient: Floats) -> float:
 
 @draw_or_explain
 def two_jobs(decoder_loss_and_gradients: Function) -> Shown:
-    """Return the gradient of the embedding, word by word: who was read, and who was not."""
+    """Draw the gradient of the embedding, word by word: which words were read, which were not."""
     draw = Draw("look", "two jobs")
     words = [*TOKENS[:READ], "much", "time", "never"]
     params = decoder_params(draw, len(words), READ, [block_params(draw, D, 2 * D)])

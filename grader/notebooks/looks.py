@@ -45,7 +45,7 @@ LOOKS: Mapping[int, tuple[str, ...]] = {
 
 
 def find_look(name: str) -> Callable[..., Any]:
-    """Return the function that draws it; AttributeError if there is none of that name."""
+    """Return the function that draws that picture. Raise AttributeError if there is none."""
     homes = (attention_looks, decoder_looks, gap_looks, gradient_looks, modern_looks, piece_looks)
     home = next((one for one in homes if hasattr(one, name)), attention_looks)
     draw: Callable[..., Any] = getattr(home, name)

@@ -1,6 +1,6 @@
-"""Things to look at in the lessons on training and on attention as it is used today.
+"""Draw pictures for the lessons on training and on modern attention.
 
-Each takes the learner's functions as they are in the kernel.
+Each picture uses the learner's functions as they are in the kernel.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def circle(rotary_angles: Function, rotate: Function) -> Shown:
 
 
 def _draw_pair(title: str, across: Floats, up: Floats) -> Picture:
-    """Return the points on a circle, and as text how far round each one is."""
+    """Return the points on a circle and, as text, the angle of each."""
     turns = np.degrees(np.arctan2(up, across)) % 360
     text = table(["degrees"], turns[None].round(), [f"at {p}" for p in range(len(turns))])
     return Picture(title, _draw_circle(across, up), text)
 
 
 def _draw_circle(across: Floats, up: Floats) -> str:
-    """Points with the numbers of their positions, and the circle that they should lie on."""
+    """Draw points with the numbers of their positions, and the circle on which they should lie."""
     middle, radius = 110, 80
     parts = [
         f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="{GREY}"/>',
@@ -107,7 +107,7 @@ def _draw_circle(across: Floats, up: Floats) -> str:
 
 @draw_or_explain
 def shared(repeat_heads: Function) -> Shown:
-    """Draw which query head reads the keys of which key head, and what a cache of them takes."""
+    """Draw which query heads read the keys of which key head, and the size of a cache of them."""
     n_kv_heads, n_repeats = 2, 3
     marked = np.arange(float(n_kv_heads)).reshape(n_kv_heads, 1, 1)
     n_heads = n_kv_heads * n_repeats
@@ -125,7 +125,7 @@ def shared(repeat_heads: Function) -> Shown:
 
 
 def _mib(n_kv_heads: int, positions: int) -> float:
-    """Return what the keys and values of so many heads take in float32."""
+    """Return the size of the keys and values of so many heads in float32, in MiB."""
     return 2 * n_kv_heads * positions * FEATURES * 4 / 2**20
 
 
@@ -147,7 +147,7 @@ def _draw_caches(n_heads: int, n_kv_heads: int) -> Picture:
 
 @draw_or_explain
 def masks(sliding_window_mask: Function, prefix_mask: Function, document_mask: Function) -> Shown:
-    """Three masks of seven positions side by side."""
+    """Draw three masks of seven positions side by side."""
     t = len(PACKED)
     documents = np.array([ord(letter) for letter in PACKED])
     found = {
@@ -168,7 +168,7 @@ def masks(sliding_window_mask: Function, prefix_mask: Function, document_mask: F
 
 @draw_or_explain
 def running(partial_attention: Function, merge_attention: Function) -> Shown:
-    """Draw the log of the sum and the output of one query, as more and more keys are merged."""
+    """Draw the log of the sum and the output of one query as more and more keys are merged."""
     draw = Draw("look", "running")
     q, k, v = draw.normal(1, 4), 2 * draw.normal(24, 4), draw.normal(24, 1)
     so_far = np.zeros((1, 1)), np.full(1, -np.inf)
@@ -198,7 +198,7 @@ def running(partial_attention: Function, merge_attention: Function) -> Shown:
 
 @draw_or_explain
 def memory(streaming_attention: Function) -> Shown:
-    """Draw the most memory that streaming needs at once, and what all scores would take."""
+    """Draw the most memory that streaming needs at once, and the size of all scores."""
     needed = [_measure_peak(streaming_attention, length) / 2**10 for length in STREAMED]
     whole = [length**2 * 8 / 2**10 for length in STREAMED]
     lines = [
@@ -214,7 +214,7 @@ def memory(streaming_attention: Function) -> Shown:
 
 
 def _measure_peak(streaming_attention: Function, length: int) -> int:
-    """Return the most bytes in use at once during a call, beyond what was in use before."""
+    """Return the most bytes in use at once during a call, beyond those in use before."""
     q, k, v = np.random.RandomState(length).standard_normal((3, length, D_HEAD))
     traced = tracemalloc.is_tracing()
     if not traced:
@@ -236,7 +236,7 @@ def _measure_peak(streaming_attention: Function, length: int) -> int:
 
 @draw_or_explain
 def kept(new_window_cache: Function, attend_with_window_cache: Function) -> Shown:
-    """Draw what a cache must keep as the text grows: all keys and values, or those of a window."""
+    """Draw what a cache must keep as the sequence grows: all keys and values, or a window."""
     window, length, d = 8, 64, 4
     draw = Draw("look", "window")
     x, w = draw.normal(length, d), [draw.normal(d, d) for _ in range(3)]

@@ -1,11 +1,11 @@
-"""Two small models that learn where to look, one of which may look ahead.
+"""Train two small models that learn where to look; only one of them may look ahead.
 
 Texts come from a chain: after each token one of two others follows, with probabilities 3/4 and 1/4.
-So the next token has an entropy of 0.562 nats, and nobody who has to guess it can do better.
+So the next token has an entropy of 0.562 nats, and no honest guess can do better.
 
 A model has three numbers for where to look (the token before, its own, the next) and a matrix that
-turns what it sees into logits. It is trained by Adam, the matrix by its gradient, the three numbers
-by differences. Attention and loss are the learner's own functions.
+turns what it sees into logits. Adam trains it, with exact gradients for the matrix and differences
+for the three numbers. Attention and loss are the learner's own functions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def texts(random: np.random.RandomState) -> Ints:
 
 @dataclass
 class Model:
-    """where (3,): how much it looks at each offset; out (V, V): from what it sees to logits."""
+    """where (3,): how strongly it looks at each offset; out (V, V): from what it sees to logits."""
 
     attention: Callable[..., Any]
     log_softmax: Callable[..., Any]
@@ -49,7 +49,7 @@ class Model:
     out: Floats = field(default_factory=lambda: np.zeros((V, V)))
 
     def mix_tokens(self, tokens: Ints, where: Floats, mask: Any) -> Floats:
-        """Return what the model sees at each position, a mixture of tokens (TEXTS, T, V)."""
+        """Return a mixture of tokens for each position: what the model sees (TEXTS, T, V)."""
         t = tokens.shape[-1]
         keys = np.eye(t) * np.sqrt(t)
         queries = sum(w * np.eye(t, k=offset) for w, offset in zip(where, OFFSETS, strict=True))
@@ -59,12 +59,12 @@ class Model:
         )
 
     def loss(self, tokens: Ints, where: Floats, mask: Any) -> float:
-        """Return cross entropy of the next tokens."""
+        """Return the cross entropy of the next tokens."""
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         return float(self.cross_entropy(self.mix_tokens(inputs, where, mask) @ self.out, targets))
 
     def gradients(self, tokens: Ints) -> tuple[float, Floats]:
-        """Return the loss, and its gradient in all numbers of the model, as one vector."""
+        """Return the loss, and the gradient of all the model's numbers, as one vector."""
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         seen = self.mix_tokens(inputs, self.where, self.mask)
         logits = seen @ self.out

@@ -1,7 +1,7 @@
-"""Pictures as inline SVG: heat maps, maps of influence, curves. Pure functions of numbers.
+"""Draw pictures as inline SVG from numbers alone: heat maps, maps of influence, curves.
 
-They take their text colour from their page, so they work on light and on dark. Nothing depends on
-colour alone.
+They take their text colour from their page, so they work on light and on dark backgrounds. Nothing
+depends on colour alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Curve:
 
 
 def number(value: float) -> str:
-    """Return a number in at most five characters or so; what is exactly 0 is `0`."""
+    """Return a number in about five characters; an exact 0 is `0`."""
     if math.isinf(value):
         return "∞" if value > 0 else FORBIDDEN
     text = f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
@@ -79,7 +79,7 @@ class _Cells:
     signs: list[str] = field(default_factory=list)
 
     def add(self, i: int, j: int, fill: str, opacity: float, title: str, sign: str = "") -> None:
-        """Draw one cell: how full, what it says when it is pointed at, and its text."""
+        """Draw one cell: its fill, its tooltip and its text."""
         x, y = self.left + j * CELL, self.top + i * CELL
         color = f' fill="{fill}"' if fill != BLUE else ""
         place = f'x="{x + 1:.0f}" y="{y + 1:.0f}" width="{CELL - 2}" height="{CELL - 2}"'
@@ -94,7 +94,7 @@ class _Cells:
 
     @property
     def drawn(self) -> str:
-        """Return all of them."""
+        """Return all cells."""
         return (
             f'<g fill="{BLUE}" stroke="{GREY}" stroke-opacity="0.5">{"".join(self.boxes)}</g>'
             '<g text-anchor="middle" font-size="10" pointer-events="none">'
@@ -123,7 +123,7 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Ma
 
 
 def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Marks) -> str:
-    """Return which row moved when a column changed; `!` where it moved and must not."""
+    """Return which row moved when a column changed; `!` marks a forbidden movement."""
     names, left, top = _labels(labels, labels)
     cells = _Cells(left, top)
     for i, row in enumerate(moved):
@@ -139,7 +139,7 @@ def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Mark
 
 
 def _ticks(most: float) -> list[float]:
-    """Round numbers from 0 to about `most`, four to eight of them."""
+    """Return four to eight round numbers from 0 to about `most`."""
     step = float(10.0 ** math.floor(math.log10(most / 4))) if most > 0 else 1.0
     step = next((step * times for times in (1, 2, 5) if most / (step * times) <= 7), step * 10)
     return [i * step for i in range(int(most / step + 1e-9) + 1)]
@@ -148,7 +148,7 @@ def _ticks(most: float) -> list[float]:
 def curves(
     title: str, across: str, up: str, lines: Sequence[Curve], levels: Sequence[tuple[str, float]]
 ) -> str:
-    """Return lines from 0 up, each with a dash of its own; levels: named horizontal lines."""
+    """Return curves from 0 up, each with its own dashes; levels: named horizontal lines."""
     points = [value for line in lines for value in line.y if math.isfinite(value)]
     most = max([*points, *(level for _, level in levels), 1e-12]) * 1.05
     last = max((x for line in lines for x in line.x), default=1.0)
@@ -195,7 +195,7 @@ def _levels(levels: Sequence[tuple[str, float]], place: Place, last: float) -> l
 def plot(
     across: str, up: str, lines: Sequence[Curve], levels: Sequence[tuple[str, float]] = ()
 ) -> str:
-    """Return the same lines in letters, each with a sign of its own."""
+    """Return the same curves in letters, each with its own sign."""
     first = min((x for line in lines for x in line.x), default=0.0)
     last = max((x for line in lines for x in line.x), default=1.0)
     points = [value for line in lines for value in line.y if math.isfinite(value)]

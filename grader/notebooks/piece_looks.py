@@ -1,6 +1,6 @@
-"""Pictures of texts that are read in pieces through a cache, for the lessons on caches.
+"""Draw sequences that are read in pieces through a cache, for the lessons on caches.
 
-Each takes the learner's functions as they are in the kernel.
+Each picture uses the learner's functions as they are in the kernel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CUTS = {
 
 @draw_or_explain
 def pieces(attend_with_cache: Function, new_cache: Function) -> Shown:
-    """Return which outputs move with which words, if the words come in pieces."""
+    """Draw which outputs move with which words, if the words come in pieces."""
     draw = Draw("look", "pieces")
     x, w = draw.normal(SIZE, D), [draw.normal(D, D) / D**0.5 for _ in range(3)]
 
@@ -53,7 +53,7 @@ def pieces(attend_with_cache: Function, new_cache: Function) -> Shown:
 
 @draw_or_explain
 def decoder_pieces(decoder_step: Function, new_decoder_cache: Function) -> Shown:
-    """Return which logits of a decoder of two blocks move with which words."""
+    """Draw which logits of a decoder of two blocks move with which words."""
     draw = Draw("look", "decoder pieces")
     blocks = [block_params(draw, D, 2 * D) for _ in range(LAYERS)]
     params = decoder_params(draw, 2 * SIZE, SIZE, blocks)
@@ -71,7 +71,7 @@ def decoder_pieces(decoder_step: Function, new_decoder_cache: Function) -> Shown
 
 @draw_or_explain
 def llama_pieces(llama_step: Function, new_llama_cache: Function) -> Shown:
-    """Return which logits of a small Llama of two blocks move with which words."""
+    """Draw which logits of a small Llama of two blocks move with which words."""
     draw = Draw("look", "llama pieces")
     blocks = [_llama_block(draw) for _ in range(LAYERS)]
     params = {
@@ -99,7 +99,7 @@ def _llama_block(draw: Draw) -> Arguments:
 
 
 def _words() -> Change:
-    """Return a text of different words, each of which gives place to another."""
+    """Return a sequence of different words, each with its replacement."""
     tokens = np.arange(SIZE)
     return Change({"x": tokens}, {"x": tokens + SIZE}, {"x": -1})
 

@@ -1,7 +1,7 @@
-"""Progress that notebooks share, in a small file beside the exercises.
+"""Share progress among notebooks, in a small file beside the exercises.
 
-For each step: how its notebook's last check ended, and what `save_work()` wrote last. A file that
-cannot be read or written is ignored.
+For each step it holds the result of its notebook's last check, and what `save_work()` wrote last. A
+file that cannot be read or written is ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from grader.steps.registry import Step
 
 
 class Progress:
-    """The file, read anew each time: other notebooks write it too."""
+    """The file, read again each time, because other notebooks write it too."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".notebooks.json"

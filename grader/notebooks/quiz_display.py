@@ -1,4 +1,4 @@
-"""Questions about a lesson in a notebook: asked by one call, answered by another."""
+"""Ask questions about a lesson in a notebook with one call, and mark an answer with another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.steps import quiz, registry
 
 
 def answer_quiz(about: str, answer: object, exercises: Path) -> Shown:
-    """Ask the questions of a step, or one, or mark an answer; ValueError says what is wrong."""
+    """Ask the questions of a step, or one of them, or mark an answer; ValueError otherwise."""
     asked, one = quiz.find_question(registry.load(), about)
     record = quiz.Record(exercises / ".quiz.json")
     if answer is None:

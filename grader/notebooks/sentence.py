@@ -1,7 +1,7 @@
-"""The sentence that the pictures are about, and numbers made up for it.
+"""Hold the sentence that the pictures are about, and numbers made up for it.
 
-Nobody has trained these vectors. They are written so that each word looks for one other, as a
-trained model's might: an adjective for its noun, a verb for who does it.
+These vectors are not trained. They are written so that each word looks for one other, as in a
+trained model: an adjective for its noun, a verb for its subject.
 """
 
 from __future__ import annotations

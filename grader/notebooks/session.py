@@ -1,6 +1,6 @@
-"""The kernel's side: what it has executed, and the judge process that it asks.
+"""Run the kernel's side: its history, and the judge process that it asks.
 
-Imported in a kernel, so it needs nothing but the standard library.
+A kernel imports this module, so it needs only the standard library.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class JudgeError(Exception):
 
 
 class JudgeProcess:
-    """A judge that stands by, from its first question until the kernel ends.
+    """A judge that stays ready from its first question until the kernel ends.
 
-    It shares nothing with the kernel but two pipes, so it cannot be confused by what happens here.
+    It shares only two pipes with the kernel, so nothing that happens there can confuse it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class JudgeProcess:
         self.lock = threading.Lock()
 
     def start(self) -> None:
-        """Start it, without waiting until it is ready."""
+        """Start the process, without waiting until it is ready."""
         if self.process is not None and self.process.poll() is None:
             return
         self.ready = False
@@ -157,10 +157,10 @@ class History:
 
 
 class Exercises:
-    """The exercise files that a kernel has imported: imported anew once one has changed.
+    """The exercise files that a kernel has imported; they are imported again once one has changed.
 
-    Python would keep the modules as they were first, so that what another notebook has saved since
-    could not be imported here without starting the kernel anew.
+    Python would keep the first versions. Code that another notebook has saved since could only be
+    imported after a restart of the kernel.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -177,11 +177,11 @@ class Exercises:
             self.seen.clear()
 
     def _note(self) -> None:
-        """Note which modules were loaded since, not which files changed."""
+        """Note which modules were loaded since the last note, not which files changed."""
         self.seen = {**self._times(), **self.seen}
 
     def _times(self) -> dict[str, float]:
-        """Return when the files of the loaded modules were written."""
+        """Return the modification times of the loaded modules' files."""
         found = {}
         for name in [name for name in sys.modules if name.startswith("exercises.")]:
             with contextlib.suppress(OSError):

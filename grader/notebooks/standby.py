@@ -1,8 +1,8 @@
-"""The judge behind a notebook: a process of its own that stands by as long as its kernel lives.
+"""Run the judge behind a notebook: a process of its own that lives as long as its kernel.
 
-Each line that it reads is a request, JSON: what is wanted, of which step, and what the kernel has
-executed. Each line that it writes is the answer. It ends when its input does, which is when the
-kernel is gone, however that came about.
+Each line of input is a request in JSON: the wanted action, the step, and everything that the kernel
+has executed. Each line of output is an answer. The process ends with its input, which ends with the
+kernel, however that happens.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ CLOSE = 0.8  # how alike two names must be, of 1
 
 
 def read_files(folder: Path, registry: Registry) -> Submission:
-    """Return the exercises; nothing where a notebook is all that somebody has."""
+    """Return the exercises; nothing if somebody has only notebooks."""
     if not folder.exists():
         return Submission(f"{folder.name}/", {})
     return read_folder(folder, registry)
 
 
 class Asked:
-    """A request, with all that is needed to answer it."""
+    """A request, with everything that is needed to answer it."""
 
     def __init__(self, request: Mapping[str, Any], registry: Registry, folder: Path) -> None:
         names = [function.name for step in registry.steps for function in step.functions]
@@ -103,7 +103,7 @@ class Asked:
         return self.folder / self.one.filename
 
     def submission(self) -> tuple[Submission, tuple[str, ...]]:
-        """Return the exercises with the notebook's functions in their place, and what to note."""
+        """Return the exercises with the notebook's functions in their place, and the notes."""
         files = read_files(self.folder, self.registry)
         cells = list(raw_cells(self.runs, self.step))
         book = notebooks.of_cells(cells, "", self.registry)
@@ -116,7 +116,7 @@ class Asked:
 
 
 class Judge:
-    """Answers requests, one after the other."""
+    """Answers requests, one after another."""
 
     def __init__(self, grader: Grader, folder: Path) -> None:
         self.grader = grader
@@ -145,7 +145,7 @@ class Judge:
         return {"html": card.html, "text": card.text, **more}
 
     def _judge(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
-        """Return the verdict on the step, or on that function alone; and what to note."""
+        """Return the verdict on the step or on only that function, and the notes."""
         step = asked.one.narrow(function) if function else asked.one
         wanted = [function] if function else [one.name for one in step.functions]
         if run := find_unclosed(asked.runs, wanted):
@@ -171,7 +171,7 @@ class Judge:
         return step_card(verdict, function, says, told[:5]), data
 
     def _next(self, asked: Asked, verdict: StepVerdict, function: str) -> list[str]:
-        """Return what to do next, in a sentence."""
+        """Return the next thing to do, in a sentence."""
         checks = [c for c in verdict.checks if not function or c.function == function]
         statuses = {check.status for check in checks}
         if statuses == {Status.NOT_ATTEMPTED}:

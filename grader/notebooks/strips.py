@@ -1,4 +1,4 @@
-"""A text as boxes, one for each word: the present word and, below it, the target."""
+"""Draw a text as boxes, one for each word: the present word and, below it, the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRAMES = {
 
 @dataclass(frozen=True)
 class Word:
-    """now: the present word; kind: a key of FRAMES, "" for a word that nothing is asked about."""
+    """now: the present word; kind: a key of FRAMES, or "" for a word without a question."""
 
     now: str
     kind: str = ""
@@ -32,14 +32,14 @@ class Word:
 
     @property
     def width(self) -> float:
-        """Return how wide its box is."""
+        """Return the width of its box."""
         return max(len(self.now), len(self.target), len(self.kind) * 0.8) * LETTER + 14
 
 
 def strip(title: str, lines: Sequence[Sequence[Word]]) -> str:
     """Draw lines of words.
 
-    What is asked about has a frame of its own, its kind and its target below.
+    A word with a question has a frame of its own, with its kind and its target below.
     """
     parts, widest = [], 0.0
     for number, line in enumerate(lines):

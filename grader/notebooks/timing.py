@@ -17,15 +17,15 @@ Whole = Callable[[int], Any]
 
 
 def longest(lengths: Sequence[int]) -> int:
-    """Return how many tokens there must be for that."""
+    """Return how many tokens are needed for that."""
     return lengths[-1] + FEW
 
 
 def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Shown:
-    """Return the time of one more token after so many and so many of them, both ways.
+    """Return the time of one more token after growing numbers of tokens, both ways.
 
-    append(start, end, cache): a cache that holds those tokens too; None is an empty one.
-    whole(end): all tokens up to there, without a cache.
+    append(start, end, cache): returns a cache that holds those tokens too; None is an empty cache.
+    whole(end): computes all tokens up to there, without a cache.
     """
     cached = [_after(length, append) * 1e3 for length in lengths]
     again = [min(_time_call(whole, length + 1) for _ in range(FEW)) * 1e3 for length in lengths]
@@ -38,7 +38,7 @@ def against_length(lengths: Sequence[int], append: Append, whole: Whole) -> Show
 
 
 def _after(length: int, append: Append) -> float:
-    """Return seconds for one token after so many, the shortest of a few."""
+    """Return seconds for one token after so many, the shortest of a few trials."""
     cache = append(0, length, None)
     seconds = []
     for t in range(length, length + FEW):

@@ -1,6 +1,6 @@
-"""A sentence and its translation, and which word of the one each word of the other looks for.
+"""Hold a sentence and its translation, and which word each of the other's words looks for.
 
-Nobody has trained these numbers, either. German puts "gelesen" (read) at the end.
+These numbers are not trained, either. German puts "gelesen" (read) at the end.
 """
 
 from __future__ import annotations

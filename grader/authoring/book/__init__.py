@@ -1,1 +1,1 @@
-"""The lesson book: a site of lessons, questions, guides, glossary and sources, made with MkDocs."""
+"""Make the lesson book: a MkDocs site of lessons, questions, guides, glossary and sources."""

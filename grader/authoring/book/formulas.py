@@ -1,7 +1,7 @@
-"""Formulas: how a line of a lesson is typeset.
+"""Typeset the formulas in lessons.
 
 A lesson writes its formulas so that they can be read in a Python file. `formulas.toml` has the TeX
-of each. The book gets MathML, which browsers draw by themselves, without any script.
+of each. The book gets MathML, which browsers draw without a script.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"(?:^    .*\n?(?:\n(?=    ))?)+", re.MULTILINE)
 
 @cache
 def read_formulas(path: Path = FILE) -> Mapping[str, str]:
-    """Return the TeX of each formula by its text."""
+    """Return the TeX of each formula, by its text."""
     return {entry["text"]: entry["tex"] for entry in read_toml(path)["formula"]}
 
 

@@ -1,4 +1,4 @@
-"""A lesson's page, in Markdown, from its solution file: text, stubs, figures and questions."""
+"""Write a lesson's page in Markdown from its solution file: text, stubs, figures and questions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _cells(step: Step, figures: Path, link: Link) -> Iterator[str]:
 
 
 def _figure(step: Step, look: str, figures: Path) -> str:
-    """Return the SVG files of what there is to look at, drawn in the page's own colours."""
+    """Return the SVG files of the pictures in a lesson, in the page's own colours."""
     found = sorted(figures.glob(f"{step.id}-{look}-*.svg"))
     if not found:
         return UNTIMED.format(number=step.number)
@@ -72,7 +72,7 @@ def preface_page(path: Path, figures: Path, link: Link) -> str:
 
 
 def question_form(question: Question) -> str:
-    """Return a question as a form; what answers are right is in it as hashes alone."""
+    """Return a question as a form, which holds right answers only as hashes."""
     data: dict[str, Any] = {**asdict(question), "locked": dict(question.locked)}
     name = f"answer-{question.id}"
     if question.kind == "choice":

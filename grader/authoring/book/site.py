@@ -1,4 +1,4 @@
-"""The site: what MkDocs is given, and MkDocs itself."""
+"""Build the site: write the source that MkDocs needs, and run MkDocs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ EXTENSIONS: list[Any] = [
 
 
 def build_book(registry: Registry, out: Path) -> None:
-    """Write the site into a folder; Problem if MkDocs fails."""
+    """Write the site into a folder. Raise Problem if MkDocs fails."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder)
         write_source(registry, source)
@@ -82,7 +82,7 @@ def build_book(registry: Registry, out: Path) -> None:
 
 
 def write_source(registry: Registry, folder: Path) -> None:
-    """Write the pages that MkDocs makes the site of, into `folder/docs`."""
+    """Write the pages from which MkDocs makes the site into `folder/docs`."""
     docs = folder / "docs"
     shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("lessons"))
     assets = docs / "assets"
@@ -94,7 +94,7 @@ def write_source(registry: Registry, folder: Path) -> None:
 
 
 def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each page that is made here."""
+    """Yield the name and the text of each generated page."""
     texts = [("Step 0", "step00_whole_picture.md", PREFACE.read_text(encoding="utf-8"))]
     texts += [(f"step {one.number}", f"{one.id}.md", _prose(one)) for one in registry.steps]
     yield "step00_whole_picture.md", preface_page(PREFACE, FIGURES, sources.link_citations)
@@ -107,7 +107,7 @@ def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
 
 
 def _prose(step: Step) -> str:
-    """Return a lesson's text without the marks of comments, so that lines join."""
+    """Return a lesson's text without comment marks, so that lines join."""
     return "\n".join(line.removeprefix("# ") for line in solution_of(step).splitlines())
 
 
@@ -151,6 +151,6 @@ def _nav(registry: Registry) -> list[Any]:
 
 
 def find_guides(folder: Path = DOCS) -> list[str]:
-    """Return the names of the guides that are there, in the order of the menu."""
+    """Return the names of the existing guides, in the order of the menu."""
     found = {path.stem for path in folder.glob("*.md")} - {"index"}
     return [name for name in GUIDES if name in found] + sorted(found - {*GUIDES})

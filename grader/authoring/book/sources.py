@@ -1,4 +1,4 @@
-"""The bibliography and the glossary: their entries, their pages, and the links of citations."""
+"""Read the bibliography and the glossary, write their pages, and link citations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CITATION = re.compile(
 
 @dataclass(frozen=True)
 class Work:
-    """A work that a lesson cites; cited: other ways in which lessons write it."""
+    """A work that a lesson cites; cited: other forms in which lessons cite it."""
 
     key: str
     authors: str
@@ -33,13 +33,13 @@ class Work:
 
     @property
     def anchor(self) -> str:
-        """Return its place on the page of the bibliography."""
+        """Return its anchor on the page of the bibliography."""
         return re.sub(r"[^a-z0-9]+", "-", self.key.lower()).strip("-")
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the lessons; step: where it is introduced, in bold."""
+    """A word of the lessons; step: the step that introduces it, in bold."""
 
     word: str
     step: int
@@ -65,19 +65,19 @@ def read_terms() -> tuple[Term, ...]:
 
 
 def find_citations(text: str) -> list[str]:
-    """Return the works that a text cites, as it writes them, on one line each."""
+    """Return the works that a text cites, as it writes them, each on one line."""
     found = (re.sub(r"\s+", " ", one) for one in CITATION.findall(text))
     return [one for one in found if one.split()[0] not in NOT_CITED]
 
 
 def find_work(citation: str) -> Work | None:
-    """Return the work that is cited in this way, None if the bibliography has none."""
+    """Return the work with this citation, or None if the bibliography has none."""
     known = {name: work for work in read_works() for name in (work.key, *work.cited)}
     return known.get(citation)
 
 
 def link_citations(text: str, page: str = "bibliography.md") -> str:
-    """Return the text with each citation linked to its entry; code and links stay as they are."""
+    """Return the text with each citation linked to its entry; code and links stay unchanged."""
 
     def link(match: re.Match[str]) -> str:
         work = find_work(re.sub(r"\s+", " ", match[0]))
@@ -93,7 +93,7 @@ def link_citations(text: str, page: str = "bibliography.md") -> str:
 
 
 def _runs(flags: Sequence[bool]) -> Iterable[range]:
-    """Return the ranges over which the flags do not change."""
+    """Return the ranges in which the flags do not change."""
     start = 0
     for end in range(1, len(flags) + 1):
         if end == len(flags) or flags[end] != flags[start]:
@@ -121,7 +121,7 @@ def bibliography_page(lessons: Sequence[tuple[str, str, str]]) -> str:
 
 
 def glossary_page(pages: Sequence[str]) -> str:
-    """Return the page. pages: that of each lesson, by its step's number."""
+    """Return the page. pages: the page of each lesson, by its step's number."""
     lines = [
         "# Glossary",
         "",

@@ -1,1 +1,1 @@
-"""The students' bundle: stubs, notebooks, visible checks and the judge, and no right code."""
+"""Make the students' bundle: stubs, notebooks, visible checks and the judge, but no right code."""

@@ -1,4 +1,4 @@
-"""Writes down what known mistakes answer to the visible checks: see `grader.diagnosis.lookup`."""
+"""Write down the answers of known mistakes to the visible checks: see `grader.diagnosis.lookup`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Notes = dict[str, list[Any]]
 
 
 def candidates(grader: Grader, step: Step) -> list[Variant]:
-    """Return the mistakes in the step's functions, and in what they call, each once."""
+    """Return the mistakes in the step's functions and in those that they call, each once."""
     found: dict[tuple[str, str], Variant] = {}
     for function in step.functions:
         for _, causes in zip(range(3), grader.library.causes(step, function.name)):
@@ -70,7 +70,7 @@ def _entry(variant: Variant, notes: Notes, right: Notes) -> dict[str, Any]:
 def book(
     grader: Grader, step: Step, tell: Callable[[int, int], None] = lambda done, of: None
 ) -> bytes:
-    """Return the step's book as it is stored. tell: called with the mistakes done, and all."""
+    """Return the step's book as it is stored. tell: called with the mistakes done, and with all."""
     submission = Submission("right", grader.right)
     _, log = grader.find_causes(submission, step)
     right = _notes(step, log)

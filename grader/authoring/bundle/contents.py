@@ -1,7 +1,7 @@
-"""The contents of the students' bundle, path by path.
+"""List the contents of the students' bundle, path by path.
 
-No solution, no known mistake, no reference and no hidden check. What known mistakes answer to the
-visible checks is there, as numbers, so that a wrong answer gets its cause all the same.
+It has no solution, no known mistake, no reference and no hidden check. It has the known mistakes'
+answers to the visible checks, as numbers, so that a wrong answer still gets its cause.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml", ".json", ".saf
 
 
 def add_needed_steps(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps and the earlier ones that they import, directly or not, in order."""
+    """Return the steps and the earlier ones that they import, directly or indirectly, in order."""
     wanted = {step.id for step in steps}
     for step in reversed(registry.steps):
         if step.id in wanted:
@@ -69,7 +69,7 @@ def contents(
 
 
 def _exercises(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """Yield the lesson of step 0, and the stubs twice: to be written in, and for `reset`."""
+    """Yield the lesson of step 0, and each stub twice: to be written in, and for `reset`."""
     yield f"exercises/{PREFACE.id}.md", without_figures(PREFACE_TEXT.read_text("utf-8")).encode()
     for step in steps:
         text = stub_of(step).encode()
@@ -126,7 +126,7 @@ def _is_wanted(stem: str, steps: Sequence[Step]) -> bool:
 
 
 def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """Yield what a student reads and runs first."""
+    """Yield the files that a student reads and runs first."""
     templates = Environment(
         loader=FileSystemLoader(FILES), undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -149,13 +149,13 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
 
 
 def _read_torch() -> str:
-    """Return what the Makefile gives to pip so that it installs torch for processors."""
+    """Return the options in the Makefile that make pip install torch for CPUs."""
     found = re.search(r"^TORCH := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     return found[1] if found else "torch"
 
 
 def _list_dependencies() -> dict[str, Any]:
-    """Return what the kit itself needs for checks and for notebooks, as lines of TOML."""
+    """Return the kit's own dependencies for checks and for notebooks, as lines of TOML."""
     project = read_toml(ROOT / "pyproject.toml")["project"]
     extras = project["optional-dependencies"]
     return {
@@ -167,7 +167,7 @@ def _list_dependencies() -> dict[str, Any]:
 
 
 def first_output(registry: Registry, steps: Sequence[Step]) -> str:
-    """Return what `make check` prints for stubs, computed so that it is true."""
+    """Return the real output of `make check` for stubs."""
     text = io.StringIO()
     printer = Printer(text)
     overview = Overview(printer, replace(registry, steps=tuple(steps)).group_by_part(steps))

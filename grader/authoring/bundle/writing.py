@@ -1,4 +1,4 @@
-"""Making the bundle: the books of answers, computed once, then a folder and a zip of it."""
+"""Write the bundle: compute the books of answers once, then write a folder and its zip."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = "nopeek"
 
 
 class ReleaseError(Exception):
-    """There is something in the way."""
+    """The output folder is in use by something else."""
 
 
 def _make_book(name: str) -> tuple[str, bytes]:
@@ -73,7 +73,7 @@ def zip_files(files: Mapping[str, bytes]) -> bytes:
 def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
     """Write the folder and the zip into `out`, and return their paths.
 
-    An older bundle there is replaced; ReleaseError if the folder is anything else.
+    Replace an older bundle there. Raise ReleaseError if the folder is anything else.
     """
     folder, archive = out / NAME, out / f"{NAME}.zip"
     if folder.exists() and not (folder / MARK).is_file():

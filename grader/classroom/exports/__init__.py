@@ -1,4 +1,4 @@
-"""Exports of a class's results for other programs: one module per format, listed here."""
+"""Export a class's results for other programs: one module per format, listed here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Each", "ExportError", "FORMATS", "Into", "Merged", "One", "Options",
 
 @dataclass(frozen=True)
 class Each:
-    """A JSON file per student; None where the format cannot say that there is no score."""
+    """A JSON file for each student; None if the format cannot express a missing score."""
 
     write: Callable[[Graded, Options], str | None]
 
@@ -44,7 +44,7 @@ class Into:
 
 @dataclass(frozen=True)
 class Zip:
-    """One zip for the class: the files in it by name, made from each student's page."""
+    """One zip for the class: its files by name, made from each student's page."""
 
     file: str
     write: Callable[[Iterable[Graded], Options], Iterator[tuple[str, bytes]]]

@@ -1,4 +1,4 @@
-"""Scores merged into a gradebook that was exported from Canvas."""
+"""Merge scores into a gradebook that was exported from Canvas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Student")
 
 
 def is_gradebook(header: Sequence[str]) -> bool:
-    """Return whether these are columns of Canvas' gradebook; it may keep a name's parts apart."""
+    """Return whether these are columns of Canvas' gradebook; names may be in two columns."""
     return "ID" in header and ("Student" in header or {"LastName", "FirstName"} <= {*header})
 
 
@@ -57,7 +57,7 @@ def _score_column(header: Row, name: str) -> int:
 
 
 def _points_row(table: list[Row]) -> int:
-    """Return the number of the row with the points, above all students."""
+    """Return the number of the row with the points, which is above all students."""
     for number, row in enumerate(table[1:4], start=1):
         if row and row[0].text.strip() == "Points Possible":
             return number
@@ -73,7 +73,7 @@ def _check_columns(text: str) -> list[Row]:
 
 
 def _rows(table: list[Row], points: int) -> Rows:
-    """Return which rows go by a name or an ID, of those below the points."""
+    """Return which rows match a name or an ID, among those below the points."""
     header = [cell.text for cell in table[0]]
     known = [at for at, text in enumerate(header) if text in NAMES]
     students = {number: row for number, row in enumerate(table) if number > points and row}
@@ -87,9 +87,9 @@ def _rows(table: list[Row], points: int) -> Rows:
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     """Return the file with one column filled in, and every other byte unchanged.
 
-    A student from Canvas' own download is the row with that ID. Any other is who has the id as ID,
-    SIS User ID, SIS Login ID, Integration ID or name. A grade or an excuse that somebody else has
-    given is left alone.
+    A student from Canvas' own download is the row with that ID. Any other student is the row whose
+    ID, SIS User ID, SIS Login ID, Integration ID or name is the student's id. Grades and excuses
+    that another person has entered stay.
     """
     table = _check_columns(text)
     at = _score_column(table[0], options.column)

@@ -1,6 +1,6 @@
-"""An instructor's CSV file as cells that know where they stand, so that one can be changed.
+"""Read an instructor's CSV file as cells with their places, so that single cells can be changed.
 
-Everything that is not changed keeps every byte: quotes, separators, line ends, byte order mark.
+Everything else keeps every byte: quotes, separators, line ends, byte order mark.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Cell:
 
 
 def _read_quoted(text: str, start: int) -> Cell:
-    """Return the cell whose opening quote stands at start."""
+    """Return the cell whose opening quote is at start."""
     end = start + 1
     while True:
         end = text.find('"', end)
@@ -49,7 +49,7 @@ def _cell(text: str, start: int, plain: re.Pattern[str]) -> Cell:
 
 
 def rows(text: str, separator: str) -> list[list[Cell]]:
-    """Return all rows; a line with nothing in it is a row without cells."""
+    """Return all rows; an empty line is a row without cells."""
     plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
     place = len(MARK) if text.startswith(MARK) else 0
     found: list[list[Cell]] = [[]]
@@ -74,7 +74,7 @@ def _is_blank(row: list[Cell]) -> bool:
 
 
 def _widest(text: str) -> tuple[list[list[Cell]], str]:
-    """Return the rows for the separator that makes most columns, and that separator."""
+    """Return the rows for the separator that makes the most columns, and that separator."""
     best: tuple[list[list[Cell]], str] = ([[]], ",")
     problem: ExportError | None = None
     for separator in SEPARATORS:
@@ -93,7 +93,7 @@ def _widest(text: str) -> tuple[list[list[Cell]], str]:
 def read(text: str) -> list[list[Cell]]:
     """Return the rows, for any separator. Raise ExportError if it is not a CSV file.
 
-    The csv module must read the same: what is written here is what a platform will read.
+    The csv module must read the same rows, because platforms will read the file as it does.
     """
     found, separator = _widest(text)
     plain = text.removeprefix(MARK)
@@ -108,7 +108,7 @@ def read(text: str) -> list[list[Cell]]:
 
 
 def replace_cells(text: str, changes: Mapping[Cell, str]) -> str:
-    """Return the text with other content in some cells, which stay quoted if they were."""
+    """Return the text with other content in some cells; quoted cells stay quoted."""
     pieces, place = [], 0
     for cell in sorted(changes, key=lambda cell: cell.start):
         pieces += [text[place : cell.start], _write_content(changes[cell], cell.quoted)]

@@ -1,4 +1,4 @@
-"""changes.csv: who has another result than before, why, and in which checks."""
+"""Write changes.csv: whose result has changed, why, and in which checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _statuses(graded: Graded) -> dict[str, str]:
 
 
 def list_moves(change: Change) -> list[str]:
-    """Return `scores_agree: failed -> passed` for every check that ended otherwise than before."""
+    """Return `scores_agree: failed -> passed` for every check that ended differently."""
     before, after = _statuses(change.before), _statuses(change.after)
     return [
         f"{check}: {before.get(check, 'absent')} -> {after.get(check, 'absent')}"
@@ -26,7 +26,7 @@ def list_moves(change: Change) -> list[str]:
 
 
 def changes(found: Iterable[Change]) -> Iterator[str]:
-    """Yield the file, a line at a time."""
+    """Yield the file, one line at a time."""
     yield row(HEADER)
     for change in found:
         scores = (graded.score for graded in (change.before, change.after))

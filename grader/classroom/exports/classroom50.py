@@ -1,4 +1,4 @@
-"""result.json of Classroom 50, whose points are whole numbers."""
+"""Write result.json of Classroom 50, whose points are whole numbers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ FINEST = 100  # nothing is worth less than a hundredth of a point
 
 
 def _unit(report: Report) -> int:
-    """Return by how much all points are multiplied to be whole: 2 where checks pay half points."""
+    """Return the factor that makes all points whole: 2 if checks are worth half points."""
     worth = [check.max_points for step in report.steps for check in step.checks]
     return math.lcm(*(Fraction(points).limit_denominator(FINEST).denominator for points in worth))
 
 
 def _whole(points: float, unit: int) -> int:
-    """Return the points, never more than were earned."""
+    """Return the points as a whole number, never more than were earned."""
     return math.floor(points * unit + 1e-6)
 
 

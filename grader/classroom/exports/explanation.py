@@ -9,7 +9,7 @@ from grader.report.sanitize import visible
 
 
 def explain_check(check: CheckVerdict) -> str:
-    """Return what is wrong, its known cause and the hint, or nothing if nothing is wrong."""
+    """Return the fault of a check, its known cause and the hint; nothing if it passed."""
     parts = [check.message]
     if check.diagnosis is not None:
         parts += [check.diagnosis.says, f"Hint: {check.diagnosis.hint}"]
@@ -17,6 +17,6 @@ def explain_check(check: CheckVerdict) -> str:
 
 
 def step_number(step: StepVerdict, place: int) -> int:
-    """Return 3 for step03_mask, or the index of a step with another kind of name."""
+    """Return 3 for step03_mask, or the index of a step whose name has another form."""
     match = re.match(r"step(\d+)", step.step)
     return int(match[1]) if match else place

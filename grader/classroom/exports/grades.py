@@ -1,4 +1,4 @@
-"""grades.csv: one row per student, one column per step."""
+"""Write grades.csv: one row for each student, one column for each step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.report.records import Graded
 
 
 def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
-    """Return a student's row; one who is not gradable has a note and empty scores."""
+    """Return a student's row; for one who is not gradable, a note and empty scores."""
     report, grade, who = graded.report, graded.grade, graded.who
     verdicts = report.steps if report else ()
     points: dict[str, float | None] = {step.step: step.points for step in verdicts}
@@ -39,13 +39,13 @@ def line(graded: Graded, steps: tuple[str, ...]) -> str:
 
 
 def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """Yield the file, a line at a time."""
+    """Yield the file, one line at a time."""
     yield header(options.steps)
     for graded in class_:
         yield line(graded, options.steps)
 
 
 def excel(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """Yield the same with a byte order mark, by which Excel knows that it is UTF-8."""
+    """Yield the same with a byte order mark, which tells Excel that it is UTF-8."""
     yield "\ufeff"
     yield from grades(class_, options)

@@ -1,4 +1,4 @@
-"""results.json of a Gradescope autograder."""
+"""Write results.json of a Gradescope autograder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JUnit XML (xunit2): one suite per student, one case per check."""
+"""Write JUnit XML (xunit2): one suite for each student, one case for each check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def legal(text: str) -> str:
 
 
 def _case(suite: Element, step: str, check: CheckVerdict) -> None:
-    """Add a wrong answer as a failure, and a crash, a time-out or too much memory as an error."""
+    """Add a wrong answer as a failure; a crash, a time-out or too much memory as an error."""
     case = SubElement(suite, "testcase", classname=step, name=check.check, time="0")
     if check.status is Status.PASSED:
         return
@@ -67,7 +67,7 @@ def _suite(graded: Graded) -> Element:
 
 
 def junit(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """Yield the file, a suite at a time."""
+    """Yield the file, one suite at a time."""
     yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="nopeek">\n'
     for graded in class_:
         yield tostring(_suite(graded), encoding="unicode") + "\n"

@@ -1,4 +1,4 @@
-"""Find the row that a score belongs in, and what to write there."""
+"""Find the row that a score belongs in, and its text."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Placed:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows of an instructor's file go by a name, or by the platform's own number.
+    """The rows of an instructor's file by name and by the platform's own number.
 
-    called: the names in a row, one of which must fit the name in a download.
+    called: the names in a row; one of them must match the name in a download.
     """
 
     platform: str
@@ -44,7 +44,7 @@ class Rows:
     called: Mapping[int, Iterable[str]] = field(default_factory=dict)
 
     def of(self, graded: Graded) -> set[int]:
-        """Return the rows that a student may be: by number where the download told it."""
+        """Return the rows that may be a student's: by number if the download gives it."""
         who = graded.who
         if who.platform == self.platform and who.number:
             rows = self.numbers.get(who.number, set())
@@ -56,7 +56,7 @@ class Rows:
 
 
 def column(header: Row, name: str) -> int:
-    """Return where the one column of that header stands. Raise ExportError if it is not one."""
+    """Return the place of the only column with that header. Raise ExportError otherwise."""
     places = [place for place, cell in enumerate(header) if cell.text == name]
     if not places:
         raise ExportError(f"it has no column {name!r}")
@@ -66,7 +66,7 @@ def column(header: Row, name: str) -> int:
 
 
 def all_as_wide(table: list[Row]) -> None:
-    """Raise ExportError if a row has another number of cells than the header."""
+    """Raise ExportError if a row and the header have different numbers of cells."""
     for number, row in enumerate(table, start=1):
         if row and len(row) != len(table[0]):
             raise ExportError(
@@ -76,7 +76,7 @@ def all_as_wide(table: list[Row]) -> None:
 
 
 def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
-    """Return which rows belong to a name, for each name; compare accents in one form."""
+    """Return for each name the rows that it matches; accents are compared in one form."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     for number, names in table.items():
         for name in map(compose, names):
@@ -107,7 +107,7 @@ def place(class_: Iterable[Graded], rows: Rows) -> Placed:
 
 
 def is_others(cell: str, text: str, last: str | None) -> bool:
-    """Return whether a cell holds a grade or an excuse that somebody else has given."""
+    """Return whether a cell holds a grade or an excuse that another person has entered."""
     now = cell.strip()
     if now.casefold() in _NOTHING or now in (last, text):
         return False
@@ -116,24 +116,24 @@ def is_others(cell: str, text: str, last: str | None) -> bool:
 
 
 def read_number(text: str) -> float | None:
-    """Return a cell's number, with decimal point or comma, or None if it is not one."""
+    """Return a cell's number, with decimal point or comma, or None if it is not a number."""
     if not re.fullmatch(r"\s*\d+([.,]\d+)?\s*", text, re.ASCII):
         return None
     return float(text.replace(",", "."))
 
 
 def amount(text: str) -> float | None:
-    """Return a cell's number, or None if there is none above 0."""
+    """Return a cell's number, or None if it has none above 0."""
     return read_number(text) or None
 
 
 def decimal_mark(cells: Iterable[str]) -> str:
-    """Return what the file itself writes between whole and part."""
+    """Return the file's own decimal mark."""
     return "," if any(re.fullmatch(r"\s*\d+,\d+\s*", text) for text in cells) else "."
 
 
 def scaled(graded: Graded, most: float | None) -> float:
-    """Return the score, scaled to what the platform's assignment is worth, if that is known."""
+    """Return the score, scaled to the points of the platform's assignment, if these are known."""
     score, worth = graded.score or 0.0, graded.max_score
     return score * (most / worth if most and worth else 1.0)
 
@@ -147,7 +147,7 @@ def score_text(graded: Graded, most: float | None, mark: str) -> str:
 
 
 def scale_note(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...]:
-    """Return what was done to the scores, if anything was."""
+    """Return a note on how the scores were scaled, if they were."""
     worth = sorted({graded.max_score or 0.0 for graded in rows.values()})
     if not worth or (most is not None and worth == [most]):
         return ()

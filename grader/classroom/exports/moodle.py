@@ -1,7 +1,7 @@
-"""Scores and feedback merged into an offline grading worksheet that was downloaded from Moodle.
+"""Merge scores and feedback into an offline grading worksheet from Moodle.
 
 The worksheet's header is in the language of the person who downloaded it. So columns are found by
-their contents, wherever that is enough.
+their contents if possible.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _grade_column(table: list[Row], name: str) -> int:
 
 
 def _maximum(table: list[Row], grade: int) -> float | None:
-    """Return what the assignment is worth, where the worksheet says so: after the grade."""
+    """Return the maximum grade, if the worksheet has it: after the grade."""
     if grade + 1 == len(table[0]):
         return None
     texts = _texts(table, grade + 1)
@@ -119,9 +119,10 @@ def _feedback_column(table: list[Row], name: str) -> int | None:
 def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     """Return the file with grade and feedback filled in, and every other byte unchanged.
 
-    A student from Moodle's own download is the row with that number. Any other is whose identifier,
-    number, name, address or ID number is the id; or whose folder in the download it is, such as
-    `Ada Lovelace_123_assignsubmission_file`. Another grade that is there already is left alone.
+    A student from Moodle's own download is the row with that number. Any other student is the row
+    whose identifier, number, name, address or ID number is the student's id. A row also matches by
+    its folder in the download, such as `Ada Lovelace_123_assignsubmission_file`. An existing grade
+    that nopeek did not write stays.
     """
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
@@ -159,7 +160,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
 
 
 def _note_above(count: int, most: float | None) -> tuple[str, ...]:
-    """Return what happened to scores that Moodle would pass over without a word."""
+    """Return a note on scores that Moodle would silently ignore."""
     if not count or most is None:
         return ()
     scores = "1 score above the maximum is" if count == 1 else f"{count} scores above it are"

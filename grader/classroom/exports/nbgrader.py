@@ -1,4 +1,4 @@
-"""The columns of `nbgrader export`, for what reads those."""
+"""Write the columns of `nbgrader export`, for programs that read those."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ COLUMNS = (
 
 
 def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """Yield the file, a line at a time.
+    """Yield the file, one line at a time.
 
-    Dates and names are not known here, so these cells are empty.
+    Dates and names are not known here, so their cells are empty.
     """
     yield row(COLUMNS)
     for graded in class_:

@@ -1,4 +1,4 @@
-"""Options of an export, and the result of a merge."""
+"""Define the options of an export, and the result of a merge."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Options:
 
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
-    grades and excuses that are in the instructor's file already. exported: what was written there
-    the last time, by row. groups: the members of a team, by its name. roster: the class list.
+    grades and excuses that are already in the instructor's file. exported: what the last export
+    wrote there, by row. groups: the members of a team, by its name. roster: the class list.
     """
 
     steps: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class Options:
 class Merged:
     """The instructor's file with the scores in it, and everyone who is not in it, by reason.
 
-    kept: who has another grade there, which was left alone. cells: the column's cells now,
-    by row, where it is ours.
+    kept: students with another grade there, which was not changed. cells: the present cells of the
+    column, by row, if nopeek wrote it.
     """
 
     text: str

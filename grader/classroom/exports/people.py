@@ -1,4 +1,4 @@
-"""The people on a class list, the members of teams, and how names are compared."""
+"""Know the people on a class list and the members of teams, and compare names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BETWEEN = re.compile(r"[\W_]+")
 
 
 def compose(name: str) -> str:
-    """Return a name in the one form that names are compared in."""
+    """Return a name in the one form in which names are compared."""
     return unicodedata.normalize("NFC", name)
 
 
 def clean_name(name: str) -> str:
-    """Return a name as Moodle writes it in the name of a folder."""
+    """Return a name as Moodle writes it in a folder's name."""
     return _LEFT_OUT.sub("", name.replace("_", " "))
 
 
@@ -37,9 +37,9 @@ def find_words(name: str) -> frozenset[str]:
 
 
 def may_be(name: str, names: Iterable[str]) -> bool:
-    """Return whether a name shares a word with one of these, or one of both has no words.
+    """Return whether a name shares a word with one of these, or one of them has no words.
 
-    A number of Moodle's needs this: a team's folder has the number of the team.
+    Moodle's numbers need this, because a team's folder has the number of the team.
     """
     mine, theirs = find_words(name), frozenset().union(*map(find_words, names))
     return not mine or not theirs or not mine.isdisjoint(theirs)
@@ -47,7 +47,7 @@ def may_be(name: str, names: Iterable[str]) -> bool:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody on the class list. names: all that the list calls them."""
+    """A person on the class list. names: all names on the list."""
 
     id: str
     names: frozenset[str]
@@ -62,24 +62,24 @@ class Person:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, for the gradebook."""
+        """Return the person as JSON data, for the gradebook."""
         return {"id": self.id, "names": sorted(self.names), "who": dataclasses.asdict(self.who)}
 
 
 def person_from_dict(data: Mapping[str, Any]) -> Person:
-    """Return what `Person.to_dict` made this of."""
+    """Return the person from the data that `Person.to_dict` returned."""
     who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
     return Person(data["id"], frozenset(data["names"]), who)
 
 
 def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
-    """Return the members of the team that has this id or name; None if it is not a team."""
+    """Return the members of the team with this id or name; None if there is no such team."""
     named = {compose(name): people for name, people in groups.items()}
     return named.get(compose(student)) or named.get(compose(who.name))
 
 
 def find_person(name: str, roster: Iterable[Person]) -> Person | None:
-    """Return who has that name, number or address on the class list."""
+    """Return the person with that name, number or address on the class list."""
     called = compose(name)
     return next((one for one in roster if called in one.names or called == one.who.number), None)
 
@@ -87,7 +87,7 @@ def find_person(name: str, roster: Iterable[Person]) -> Person | None:
 def members(
     class_: Iterable[Graded], groups: Mapping[str, Sequence[str]], roster: Sequence[Person] = ()
 ) -> Iterator[Graded]:
-    """Yield the class with every team's members in its place, with what the class list knows."""
+    """Yield the class with each team's members in its place, and the class list's data on them."""
     for graded in class_:
         people = find_team(graded.student, graded.who, groups)
         if people is None:

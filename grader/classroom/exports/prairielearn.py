@@ -1,4 +1,4 @@
-"""results.json of a PrairieLearn external grader."""
+"""Write results.json of a PrairieLearn external grader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feedback for the students: zips for Moodle and Canvas, and a table for a mail merge."""
+"""Write feedback for the students: zips for Moodle and Canvas, and a table for a mail merge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARK = "_assignsubmission_"
 
 
 def _find_readers(graded: Graded, options: Options) -> list[Who]:
-    """Return who reads a student's page: the members of a team, or the student."""
+    """Return the readers of a student's page: the members of a team, or the student."""
     people = find_team(graded.student, graded.who, options.groups)
     if people is None:
         return [graded.who]
@@ -36,7 +36,7 @@ def _write_to(name: str) -> Who:
 
 
 def _folder(who: Who, options: Options) -> str:
-    """Return the start of the folder by which Moodle finds this student; "" if it cannot."""
+    """Return the start of the folder name by which Moodle finds this student; "" if it cannot."""
     if who.files:
         start = who.files[0].rpartition(_MARK)[0]
         moodles = [one for one in options.roster if one.who.platform == "Moodle"]
@@ -47,9 +47,9 @@ def _folder(who: Who, options: Options) -> str:
 
 
 def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield a page for every student of a Moodle download, under the name of their folder there.
+    """Yield a page for every student of a Moodle download, under the name of the folder there.
 
-    Moodle reads the student's number in that name. So a team's page goes to its members.
+    Moodle reads the student's number in that name, so a team's page goes to its members.
     """
     for graded in class_:
         readers = _find_readers(graded, options) if graded.who.platform == "Moodle" else ()
@@ -58,7 +58,7 @@ def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
 
 
 def canvas_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield a file for every student of a Canvas download, under the name that it had there.
+    """Yield a file for every student of a Canvas download, under its name there.
 
     Canvas finds the student by that name, and shows the file beside the work. So its content is
     what the name's ending promises: Python comments, a notebook, or plain text.
@@ -106,7 +106,7 @@ def summary(graded: Graded) -> str:
 
 
 def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """Yield a row per student for a mail merge, with the name of the page to attach."""
+    """Yield a row for each student for a mail merge, with the name of the page to attach."""
     yield row(["email", "name", "student_id", "score", "max_score", "page", "text"])
     for graded in class_:
         most = graded.max_score if graded.score is not None else None

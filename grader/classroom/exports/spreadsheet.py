@@ -1,4 +1,4 @@
-"""Cells and rows of CSV files that a spreadsheet opens and takes for text, never for a formula."""
+"""Write cells and rows of CSV files that a spreadsheet treats as text, never as a formula."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def cell(text: str, limit: int = MAX_CELL) -> str:
 
 
 def text_of(written: str) -> str:
-    """Return the text that `cell` made this of."""
+    """Return the text from the cell that `cell` returned."""
     return _QUOTED.sub(r"\1", written.removeprefix("'"))
 
 
 def number(value: float | None) -> str:
-    """Return a score as text, empty for a missing score, which is not 0."""
+    """Return a score as text, or "" for a missing score, which is not 0."""
     return "" if value is None else f"{round(value, 6):.12g}"
 
 
 def row(cells: Iterable[str]) -> str:
-    """Return one line of a CSV file, its end included."""
+    """Return one line of a CSV file with its line end."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()

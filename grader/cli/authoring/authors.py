@@ -84,7 +84,7 @@ def proof(
 
 
 def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) -> bool:
-    """Print the figures of the diagnosis, and return whether they keep the promise."""
+    """Print the figures of the diagnosis, and return whether they meet their targets."""
     from grader.authoring import accuracy_table
 
     known: dict[str, list[accuracy_table.Figures]] = {}

@@ -1,4 +1,4 @@
-"""The command `book`: the lessons, the guides and the questions as a site."""
+"""The command `book`: build the lessons, the guides and the questions as a site."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def new(number: int, name: str) -> None:
 @dev.command()
 @click.argument("step", nargs=-1)
 def check(step: tuple[str, ...]) -> None:
-    """Say in one sentence each what is missing or inconsistent in the files of steps."""
+    """Report anything that is missing or inconsistent in the files of steps, one sentence each."""
     from grader.authoring.step_findings import find_in_kit, find_in_step
 
     try:

@@ -1,4 +1,4 @@
-"""The command `nbgrader`: one assignment of a course on nbgrader, from its assignment file."""
+"""The command `nbgrader`: write one assignment of an nbgrader course from its assignment file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def nbgrader(file: Path, out: Path) -> None:
 
 
 def _write(file: Path, course: Course, steps: Sequence[Step], out: Path) -> Path:
-    """Write the notebook, the course's settings if there are none, and the assignment file."""
+    """Write the notebook, the assignment file and, if there are none, the course's settings."""
     from grader.authoring.assignments import notebook_of_several
     from grader.report.files import write_whole
 
@@ -72,7 +72,7 @@ def _write(file: Path, course: Course, steps: Sequence[Step], out: Path) -> Path
 
 
 def _note_in_gradebook(course: Course, roster: Sequence[Person], out: Path) -> None:
-    """Tell nbgrader's gradebook the deadline, and who is in the class."""
+    """Write the deadline and the members of the class into nbgrader's gradebook."""
     from nbgrader.api import Gradebook
 
     # It starts alembic, which lies beside the Python that runs this.
@@ -88,7 +88,7 @@ def _note_in_gradebook(course: Course, roster: Sequence[Person], out: Path) -> N
 
 
 def _unknown_to_nbgrader(course: Course) -> list[str]:
-    """Return a sentence on each rule that nbgrader has nothing for."""
+    """Return a sentence on each rule that nbgrader has no setting for."""
     told = []
     if course.drop:
         told.append("nbgrader drops no step: `drop` is not used")

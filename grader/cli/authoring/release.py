@@ -1,4 +1,4 @@
-"""The command `release`: the bundle for students, or an autograder for Gradescope."""
+"""The command `release`: write the bundle for students, or an autograder for Gradescope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gpt2`: the student's own decoder runs GPT-2."""
+"""The command `gpt2`: run GPT-2 on the student's own decoder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _load() -> Family:
 def gpt2(small: bool, **given: Any) -> None:
     """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
 
-    Without --weights it is the model gpt2 from the hub, and where that cannot be had a tiny one
+    The default is the model gpt2 from the hub. If the hub cannot be reached, it is a tiny model
     with random weights, made here.
     """
     from grader.demos.gpt2.small import CHEAT, FOLDER

@@ -1,4 +1,4 @@
-"""`llama`: the student's own step 25 runs a model of the Llama family."""
+"""The command `llama`: run a model of the Llama family on the student's own step 25."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _load() -> Family:
 def llama(**given: Any) -> None:
     """Run a Llama on your own code, and compare it with transformers.
 
-    Without --weights it is a small model from the hub, and where that cannot be had a tiny one
-    with random weights, made here. Without a tokenizer beside the weights the prompt and the text
+    The default is a small model from the hub. If the hub cannot be reached, it is a tiny model with
+    random weights, made here. If there is no tokenizer beside the weights, the prompt and the text
     are token ids.
     """
     run_model(_load, "llama", **given)

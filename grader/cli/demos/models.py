@@ -65,7 +65,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Small:
-    """A trained model that the kit brings: its weights, and those of the one without a mask."""
+    """A trained model that comes with the kit: its weights, and those trained without a mask."""
 
     weights: str
     cheat: str
@@ -75,7 +75,7 @@ class Small:
 
 
 def add_options(command: Command) -> Command:
-    """Give a command the options that say which model runs, on whose code, and what it writes."""
+    """Give a command the options that choose the model, the code and the text."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
@@ -98,8 +98,7 @@ def run_model(
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
 
-    small: the trained model that the kit brings, if that is the one. It also writes a text
-    without its mask.
+    small: the kit's trained model, if that is the one. It also writes a text without its mask.
     """
     _need(name)
     if tiny + bool(small) + (weights is not None) > 1:
@@ -160,7 +159,7 @@ def _one_sentence() -> Iterator[None]:
 
 
 class Run:
-    """One run of the command: what it has loaded so far, ended all together."""
+    """One run of the command: everything that it has loaded, to be closed together."""
 
     def __init__(self, family: Family, printer: Printer, dtype: type[np.floating[Any]]) -> None:
         self.family = family
@@ -181,7 +180,7 @@ class Run:
         self.open.close()
 
     def read(self, name: str, given: bool) -> None:
-        """Load the model of that name; the tiny one for "", or if the hub does not answer."""
+        """Load the model of that name, or the tiny one for "" or if the hub does not answer."""
         from grader.demos.gpt2 import weights
         from grader.demos.gpt2.problems import NotThere
 
@@ -219,7 +218,7 @@ class Run:
             click.echo("\r\x1b[K", file=self.printer.file, nl=False)
 
     def choose_prompt(self, given: str | None) -> str:
-        """Return the prompt; ids where there is no tokenizer."""
+        """Return the prompt, or ids if there is no tokenizer."""
         from grader.demos.gpt2.trained import Characters
         from grader.demos.llama.ids import SOME, Ids
 
@@ -238,7 +237,7 @@ class Run:
         return ids
 
     def start(self, submission: Submission) -> None:
-        """Load the student's steps, print whose run, and pass them the model's params."""
+        """Load the student's steps, print whose they are, and pass them the model's params."""
         from grader.demos.gpt2 import own, running
         from grader.isolation import Process, start_host
 
@@ -252,7 +251,7 @@ class Run:
         self._hand_over()
 
     def change_weights(self, name: str) -> None:
-        """Hand other weights of the same sizes to the code."""
+        """Give the code other weights of the same sizes."""
         from grader.demos.gpt2 import weights
 
         self.model = weights.read(weights.locate(name))
@@ -260,7 +259,7 @@ class Run:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Hand the model's weights to the code."""
+        """Give the code the model's weights."""
         from grader.demos.gpt2 import running
 
         config = self.model.config
@@ -273,7 +272,7 @@ class Run:
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
-        """Print a line for every step that runs."""
+        """Print a line for every step that runs, with its author."""
         own = sum(part.own for part in self.code.parts)
         said = {
             0: "none of it yours yet",
@@ -290,7 +289,7 @@ class Run:
                 self.printer.row(f" - {row}the solution's ({part.why})", "dim")
 
     def compare(self) -> bool:
-        """Say whether the decoder does what transformers' model does; whether that is so."""
+        """Print and return whether the decoder agrees with transformers' model."""
         from grader.demos.gpt2.agreement import findings
 
         room = self.model.config.t_max
@@ -318,7 +317,7 @@ class Run:
             return next(found, None)
 
     def _blame(self) -> None:
-        """Print what to fix, if that can be found out."""
+        """Print what to fix, if it can be found."""
         from grader.demos.gpt2.blame import find_blamed
 
         say = self.printer.line
@@ -336,7 +335,7 @@ class Run:
     def write(
         self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
     ) -> None:
-        """Print the text as it comes, and how fast it was, with the cache and without."""
+        """Print the text as it is written, and its speed with the cache and without."""
         from grader.demos.gpt2.writing import Timed, write_tokens
 
         first, again = Timed(), Timed()

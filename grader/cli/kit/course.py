@@ -1,4 +1,4 @@
-"""The command `course`: look through an assignment file, and say in words what it means."""
+"""The command `course`: check an assignment file, and say in words what it means."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def course(file: Path) -> None:
 
 
 def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
-    """Return the assignment in a file; an empty one without a file."""
+    """Return the assignment in a file, or an empty one without a file."""
     from grader.classroom.course import Course, CourseError, read_course
 
     if file is None:
@@ -53,7 +53,7 @@ def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
 
 
 def _describe(course: Course) -> list[str]:
-    """Return what the assignment asks, a line for each rule."""
+    """Return the assignment in words, one line for each rule."""
     registry = registry_module.load()
     steps = [registry.find(id) for id in course.steps]
     weight = [course.weights.get(step.id, 1.0) for step in steps]

@@ -1,4 +1,4 @@
-"""The command that hands results on: `export`."""
+"""The command `export`: write results for other programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OUT = "Where to write: a file, or a folder."
 
 
 def _students(heading: str, students: tuple[str, ...]) -> None:
-    """Print a list of students, if it holds any."""
+    """Print a list of students, if it is not empty."""
     if students:
         click.echo(f"{heading} ({len(students)}):")
         for student in students[:SHOWN]:
@@ -124,7 +124,7 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
 
 
 def _write_exports(graded: Path) -> dict[str, dict[str, str]]:
-    """Return what was written into instructors' files before, by format and column."""
+    """Return what earlier exports wrote into instructors' files, by format and column."""
     try:
         data = json.loads((graded / EXPORTED).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`grade`: a class of submissions, from a folder to a gradebook, feedback pages and an overview."""
+"""The command `grade`: turn a folder of submissions into a gradebook, pages and an overview."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _whole(registry: Registry) -> None:
 def _rules(
     file: Path | None, course: Course, roster: Path | None, out: Path, registry: Registry
 ) -> dict[str, Any]:
-    """Return what the gradebook keeps of the assignment; paths in its file are seen from there."""
+    """Return the rules that the gradebook keeps; the assignment file's paths are relative to it."""
     from grader.classroom.course import CourseError
     from grader.classroom.tables import read_roster
 
@@ -161,7 +161,7 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
 
 
 def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
-    """Raise Problem if the folder holds another assignment, whose pages it would overwrite."""
+    """Raise Problem if the folder holds another assignment, whose pages would be overwritten."""
     before = book.graded_before()
     if not before or other or before == tuple(step.id for step in steps):
         return
@@ -173,7 +173,7 @@ def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: b
 
 
 def _template(path: Path) -> None:
-    """Write an empty file for changes by hand, if there is none yet."""
+    """Write an empty file for changes by hand if there is none yet."""
     from grader.classroom.tables import HEADER
 
     with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
@@ -209,7 +209,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules
 
 
 def _unpack_class(path: Path, out: Path) -> tuple[Path, dict[str, str]]:
-    """Return the folder that the class's zip was unpacked into, and which files were not."""
+    """Return the folder of the unpacked class zip, and the files that were not unpacked."""
     from grader.intake.class_zip import unpack
     from grader.isolation.hosts import remove
 
@@ -256,9 +256,9 @@ def _exam(
     scheduler: str | None,
     policy: str = "one",
 ) -> Exam:
-    """Return what the class is put through.
+    """Return the exam: how the class is judged.
 
-    Where it is graded here, the isolation is probed here.
+    If the class is graded on this machine, the isolation is probed here.
     """
     from grader.classroom.judge import Exam, remember_held
     from grader.engine import grading
@@ -283,7 +283,7 @@ def _exam(
 
 @contextlib.contextmanager
 def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
-    """Yield who grades, and how many submissions at a time."""
+    """Yield the graders, and how many submissions they take at a time."""
     from grader.classroom import judge
 
     if scheduler:
@@ -305,7 +305,7 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
 
 
 class _Meter:
-    """How far it is: one line that is written over in a terminal, one for every tenth elsewhere."""
+    """Show progress: one rewritten line in a terminal, one line for every tenth elsewhere."""
 
     def __init__(self) -> None:
         self.terminal = sys.stdout.isatty()
@@ -339,7 +339,7 @@ def _time(seconds: float) -> str:
 
 
 def gradebook_in(folder: Path) -> Gradebook:
-    """Return the gradebook that a class was graded to, open for reading."""
+    """Return the gradebook in a graded class's folder, open for reading."""
     from grader.classroom.gradebook import Gradebook, GradebookError
 
     try:

@@ -1,4 +1,4 @@
-"""The command `serve`: the pages of a graded class, with forms that change a grade by hand."""
+"""The command `serve`: show the pages of a graded class, with forms for changes by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.steps import registry as registry_module
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Any that is free if 0.")
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
-    """Show the class in GRADED in a browser of this machine, and take changes by hand."""
+    """Show the class in GRADED in a browser on this machine, and take changes by hand."""
     from grader.classroom.course import CourseError
     from grader.classroom.gradebook import GradebookError
     from grader.classroom.serving import Desk, first_address, make_server, own_name

@@ -1,4 +1,4 @@
-"""The command `init`: a learner's folder, written from the data of the package."""
+"""The command `init`: write a learner's folder from the data of the package."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The explorer: a page on what one's own decoder does with one's own words."""
+"""Show the explorer: a page on what the learner's decoder does with the learner's words."""

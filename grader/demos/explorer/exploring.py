@@ -1,7 +1,8 @@
-"""Watch a student's decoder at work. It runs in a worker beside the student's modules.
+"""Watch a student's decoder at work, in a worker beside the student's modules.
 
-It is sent there as text and never imported by the judge. It computes nothing of a decoder itself:
-it calls the student's `decoder_logits` and writes down what passes through the functions below it.
+The file is sent there as text and never imported by the judge. It does not compute any part of a
+decoder. It calls the student's `decoder_logits`, and notes the values that pass through the
+functions below it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class Watch:
     """The notes on one run of `decoder_logits`.
 
     masked: for each layer, whether it keeps its mask; None while nobody watches. keeps: whether
-    weights are kept. begun: the blocks so far. made: for each, the weights, by who made them.
+    weights are kept. begun: how many blocks have begun. made: the weights of each block, by the
+    function that made them.
     """
 
     masked: Sequence[bool] | None = None
@@ -33,7 +35,7 @@ class Watch:
 
 
 def begin(modules: dict[str, str]) -> None:
-    """Load the student's functions, and watch three. modules: which module has each."""
+    """Load the student's functions, and watch three of them. modules: which module has each."""
     for function, module in modules.items():
         MINE[function] = getattr(importlib.import_module(f"exercises.{module}"), function)
     watches = {"decoder_block": _watch_block, "attention": _watch_attention}
@@ -42,7 +44,7 @@ def begin(modules: dict[str, str]) -> None:
 
 
 def _put_in_place(function: Function, watched: Function) -> None:
-    """Let every module of the student's that has the function call the watched one."""
+    """Make every module of the student's that uses the function call the watched one."""
     for name, module in list(sys.modules.items()):
         if name.startswith("exercises."):
             for attribute, value in list(vars(module).items()):
@@ -101,11 +103,11 @@ def _watch_softmax(softmax: Function) -> Function:
 def look_into(
     tokens: Any, other: Any, params: Any, n_heads: int, masked: Sequence[bool]
 ) -> dict[str, Any]:
-    """Return the logits, the attention weights of all layers, and what every token moves.
+    """Return the logits, the attention weights of all layers, and the tokens' influence.
 
-    masked: for each layer, whether it has its mask. other: tokens to put in place of these. All of
-    it comes as a dict; `layers` counts the blocks that ran, and `weights` is None if they were
-    made by neither `attention` nor `softmax`.
+    masked: for each layer, whether it has its mask. other: tokens that replace these. The result is
+    a dict. `layers` counts the blocks that ran. `weights` is None if neither `attention` nor
+    `softmax` made them.
     """
     logits = _run(tokens, params, n_heads, masked, True)
     layers, made = Watch.begun, Watch.made
@@ -122,7 +124,7 @@ def look_into(
 
 
 def _run(tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keeps: bool) -> Any:
-    """Return the student's own logits, with some layers' masks taken away."""
+    """Return the student's own logits, without the masks of some layers."""
     Watch.masked, Watch.keeps, Watch.begun = masked, keeps, 0
     Watch.made = {"attention": [], "softmax": []}
     try:
@@ -132,7 +134,7 @@ def _run(tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keeps: 
 
 
 def _join(layers: list[list[Any]], shape: tuple[int, ...]) -> Any:
-    """Return the weights as (layers, heads, T, T), or None if a layer has not that many."""
+    """Return the weights as (layers, heads, T, T), or None if a layer has fewer."""
     joined = []
     for calls in layers:
         fitting = [np.asarray(each, dtype=float) for each in calls]
@@ -156,7 +158,7 @@ def fill_cache(tokens: Any, params: Any, n_heads: int) -> list[Any]:
 
 
 def _count(value: Any, seen: set[int]) -> int:
-    """Return how many numbers the arrays in a cache hold, whatever it is built of."""
+    """Return how many numbers the arrays in a cache hold, whatever its structure."""
     if id(value) in seen:
         return 0
     seen.add(id(value))
@@ -170,5 +172,5 @@ def _count(value: Any, seen: set[int]) -> int:
 
 
 def write_on(tokens: Any, count: int, params: Any, n_heads: int) -> Any:
-    """Return the tokens that the decoder writes on from these, the most likely each time."""
+    """Return the tokens with which the decoder continues these, the most likely each time."""
     return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))

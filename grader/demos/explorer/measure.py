@@ -1,4 +1,4 @@
-"""Ask one's own decoder about one's own words, and put what it answers into plain data."""
+"""Ask the learner's decoder about the learner's words, and return its answers as plain data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Question:
-    """A request: the words, which layers have their mask, and which training."""
+    """A request: the words, which layers have their mask, and which trained weights."""
 
     words: tuple[str, ...]
     masked: tuple[bool, ...]
@@ -41,7 +41,7 @@ class Question:
 
 
 def read_words(text: str, small: Small) -> tuple[str, ...]:
-    """Return the words of a prompt; NotReady for none, too many, or one the model never saw."""
+    """Read the words of a prompt. Raise NotReady for none, too many, or an unknown one."""
     words = tuple(text.lower().replace(".", " . ").replace("?", " ? ").split())
     if not words:
         raise NotReady("Type at least one word.")
@@ -56,7 +56,7 @@ def read_words(text: str, small: Small) -> tuple[str, ...]:
 def explore(
     host: Host, registry: Registry, submission: Submission, small: Small, question: Question
 ) -> dict[str, Any]:
-    """Return all that the page shows of one question; NotReady if the code cannot be run."""
+    """Return the page's data for a question. Raise NotReady if the code cannot be run."""
     homes = {name: step_of(registry, name) for name in FUNCTIONS}
     own, missing = modules(registry, submission)
     text = (EXPLORING.read_text("utf-8"), "exploring.py")

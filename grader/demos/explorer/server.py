@@ -1,4 +1,4 @@
-"""The explorer's page on this machine alone: it answers questions, and says when code changed."""
+"""Serve the explorer's page on this machine only: answer questions, and tell when code changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_ASKED = 10_000  # bytes of a question
 
 
 def make_page(start: dict[str, Any]) -> str:
-    """Return the page, whole: style, script and the first data are in it."""
+    """Return the complete page with its style, script and first data."""
     text = PAGE.read_text(encoding="utf-8")
     for mark, name in PARTS.items():
         text = text.replace(mark, PAGE.with_name(name).read_text(encoding="utf-8"))
@@ -27,7 +27,7 @@ def make_page(start: dict[str, Any]) -> str:
 
 
 class Explorer(ThreadingHTTPServer):
-    """Answers on the loopback address only, and only to the page that it has served itself.
+    """Answers only on the loopback address, and only to the page that it has served itself.
 
     ask: answers a question. version: changes when the learner's code does.
     """
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(self.server.ask(asked if isinstance(asked, dict) else {}))
 
     def _is_ours(self, query: str) -> bool:
-        """Return whether it was asked by that name and with the key; other pages know neither."""
+        """Return whether the request has the right name and key, which other pages do not know."""
         host = f"127.0.0.1:{self.server.server_address[1]}"
         given = query.removeprefix("key=").encode()
         right = secrets.compare_digest(given, self.server.key.encode())

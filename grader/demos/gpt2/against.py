@@ -1,7 +1,7 @@
-"""transformers' GPT-2 on the same tensors: what the steps' decoder is compared with.
+"""Run transformers' GPT-2 on the same tensors, to compare the steps' decoder with it.
 
-The only module besides the reference that imports torch. It reads the tensors by GPT-2's names, so
-that a slip in translating them to the steps' names shows.
+Besides the reference, only this module and Llama's import torch. It reads the tensors by GPT-2's
+names, so a slip in the translation to the steps' names is seen.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logging.set_verbosity_error()  # what it says is meant for those who chose it
 
 
 class Network:
-    """A model of transformers that has its weights."""
+    """A model of transformers with its weights."""
 
     def __init__(self, network: torch.nn.Module) -> None:
         torch.set_grad_enabled(False)
@@ -31,15 +31,15 @@ class Network:
         self.network = network.eval()
 
     def tolerance(self, logits: Floats, n_layers: int) -> float:
-        """Return how far right logits may be from these."""
+        """Return how far right logits may be from this model's."""
         return tolerance(logits, n_layers, logits.dtype.itemsize)
 
     def logits(self, ids: Sequence[int]) -> Floats:
-        """Return all of a text at once: (T,) -> (T, V)."""
+        """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
         return self._array(self.network(torch.tensor([ids])).logits)
 
     def stepwise(self, ids: Sequence[int]) -> Floats:
-        """Return the result token by token, through the cache."""
+        """Return the logits token by token, through the cache."""
         rows, past = [], None
         for token in ids:
             out = self.network(torch.tensor([[token]]), past_key_values=past, use_cache=True)

@@ -30,13 +30,13 @@ class Other(Protocol):
     """The model that the decoder is compared with."""
 
     def tolerance(self, logits: Floats, n_layers: int, /) -> float:
-        """Return how far right logits may be from these."""
+        """Return how far right logits may be from this model's."""
 
     def logits(self, ids: Sequence[int], /) -> Floats:
-        """Return all of a text at once: (T,) -> (T, V)."""
+        """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
 
     def stepwise(self, ids: Sequence[int], /) -> Floats:
-        """Return the result token by token, through the cache."""
+        """Return the logits token by token, through the cache."""
 
     def greedy(self, ids: Sequence[int], n_new: int, /) -> tuple[list[int], Floats]:
         """Return the most likely continuation, and the logits (n_new, V) of its tokens."""
@@ -53,12 +53,12 @@ class Finding:
 
 
 def tolerance(logits: Floats, n_layers: int, size: int) -> float:
-    """Return how far apart right logits may be, in numbers of that size in bytes."""
+    """Return how far apart right logits may be, for numbers with so many bytes."""
     return TOLERANCES[size] * max(1.0, float(np.abs(logits).max())) * max(1.0, n_layers / LAYERS)
 
 
 def compare_logits(what: str, got: Floats, expected: Floats, allowed: float) -> Finding:
-    """Compare logits (T, V) with what they should be."""
+    """Compare logits (T, V) with the expected ones."""
     apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
     wrong = ~(apart <= allowed)  # NaN is wrong
     largest = float(apart.max())
@@ -88,7 +88,7 @@ def _positions(count: int) -> str:
 
 
 def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Finding]:
-    """Yield the comparisons, one by one; room: how many tokens may follow these."""
+    """Yield the comparisons one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
     allowed = other.tolerance(expected, decoder.n_layers)
     names = decoder.functions
@@ -128,7 +128,7 @@ def _try_comparison(what: str, compare: Callable[[str], Finding]) -> Finding:
 
 
 def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
-    """Return the logits of a text that is read token by token: (T, V)."""
+    """Return the logits of a sequence that is read token by token: (T, V)."""
     rows, cache = [], decoder.new_cache()
     for token in ids:
         logits, cache = decoder.step([token], cache)
@@ -137,7 +137,7 @@ def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
 
 
 def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
-    """Return the most likely continuation by the logits of the whole text for every token."""
+    """Return the most likely continuation, from the logits of the whole sequence for each token."""
     text = list(ids)
     for _ in range(n_new):
         text.append(int(decoder.logits(text, last=1)[-1].argmax()))

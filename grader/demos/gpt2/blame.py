@@ -1,4 +1,4 @@
-"""Find the steps that make the logits differ, by trying each alone among right ones."""
+"""Find the steps that make the logits differ, by trying each one among right steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEW = 4
 
 
 class _Once:
-    """Another decoder's results for one text, which many are compared with."""
+    """Another decoder's results for one sequence, computed once for many comparisons."""
 
     def __init__(self, other: Other, ids: Sequence[int]) -> None:
         self.whole, self.steps = other.logits(ids), other.stepwise(ids)
@@ -44,7 +44,7 @@ def find_blamed(
     right: Mapping[str, str],
     family: Family,
 ) -> Iterator[Step]:
-    """Yield the student's steps that do not agree with transformers on top of right ones."""
+    """Yield the student's steps that disagree with transformers when the other steps are right."""
     tiny = family.read_tiny()
     ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
     against = _Once(family.load_other()(tiny, np.float64), ids)

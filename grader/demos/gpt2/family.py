@@ -1,4 +1,4 @@
-"""Describe a family of models that runs on the steps: its weights, and what they mean."""
+"""Describe a family of models that runs on the steps: its weights, and their meaning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Stream(Protocol):
     """Turns ids into text one by one."""
 
     def text(self, token: int, /) -> str:
-        """Return what this token completes."""
+        """Return the text that this token completes."""
 
 
 class Reader(Protocol):
@@ -28,11 +28,11 @@ class Reader(Protocol):
         """Return the tokens of a text."""
 
     def streaming(self) -> Stream:
-        """Return what turns one text's ids into words."""
+        """Return a stream that turns one sequence's ids into words."""
 
 
 def read_words(model: weights.Model) -> Reader:
-    """Return the tokenizer that lies beside the weights."""
+    """Return the tokenizer beside the weights."""
     return Words(model.folder / weights.TOKENIZER, model.config.vocabulary)
 
 

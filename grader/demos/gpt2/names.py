@@ -1,7 +1,7 @@
-"""GPT-2's tensors under the names that the steps give them.
+"""Translate the names of GPT-2's tensors into those of the steps.
 
-GPT-2's `Conv1D` keeps its weights as (d_in, d_out), which is how the steps have them; `c_attn` is
-the weights of q, k and v side by side; the output head is the embedding itself.
+GPT-2's `Conv1D` stores its weights as (d_in, d_out), as the steps do. `c_attn` has the weights of
+q, k and v side by side. The output head is the embedding itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Config:
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """Return what the steps' functions take after `params`."""
+        """Return the arguments of the steps' functions after `params`."""
         return (self.n_heads,)
 
 
@@ -120,7 +120,7 @@ def bare(name: str) -> str:
 def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
     """Return the tensors that the steps need, by bare name. Raise Gpt2Error unless all fit.
 
-    Others are passed over: GPT-2's files hold `attn.bias`, which is its causal mask.
+    Others are ignored, such as `attn.bias`, which is GPT-2's causal mask.
     """
     found = {bare(name): tensor for name, tensor in tensors.items()}
     shapes = expected_shapes(config)
@@ -152,7 +152,7 @@ def _check_head(found: Tensors, where: str) -> None:
 
 
 def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -> dict[str, Any]:
-    """Return the `params` of step 12, of numbers of that type."""
+    """Return the `params` of step 12, with numbers of that type."""
 
     def tensor(name: str) -> Array:
         return tensors[name].astype(dtype, copy=False)

@@ -22,14 +22,14 @@ TRY_SECONDS = 20.0  # for a step to be imported, and for each of its functions t
 
 @dataclass(frozen=True)
 class Part:
-    """One step among those that run. why: what keeps the student's own from running, if it does."""
+    """One step among those that run. why: what prevents the student's own from running, or ""."""
 
     step: Step
     why: str = ""
 
     @property
     def own(self) -> bool:
-        """Return whether it is the student's."""
+        """Return whether the step is the student's."""
         return not self.why
 
 
@@ -55,9 +55,9 @@ class Code:
 
 
 def find_wanted(registry: Registry, wanted: Sequence[str] = WANTED) -> dict[str, Step]:
-    """Return the functions that are called here, and the steps that they are in.
+    """Return the functions that are called, and the steps that define them.
 
-    Raise Gpt2Error if one is in no step: a bundle may hold the first steps only.
+    Raise Gpt2Error if no step defines one, because a bundle may hold only the first steps.
     """
     homes = {function.name: step for step in registry.steps for function in step.functions}
     for name in wanted:
@@ -75,7 +75,7 @@ def gather(
 ) -> Code:
     """Return the student's steps, or the kit's. Raise Gpt2Error if neither exists.
 
-    Whether they are right is not asked: that is seen from the logits.
+    Wrong steps are used as well, because the logits show whether they are right.
     """
     homes = list(find_wanted(registry, wanted).values())
     last = max(homes, key=registry.steps.index)
@@ -117,10 +117,10 @@ def _find_reached(
 def _unusable(
     host: Host, submission: Submission, step: Step, earlier: Mapping[str, tuple[str, str]]
 ) -> str:
-    """Return what keeps a step from running, or "" if a trial run works.
+    """Return what prevents a step from running, or "" if a trial run works.
 
-    A stub raises NotImplementedError whatever it is called with. So each function is called with
-    None for every argument; what is written for arrays may do with that what it likes.
+    A stub raises NotImplementedError for any arguments. So each function is called with None for
+    every argument. Real code may do anything with these.
     """
     if step.id in submission.refused:
         return submission.refused[step.id].rstrip(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Gpt2Error(Exception):
-    """The weights, the prompt or the machine will not do."""
+    """GPT-2 cannot run with these weights, this prompt or this machine."""
 
 
 class NotThere(Gpt2Error):

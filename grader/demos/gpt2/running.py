@@ -1,4 +1,4 @@
-"""The steps' decoder in a worker: its params are sent once, its caches and logits stay there."""
+"""Run the steps' decoder in a worker: params are sent once; caches and logits stay there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Functions:
-    """The names of a family's functions. generate: "" where its steps have none."""
+    """The names of a family's functions. generate: "" if its steps have none."""
 
     logits: str = "decoder_logits"
     new_cache: str = "new_decoder_cache"
@@ -46,7 +46,7 @@ GPT2 = Functions()
 
 
 def limits_for(limits: Limits, params_bytes: int) -> Limits:
-    """Return a decoder's limits: room for its params, its logits and its caches."""
+    """Return the limits of a decoder: room for its params, its logits and its caches."""
     return Limits(
         call_seconds=CALL_SECONDS,
         step_seconds=ALL_SECONDS,
@@ -55,12 +55,12 @@ def limits_for(limits: Limits, params_bytes: int) -> Limits:
 
 
 def _hold_params(worker: Worker, params: Any) -> Any:
-    """Return the params, each array sent by itself and read-only: no frame holds a whole model."""
+    """Send each array of the params by itself, read-only, because no frame holds a whole model."""
     return map_leaves(params, lambda array: worker.hold(Laid(array, writable=False)))
 
 
 class Decoder:
-    """Calls of the decoder's functions; CodeFailed where one brings nothing usable."""
+    """Calls the decoder's functions. Raises CodeFailed if one returns nothing usable."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Decoder:
         *sizes: float,
         functions: Functions = GPT2,
     ) -> None:
-        """sizes: what the functions take after `params`, the number of heads first."""
+        """Set up the calls. sizes: the arguments after `params`, the number of heads first."""
         self.host = host
         self.functions = functions
         self.vocabulary = len(params["embedding"])
@@ -92,7 +92,7 @@ class Decoder:
         self.worker.close()
 
     def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
-        """Return the logits of a text, or of its last tokens only: -> (last, V)."""
+        """Return the logits of a sequence, or of its last tokens only: -> (last, V)."""
         name = self.functions.logits
         answer = self._call(name, [_array(ids), self.params, *self.sizes], (True,))
         return self._rows(name, answer, len(ids), last or len(ids))
@@ -114,7 +114,7 @@ class Decoder:
         return logits, self._handle(name, answer[1])
 
     def generate(self, ids: Sequence[int], n_new: int) -> list[int]:
-        """Return the new tokens of a greedy text, written through the cache."""
+        """Return the new tokens of a greedy continuation, written through the cache."""
         name = self.functions.generate
         if name:
             args = [_array(ids), n_new, self.params, *self.sizes]
@@ -152,7 +152,7 @@ class Decoder:
         return value
 
     def _rows(self, function: str, kept: Any, length: int, last: int) -> Floats:
-        """Return the last rows of kept logits, a part at a time; all must be there."""
+        """Return the last rows of kept logits in parts; none may be missing."""
         first = length - last
         step = max(1, ROW_BYTES // (8 * self.vocabulary))
         parts = []
@@ -178,7 +178,7 @@ class Decoder:
         return part
 
     def _ids(self, function: str, value: Any, prompt: Sequence[int], n_new: int) -> list[int]:
-        """Return the new tokens of a text that must begin with the prompt."""
+        """Return the new tokens of a sequence that must begin with the prompt."""
         length = len(prompt) + n_new
         if not isinstance(value, np.ndarray) or value.shape != (length,):
             raise CodeFailed(f"{function} returned {_kind(value)}, not {length} tokens")
@@ -201,7 +201,7 @@ def _kind(value: Any) -> str:
 
 
 def _explain_failure(failure: CallFailed, function: str, limits: Limits) -> str:
-    """Return a sentence on a call without a value. The code is the user's, so it may be quoted."""
+    """Return a sentence on a call without a value. The user's own code may be quoted."""
     match failure:
         case Raised():
             file, line = failure.innermost or ("", 0)

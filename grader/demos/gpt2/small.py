@@ -1,4 +1,4 @@
-"""The kit's small trained model: a decoder that speaks without a network.
+"""Load the kit's small trained model: a decoder that writes text without a network.
 
 `grader/authoring/train_small.py` made it, with the solutions' own training steps.
 """
@@ -33,7 +33,7 @@ class Small:
 
 @cache
 def load_small() -> Small:
-    """Return the model of the kit."""
+    """Return the kit's model."""
     config, _ = read_config(FOLDER / "config.json")
     model = json.loads((FOLDER / "tokenizer.json").read_text(encoding="utf-8"))["model"]
     words = tuple(sorted(model["vocab"], key=model["vocab"].__getitem__))
@@ -44,7 +44,7 @@ def load_small() -> Small:
 
 
 def read_tensors(file: Path) -> dict[str, NDArray[np.float32]]:
-    """Return the arrays of a safetensors file of float32; the light environment has no library."""
+    """Return the arrays of a safetensors file of float32; no library for it is installed."""
     data = file.read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])

@@ -1,8 +1,8 @@
-"""A GPT-2 with random weights, made here: it stands in where there is no network.
+"""Make a GPT-2 with random weights, as a substitute if there is no network.
 
-The files are those of any GPT-2 (config.json, model.safetensors, tokenizer.json), so all that reads
-them is the same. Its weights are larger than a fresh GPT-2's: gelu must bend, attention must
-choose, or a wrong decoder would give nearly the same logits as a right one.
+The files are those of any GPT-2 (config.json, model.safetensors, tokenizer.json), so every reader
+works on them. The weights are larger than a fresh GPT-2's. Otherwise gelu would not bend, attention
+would not choose, and a wrong decoder would give nearly the same logits as a right one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ words there are, and the best ones are likely to come next. Then it is written d
 
 @dataclass(frozen=True)
 class Size:
-    """Which sizes to make; the vocabulary is at least the tokenizer's."""
+    """The sizes to make; the vocabulary is at least the tokenizer's."""
 
     n_layers: int
     n_heads: int
@@ -64,7 +64,7 @@ def make_cached() -> Path:
 def find_made(name: str, make: Callable[[Path], None]) -> Path:
     """Return the folder of that name in the user's cache, made on first use.
 
-    Where nothing can be kept, it is one that is gone when the program ends.
+    If nothing can be kept, it is a folder that is removed when the program ends.
     """
     from platformdirs import user_cache_path
 
@@ -88,7 +88,7 @@ def find_made(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def make(folder: Path, size: Size, seed: int = SEED) -> None:
-    """Write a random GPT-2 of that size into a folder; the same one every time."""
+    """Write a random GPT-2 of that size into a folder, the same every time."""
     from safetensors.numpy import save_file
 
     end = make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))

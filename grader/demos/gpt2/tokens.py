@@ -1,4 +1,4 @@
-"""Text to token ids and back; text comes out as soon as it is text."""
+"""Turn text into token ids and back; decoded text comes out as soon as it is complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Words:
         self.vocabulary = vocabulary
 
     def ids(self, text: str) -> list[int]:
-        """Return the text's tokens. Raise Gpt2Error for one that the model has no embedding for."""
+        """Return the text's tokens. Raise Gpt2Error for a token without an embedding."""
         found: list[int] = self.tokenizer.encode(text).ids
         if any(number >= self.vocabulary for number in found):
             raise Gpt2Error(
@@ -33,19 +33,19 @@ class Words:
         return found
 
     def streaming(self) -> Streaming:
-        """Return the result for one sequence, token by token."""
+        """Return a stream that turns one sequence's ids into text."""
         return Streaming(self.tokenizer)
 
 
 class Streaming:
-    """Turns ids into text one by one: a character can be spread over several tokens."""
+    """Turns ids into text one by one; a character can be spread over several tokens."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self.stream = DecodeStream(skip_special_tokens=True)
 
     def text(self, token: int) -> str:
-        """Return what this token completes, or "" if that is nothing yet."""
+        """Return the text that this token completes, or "" if it completes none."""
         if self.tokenizer.id_to_token(token) is None:
             return f"<{token}>"  # an embedding that the tokenizer has no word for
         piece: str | None = self.stream.step(self.tokenizer, token)

@@ -1,4 +1,4 @@
-"""The weights that `train` keeps, as a GPT-2 whose tokens are characters."""
+"""Read the weights that `train` keeps as a GPT-2 whose tokens are characters."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ def _settings(config: Config) -> dict[str, Any]:
 
 
 class Characters:
-    """A tokenizer whose tokens are the characters of the text that was learnt."""
+    """A tokenizer whose tokens are the characters of the training text."""
 
     def __init__(self, folder: Path) -> None:
         self.characters = weights.load(folder)[1].characters
 
     def begin(self) -> str:
-        """Return a text to go on from."""
+        """Return a text to continue."""
         return BEGINS if set(BEGINS) <= set(self.characters) else self.characters[0]
 
     def ids(self, text: str) -> list[int]:
-        """Return the places of the characters; Gpt2Error for one that was not learnt."""
+        """Return the ids of the characters. Raise Gpt2Error for a character that was not learnt."""
         for character in text:
             if character not in self.characters:
                 raise Gpt2Error(
@@ -92,7 +92,7 @@ class Characters:
         return [self.characters.index(character) for character in text]
 
     def streaming(self) -> Characters:
-        """Return what turns ids into text: nothing is kept between them."""
+        """Return the stream that turns ids into text; it needs no state between them."""
         return self
 
     def text(self, token: int) -> str:

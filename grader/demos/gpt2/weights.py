@@ -22,7 +22,7 @@ TOKENIZER = "tokenizer.json"
 
 @dataclass(frozen=True)
 class Model:
-    """A GPT-2 on disk, read: its sizes, its tensors by GPT-2's bare names, its tokenizer's file."""
+    """A GPT-2 read from disk: sizes, tensors by GPT-2's bare names, the tokenizer's file."""
 
     config: Config
     settings: dict[str, Any]
@@ -37,7 +37,7 @@ class Model:
 
 
 def locate(name: str) -> Path:
-    """Return the weights' file for a file, a folder that holds it, or a model on the hub."""
+    """Return the weights' file for a file, its folder, or a model on the hub."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(path)
@@ -60,7 +60,7 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _from_hub(name: str) -> Path:
-    """Return the hub's cached model, and download what is missing, with its own progress."""
+    """Return the hub's cached model, and download missing files, with the hub's own progress."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -85,7 +85,7 @@ _FILES = (WEIGHTS, CONFIG, TOKENIZER)
 
 
 def _ask_once(name: str) -> None:
-    """Ask one question, without repeating it for half a minute where there is no network."""
+    """Ask once, without repeating the question for half a minute if there is no network."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     get_hf_file_metadata(hf_hub_url(name, CONFIG))
@@ -124,9 +124,9 @@ def read(
     read_config: Callable[[Path], tuple[Any, dict[str, Any]]] = read_config,
     check_tensors: Callable[[Tensors, Any, str], dict[str, Array]] = check_tensors,
 ) -> Model:
-    """Return the model whose weights are in that file, and whose config.json lies beside it.
+    """Return the model with its weights in that file, and its config.json beside it.
 
-    read_config, check_tensors: those of the family that it belongs to.
+    read_config, check_tensors: those of the model's family.
     """
     path = file.with_name(CONFIG)
     if not path.is_file():
@@ -139,7 +139,7 @@ def read(
 
 
 def _tensors(file: Path) -> dict[str, Array]:
-    """Return all floating point tensors in a safetensors file."""
+    """Return all floating-point tensors in a safetensors file."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -158,9 +158,10 @@ def _tensors(file: Path) -> dict[str, Array]:
 
 
 def _bfloat16_tensors(file: Path) -> Iterator[tuple[str, Array]]:
-    """Yield the floating point tensors of a file that holds bfloat16, which NumPy does not have.
+    """Yield the floating-point tensors of a file with bfloat16, which NumPy does not have.
 
-    A bfloat16 is the upper half of a float32, so nothing is lost. The file is whole: it was opened.
+    A bfloat16 is the upper half of a float32, so nothing is lost. The file was opened before, so it
+    is complete.
     """
     data = np.memmap(file, np.uint8, mode="r")
     start = 8 + int(data[:8].view("<u8")[0])

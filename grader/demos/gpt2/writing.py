@@ -1,4 +1,4 @@
-"""Writing a text, token by token, and how long each took."""
+"""Write a text token by token, and time each token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.demos.gpt2.running import Decoder
 
 @dataclass(frozen=True)
 class Choice:
-    """How the next token is taken from the logits."""
+    """The rule that takes the next token from the logits."""
 
     temperature: float
     top_k: int | None
@@ -30,25 +30,25 @@ class Choice:
 
 @dataclass
 class Timed:
-    """Tokens as they come, and the seconds that each took; the first has read the prompt."""
+    """Tokens in order, and the seconds that each took; the first includes reading the prompt."""
 
     ids: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
     @property
     def rate(self) -> float | None:
-        """Return tokens per second after the first, or None where there is no other."""
+        """Return tokens per second after the first, or None if there is no other."""
         rest = self.seconds[1:]
         return len(rest) / sum(rest) if rest else None
 
     def note(self, token: int, since: float) -> None:
-        """Count one more."""
+        """Count one more token."""
         self.ids.append(token)
         self.seconds.append(time.perf_counter() - since)
 
 
 def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
-    """Raise Gpt2Error for a prompt, or a text, that the model has no positions for."""
+    """Raise Gpt2Error if the model has too few positions for a prompt or a text."""
     if not prompt:
         raise Gpt2Error("the prompt is empty: begin a text with --prompt")
     room = t_max - len(prompt)
@@ -73,7 +73,7 @@ def write_tokens(
     *,
     cache: bool = True,
 ) -> Iterator[int]:
-    """Yield the tokens after the prompt, one by one, each as soon as it is there."""
+    """Yield the tokens after the prompt, each as soon as it is known."""
     logits_after = _with_cache(decoder) if cache else _without(decoder)
     text, read = list(prompt), 0
     for u in choice.draws(n_new):

@@ -1,1 +1,1 @@
-"""A model of the Llama family on the student's own code; it shares GPT-2's machinery."""
+"""Run a model of the Llama family on the student's own code, with GPT-2's machinery."""

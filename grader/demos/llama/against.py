@@ -1,4 +1,4 @@
-"""transformers' Llama on the same tensors: what the steps' model is compared with."""
+"""Run transformers' Llama on the same tensors, to compare the steps' model with it."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class Llama(Network):
         super().__init__(network)
 
     def tolerance(self, logits: Floats, n_layers: int) -> float:
-        """Return how far right logits may be from these."""
+        """Return how far right logits may be from this model's."""
         return TOLERANCE * max(1.0, float(np.abs(logits).max()))

@@ -1,4 +1,4 @@
-"""The Llama family: its functions are step 25's, and a tokenizer may be missing."""
+"""Describe the Llama family: its functions are step 25's, and a tokenizer may be missing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _read_model(file: Path) -> Model:
 
 
 def _words(model: Model) -> Reader:
-    """Return the tokenizer that lies beside the weights, or ids where there is none."""
+    """Return the tokenizer beside the weights, or ids if there is none."""
     if (model.folder / TOKENIZER).exists():
         return read_words(model)
     return Ids(model.config.vocabulary)

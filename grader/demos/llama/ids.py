@@ -1,4 +1,4 @@
-"""Token ids in place of words, for a model that comes without a tokenizer."""
+"""Use token ids as words, for a model without a tokenizer."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ SOME = tuple(range(1, 9))
 
 
 class Ids:
-    """A tokenizer's stand-in: a text is its ids, with spaces between."""
+    """A tokenizer's substitute: a text is its ids, separated by spaces."""
 
     def __init__(self, vocabulary: int) -> None:
         self.vocabulary = vocabulary
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids that the text lists; Gpt2Error for anything else."""
+        """Return the ids that the text lists. Raise Gpt2Error for anything else."""
         words = text.split()
         if not all(word.isdecimal() and word.isascii() for word in words):
             raise Gpt2Error(
@@ -30,7 +30,7 @@ class Ids:
         return found
 
     def streaming(self) -> Ids:
-        """Return what turns one text's ids into words: they need nothing kept between them."""
+        """Return a stream that turns one sequence's ids into words; it needs no state."""
         return self
 
     def text(self, token: int) -> str:

@@ -1,7 +1,8 @@
-"""The tensors of a Llama under the names that the steps give them.
+"""Translate the names of a Llama's tensors into those of the steps.
 
-Published files keep a weight as (d_out, d_in); the steps have it the other way round. The names are
-those of transformers, and so is the order of a head's features: i and i + d_head/2 are a pair.
+Published files store a weight as (d_out, d_in), and the steps store it the other way round. The
+names are those of transformers, and so is the order of a head's features: i and i + d_head/2 are a
+pair.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ NORMS = {"norm_1": "input_layernorm", "norm_2": "post_attention_layernorm"}
 
 @dataclass(frozen=True)
 class Config(gpt2.Config):
-    """The sizes of a Llama. tied: whether the embedding is the output head too."""
+    """The sizes of a Llama. tied: whether the embedding is also the output head."""
 
     n_kv_heads: int
     d_head: int
@@ -52,14 +53,14 @@ class Config(gpt2.Config):
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """Return what the steps' functions take after `params`."""
+        """Return the arguments of the steps' functions after `params`."""
         return (self.n_heads, self.n_kv_heads, self.base, self.eps)
 
 
 def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
     """Return the parsed `config.json`, and its whole text.
 
-    Gpt2Error if it describes what the steps cannot run.
+    Raise Gpt2Error if the steps cannot run what it describes.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -79,7 +80,7 @@ def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
 
 
 def _check_layers(data: Mapping[str, Any], path: Path) -> None:
-    """Refuse layers that see a window only."""
+    """Refuse layers that see only a window."""
     window = data.get("sliding_window", MISTRAL_WINDOW if data["model_type"] == "mistral" else None)
     kinds = {str(kind) for kind in data.get("layer_types") or ()} - {"full_attention"}
     if window is not None or kinds:
@@ -90,7 +91,7 @@ def _check_layers(data: Mapping[str, Any], path: Path) -> None:
 
 
 def _read_rope(data: Mapping[str, Any], path: Path) -> float:
-    """Return the base of the rotary angles; Gpt2Error where they are scaled, or partial."""
+    """Return the base of the rotary angles. Raise Gpt2Error if they are scaled, or partial."""
     rope = {**(data.get("rope_scaling") or {}), **(data.get("rope_parameters") or {})}
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind not in ("default", None):
@@ -177,7 +178,7 @@ def _full(name: str) -> str:
 
 
 def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
-    """Return the tensors that the steps need; Gpt2Error unless all fit the configuration."""
+    """Return the tensors that the steps need. Raise Gpt2Error unless all fit the configuration."""
     found = {_full(name): tensor for name, tensor in tensors.items()}
     shapes = expected_shapes(config)
     missing = [name for name in shapes if name not in found]
@@ -211,7 +212,7 @@ def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Arr
 
 
 def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -> dict[str, Any]:
-    """Return the `params` of step 25, of numbers of that type."""
+    """Return the `params` of step 25, with numbers of that type."""
 
     def tensor(name: str) -> Array:
         return tensors[name].astype(dtype, copy=False)

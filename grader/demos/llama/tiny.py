@@ -1,8 +1,8 @@
-"""A Llama with random weights, made here: it stands in where there is no network.
+"""Make a Llama with random weights, as a substitute if there is no network.
 
-Its files are those of any Llama, so all that reads them is the same. Its heads are larger than
-d_model / n_heads, two share a key head, and base and eps are not the steps' defaults: code that
-ignores one of these is seen.
+Its files are those of any Llama, so every reader works on them. Its heads are larger than d_model /
+n_heads, and two share a key head. base and eps are not the steps' defaults. So code that ignores
+one of these is found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERSION = 1  # to be raised with any change here: what was made before is not ma
 
 @dataclass(frozen=True)
 class Size:
-    """Which sizes to make."""
+    """The sizes to make."""
 
     n_layers: int = 3
     n_heads: int = 4
@@ -50,7 +50,7 @@ def make_cached() -> Path:
 
 
 def make(folder: Path, size: Size, seed: int = SEED, *, tokenizer: bool = True) -> None:
-    """Write a random Llama of that size into a folder; the same one every time."""
+    """Write a random Llama of that size into a folder, the same every time."""
     from safetensors.numpy import save_file
 
     end = None
@@ -96,7 +96,7 @@ def _settings(config: Config) -> dict[str, object]:
 def _tensor(
     name: str, shape: tuple[int, ...], random: np.random.RandomState
 ) -> NDArray[np.float32]:
-    """Return gains around 1, and weights that keep the size of what they are given."""
+    """Return gains around 1, and weights that keep the size of their input."""
     values = random.standard_normal(shape)
     if len(shape) == 1:
         values = 1 + 0.2 * values

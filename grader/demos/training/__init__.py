@@ -1,1 +1,1 @@
-"""Training a submission's decoder on a small text: nothing is judged here."""
+"""Train a submission's decoder on a small text; nothing is judged here."""

@@ -1,4 +1,4 @@
-"""The losses of a training: as they come, and smoothed."""
+"""Keep the losses of a training, as they come and smoothed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KEPT = 20  # losses that a printed one is the mean of
 
 @dataclass(frozen=True)
 class Losses:
-    """Named losses by the number of the step, the first is 1."""
+    """Named losses by the number of the step, counted from 1."""
 
     name: str
     steps: list[int] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Losses:
         return sum(last) / len(last)
 
     def smooth(self) -> Losses:
-        """Return the mean of every loss and the few before it: a curve that can be read."""
+        """Return the mean of every loss and the few before it, for a readable curve."""
         means = [
             sum(part) / len(part)
             for part in (self.values[max(0, i - KEPT + 1) : i + 1] for i in range(len(self.values)))

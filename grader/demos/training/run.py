@@ -1,4 +1,4 @@
-"""Training steps of a submission's decoder, one after the other, in a worker."""
+"""Take training steps with a submission's decoder, one after another, in a worker."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def causal_mask(t_q, t_k=None):
 
 @dataclass(frozen=True)
 class Sizes:
-    """The decoder's sizes, and the batches'."""
+    """The sizes of the decoder and of the batches."""
 
     n_layers: int = 2
     n_heads: int = 4
@@ -52,7 +52,7 @@ class Sizes:
 
 
 class LossGone(NotReady):
-    """A step whose loss is not a number.
+    """The loss of a step is not a number.
 
     tokens and params: those of the last step whose loss was a number.
     """
@@ -64,7 +64,7 @@ class LossGone(NotReady):
 
 @dataclass(frozen=True)
 class Taken:
-    """A training step that was taken: its number from 1, its loss, and the parameters after it."""
+    """One training step: its number from 1, its loss, and the parameters after it."""
 
     number: int
     loss: float
@@ -75,7 +75,7 @@ class Taken:
 def modules(
     registry: Registry, submission: Submission
 ) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Return the modules to train with, and the steps of them that are the solutions'."""
+    """Return the modules to train with, and which of their steps are the solutions'."""
     right = right_modules(registry)
     own = dict(submission.texts())
     missing = [
@@ -91,7 +91,7 @@ def exchange_mask(
 ) -> dict[str, tuple[str, str]]:
     """Return the code with another causal_mask: NO_MASK or PEEKING.
 
-    It is the solutions, or the learner's own where there are none.
+    It changes the solutions, or the learner's own code if there are none.
     """
     code = {**own, **right_modules(registry)}
     if MASK not in code:
@@ -107,7 +107,7 @@ def check_switch(
     params: Any,
     sizes: Sizes,
 ) -> None:
-    """Raise NotReady if the two codes have the same loss: then causal_mask is not used."""
+    """Raise NotReady if both versions have the same loss, because causal_mask is not used then."""
     losses = [honest_loss(host, code, text, params, sizes, 0) for code in codes]
     if losses[0] == losses[1]:
         raise NotReady(
@@ -183,7 +183,7 @@ def train(
 def explain_gone(
     host: Host, own: Mapping[str, tuple[str, str]], gone: LossGone, sizes: Sizes
 ) -> str:
-    """Say in which step the loss was lost, and which gradient was largest before that."""
+    """Say at which step the loss was lost, and which gradient was largest before that."""
     try:
         with worker_with(host, Program(LOSS, dict(own)), "The gradients") as worker:
             args = [gone.tokens, gone.params, sizes.n_heads]
@@ -199,7 +199,7 @@ def explain_gone(
 
 
 def find_largest(grads: Any) -> tuple[str, float]:
-    """Return the largest number in a tree by size, and the name of its array; NaN is largest."""
+    """Return the largest absolute number in a tree, and the name of its array; NaN is largest."""
     sizes = {name: float(np.abs(array).max(initial=0.0)) for name, array in flatten(grads).items()}
     name = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
     return name, sizes[name]
@@ -224,7 +224,7 @@ def write(
     sizes: Sizes,
     seed: int,
 ) -> NDArray[np.int64]:
-    """Let the decoder write on from the prompt until all positions are used."""
+    """Let the decoder continue the prompt until all positions are used."""
     count = sizes.length - len(prompt)
     u = np.random.RandomState(seed).random_sample(count)
     with worker_with(host, Program(WRITER, dict(own)), "Writing") as worker:

@@ -1,4 +1,4 @@
-"""Texts to learn from: small stories that the kit makes up, or any file; characters are tokens."""
+"""Provide training texts: small made-up stories, or any file; characters are tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NONE = np.array([], np.int64)
 
 
 def stories(seed: int = 0, characters: int = CHARACTERS) -> str:
-    """Return small stories, one to a line, the same for the same seed."""
+    """Return small stories, one per line, the same for the same seed."""
     draw = random.Random(seed)
     lines: list[str] = []
     while sum(map(len, lines)) < characters:
@@ -39,13 +39,13 @@ def stories(seed: int = 0, characters: int = CHARACTERS) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A text and its vocabulary: a token is the place of a character in it."""
+    """A text and its vocabulary; a token is the index of a character in it."""
 
     characters: str
     tokens: NDArray[np.int64]
 
     def encode(self, text: str) -> NDArray[np.int64]:
-        """Return the tokens of a text; Problem for a character that was not learnt."""
+        """Return the tokens of a text. Raise Problem for a character that was not learnt."""
         for character in text:
             if character not in self.characters:
                 raise Problem(f"the text that was learnt has no {character!r}: leave it out")
@@ -57,7 +57,7 @@ class Text:
 
 
 def prepare(text: str, length: int) -> Text:
-    """Turn a text into tokens; Problem if it has no room for a window of that length."""
+    """Turn a text into tokens. Raise Problem if it is too short for a window of that length."""
     if len(text) < length + 2:
         raise Problem(
             f"the text has {len(text)} characters, too few for windows of {length}: "
@@ -69,7 +69,7 @@ def prepare(text: str, length: int) -> Text:
 
 
 def read_text(path: Path) -> str:
-    """Return what is in a file of text; Problem if it cannot be read."""
+    """Return the contents of a text file. Raise Problem if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Weights in a folder: the arrays in safetensors, and what belongs to them in JSON."""
+"""Store weights in a folder: the arrays in safetensors, and facts about them in JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class About:
-    """The facts about saved weights: the decoder's sizes, its characters, its steps so far."""
+    """Facts about saved weights: the decoder's sizes, its characters, its steps so far."""
 
     n_layers: int
     n_heads: int
@@ -32,7 +32,7 @@ class About:
 
 
 def flatten(tree: Any, name: str = "") -> dict[str, Array]:
-    """Return all arrays of a tree by the way to each: `blocks.0.ln_1.gain`."""
+    """Return all arrays of a tree, each under its path: `blocks.0.ln_1.gain`."""
     if isinstance(tree, np.ndarray):
         return {name: tree}
     items = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
@@ -44,7 +44,7 @@ def flatten(tree: Any, name: str = "") -> dict[str, Array]:
 
 
 def refill(tree: Any, arrays: Mapping[str, Array], name: str = "") -> Any:
-    """Return a tree built like this one, of the arrays with these names."""
+    """Return a tree of the same structure, with the arrays of these names."""
     if isinstance(tree, np.ndarray):
         return arrays[name]
     if isinstance(tree, Mapping):
@@ -54,14 +54,14 @@ def refill(tree: Any, arrays: Mapping[str, Array], name: str = "") -> Any:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise Problem if no weights can be written there, which is known before they are learnt."""
+    """Raise Problem before training if weights cannot be written there."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise Problem(f"cannot write to {folder}: name another folder with --out")
 
 
 def save(folder: Path, params: Any, about: About) -> None:
-    """Write both files, each of them whole or not at all."""
+    """Save both files, each of them whole or not at all."""
     header, parts, end = {}, [], 0
     for name, array in flatten(params).items():
         data = np.ascontiguousarray(array, "<f8").tobytes()
@@ -81,7 +81,7 @@ def save(folder: Path, params: Any, about: About) -> None:
 
 
 def load(folder: Path) -> tuple[dict[str, Array], About]:
-    """Read both files; Problem if they are not those of `save`."""
+    """Read both files. Raise Problem if `save` did not write them."""
     try:
         about = About(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
         data = (folder / WEIGHTS).read_bytes()

@@ -1,4 +1,4 @@
-"""Find the condition that divides a function's right cases from its wrong ones."""
+"""Find the condition that separates a function's right cases from its wrong ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANCE = 0.05  # that the ordinary cases alone are wrong, but not all of them
 
 @dataclass(frozen=True)
 class Parted:
-    """The numbers of the cases that are right, and wrong; of the right ones those that tell much.
+    """The numbers of the right and the wrong cases, and of the right ones that mean something.
 
     alike: the cases of the checks in which something is wrong.
     """
@@ -42,13 +42,13 @@ class Parted:
 
 @dataclass(frozen=True)
 class Division:
-    """A condition, and the numbers of the cases that have it."""
+    """A condition, and the numbers of the cases that meet it."""
 
     condition: Condition
     having: frozenset[int]
 
     def divides(self, cases: Parted) -> bool:
-        """Return whether every wrong case has it, and enough cases that have it are wrong."""
+        """Return whether every wrong case meets the condition, and few others do."""
         wrong, chancy = cases.wrong, self.condition.chancy
         others = (cases.right & cases.telling) - self.having
         needed = NEEDED + chancy
@@ -69,7 +69,7 @@ class Division:
     def chance(self, wrong: int, others: int) -> float:
         """Return the chance that so many wrong cases all meet the condition by accident.
 
-        0 where every case that has it is wrong.
+        0 if every case that meets it is wrong.
         """
         having = len(self.having)
         drawn = math.comb(having, wrong) / math.comb(having + others, wrong)
@@ -77,7 +77,7 @@ class Division:
 
 
 def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
-    """Return what divides the wrong cases from the right ones; of several, what divides them best.
+    """Return the condition that best separates the wrong cases from the right ones.
 
     takes: the function's required arguments.
     """
@@ -139,7 +139,7 @@ def _both(single: Sequence[Division], wrong: frozenset[int]) -> Iterator[Divisio
 
 
 def _best(found: Iterable[Division], cases: Parted) -> Division | None:
-    """Return the condition that fewest right cases have; numbers of axes come last."""
+    """Return the condition that the fewest right cases meet; numbers of axes come last."""
     dividing = [one for one in found if one.divides(cases)]
 
     def rank(one: Division) -> tuple[bool, int]:

@@ -1,4 +1,4 @@
-"""Conditions that a case may meet: a batch axis, a mask, very large numbers, a later chunk."""
+"""Define conditions that a case may meet: a batch axis, a mask, huge numbers, a later chunk."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MASKS = ("mask", "padding")
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that a case has or has not. this and other complete `in all 3 cases ...`.
+    """A condition that a case may meet. this and other complete `in all 3 cases ...`.
 
-    chancy: one of many of its kind, so that more is needed before it means anything. both: whether
-    it also means something that only the cases without it are wrong; else these are the easy ones.
-    mostly: whether it means nothing where more than a few of the cases that have it are right.
-    absent: whether it is that something is not there, which is the ordinary case. other_hint: the
-    hint where only the cases without it are wrong, if it is another one. far: whether a single
-    wrong case means something, because it is far from all that are right.
+    chancy: one of many of its kind, so more cases are needed before it means anything. both:
+    whether it also means something if only the cases without it are wrong; otherwise these are the
+    easy ones. mostly: whether it means nothing if more than a few of the cases that meet it are
+    right. absent: whether the condition is that something is missing, which is the ordinary case.
+    other_hint: another hint if only the cases without it are wrong. far: whether a single wrong
+    case means something, because it is far from all right ones.
     """
 
     id: str
@@ -45,12 +45,12 @@ class Condition:
 
     @property
     def of_axes(self) -> bool:
-        """Return whether it is about leading axes, of which a check may have just one kind."""
+        """Return whether it is about leading axes, of which a check may have only one kind."""
         return self.hint == SHAPES
 
     @property
     def opposite(self) -> Condition:
-        """Return a condition for cases that do not meet it."""
+        """Return the condition that a case meets if it does not meet this one."""
         return Condition(
             f"not_{self.id}",
             self.other,
@@ -63,7 +63,7 @@ class Condition:
         )
 
     def along_with(self, more: Condition) -> Condition:
-        """Return a condition for cases that meet both."""
+        """Return the condition that a case meets if it meets both."""
         return Condition(
             f"{self.id}_and_{more.id}",
             f"{self.this} and {more.this}",
@@ -92,7 +92,7 @@ def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
 
 
 def is_very_large(tried: Tried) -> bool:
-    """Return whether there are numbers that would not come out of a layer."""
+    """Return whether there are numbers larger than a layer produces."""
     numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
     return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
 
@@ -121,7 +121,7 @@ def _has_nothing_allowed(tried: Tried) -> bool:
 
 
 def _has_empty_slice(tried: Tried) -> bool:
-    """Return whether the scores of a slice are -inf throughout."""
+    """Return whether the scores of a slice are all -inf."""
     scores, axis = tried.arguments.get("scores"), tried.arguments.get("axis", -1)
     if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f" or not scores.ndim:
         return False
@@ -145,7 +145,7 @@ def _axis_not_last(tried: Tried) -> bool:
 
 
 def _no_room(tried: Tried) -> bool:
-    """Return whether a sequence takes every position of its model, or more."""
+    """Return whether a sequence takes at least every position of its model."""
     params, arguments = tried.arguments.get("params"), tried.arguments
     tokens = arguments.get("tokens", arguments.get("prompt"))
     if not isinstance(params, Mapping) or not isinstance(tokens, np.ndarray):
@@ -320,14 +320,14 @@ FIXED = [
 
 
 def fixed_conditions(tried: Sequence[Tried]) -> list[Condition]:
-    """Return conditions that mean something here: no mask is small if none is larger."""
+    """Return the conditions that mean something here: no mask is small if none is larger."""
     masks = [_mask(one) for one in tried if not _smaller_mask(one)]
     larger = any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
     return [one for one in FIXED if larger or one.id != "smaller_mask"]
 
 
 def optional(names: Sequence[str]) -> Iterator[Condition]:
-    """Yield for each optional argument: whether it is given."""
+    """Yield for each optional argument whether it is given."""
     for name in names:
         yield Condition(
             f"with_{name}",
@@ -340,7 +340,7 @@ def optional(names: Sequence[str]) -> Iterator[Condition]:
 
 
 def ranks(name: str) -> Iterator[Condition]:
-    """Yield how many axes the first argument has. name: what it is called."""
+    """Yield how many axes the first argument has. name: the name of the argument."""
     counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
         ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
         ("one_axis", "one axis", "several axes", lambda n: n == 1),
@@ -376,7 +376,7 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
 
 
 def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield texts that are longer than any that came out right."""
+    """Yield sequences that are longer than any with a right result."""
     right = max((length(one) for one in tried if one.right), default=0)
     wrong = min((length(one) for one in tried if not one.right), default=0)
     if 1 < right < wrong:
@@ -392,7 +392,7 @@ def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
 
 
 def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield chunks behind more tokens than any that came out right."""
+    """Yield chunks that follow more tokens than any with a right result."""
 
     def before(one: Tried) -> int:
         start = one.sizes.get("start", 0)  # where no chunk is meant, it may be a token's name
@@ -413,7 +413,7 @@ def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
 
 
 def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
-    """Yield for each two sizes: whether they are equal, and which is larger."""
+    """Yield for each pair of sizes whether they are equal, and which is larger."""
     for a, b in itertools.permutations(names, 2):
         yield Condition(
             f"{a}_above_{b}",

@@ -1,7 +1,7 @@
-"""Learn from a few more calls: the same question in a new process, and with one argument replaced.
+"""Learn from a few more calls: the same question in a new process, or with one argument replaced.
 
-A result that does not move when an argument is replaced does not depend on it. One that is right
-when nothing was asked before is wrong because something was kept.
+If a result does not move when an argument is replaced, it does not depend on that argument. If a
+result is right when nothing was asked before, it is wrong because something was kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STATE = "What does the function keep from one call to the next, or draw at rando
 
 
 def find_facts(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> list[Fact]:
-    """Return patterns in a function's wrong results after a few more calls."""
+    """Return patterns in a function's wrong results, found by a few more calls."""
     if (state := find_state(host, program, function, tried)) is not None:
         return [state]
     idle = find_idle(host, program, function, tried)
@@ -43,7 +43,7 @@ def find_facts(host: Host, program: Program, function: str, tried: Sequence[Trie
 
 
 def find_state(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
-    """Return the fact that wrong answers are others when nothing was asked before."""
+    """Return the fact that wrong answers change when nothing was asked before."""
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
     asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:ASKED]]
     right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
@@ -59,9 +59,9 @@ def find_state(host: Host, program: Program, function: str, tried: Sequence[Trie
 
 
 def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
-    """Return that a chunk is right if its text is all that a process was asked.
+    """Return the fact that a chunk is right if a process was asked only about its sequence.
 
-    alone: surveys one check, with a new process for each text. A chunk's cache comes out of the
+    alone: surveys one check, with a new process for each sequence. A chunk's cache comes out of the
     process itself, so the chunk cannot be asked again by itself.
     """
     wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
@@ -128,9 +128,9 @@ def _say_idle(names: Sequence[str], most: int) -> Fact | None:
 
 
 def _is_telling(one: Tried) -> bool:
-    """Return whether every array among the arguments of right code makes a difference in this case.
+    """Return whether right code would move if any array among this case's arguments changed.
 
-    Not where a size is so small that it does not: a softmax over one key is 1 whatever it is.
+    It does not if a size is too small: a softmax over one key is always 1.
     """
     result = as_array(one.expected)
     sizes = {**one.sizes, "length": length(one)}
@@ -153,7 +153,7 @@ def _is_telling(one: Tried) -> bool:
 
 
 def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield names with the ways to their arrays: all b_v of all blocks."""
+    """Yield names with the paths to their arrays: all b_v of all blocks."""
     found: dict[str, list[str]] = {}
     for way, leaf in named_leaves(dict(arguments)).items():
         name = way.rsplit(".", 1)[-1]
@@ -165,7 +165,7 @@ def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
-    """Return the names whose arrays can be replaced without any change of the result."""
+    """Return the names whose arrays can be replaced without changing the result."""
     before = as_array(one.got)
     if before is None:
         return []
@@ -186,7 +186,7 @@ def _is_unmoved(before: NDArray[Any], after: NDArray[Any]) -> bool:
 
 
 def _replaced(tree: Any, ways: Sequence[str], here: str = "") -> Any:
-    """Return the arguments with other numbers in the arrays to which these ways lead."""
+    """Return the arguments with other numbers in the arrays at these paths."""
     if isinstance(tree, Mapping):
         parts = {key: f"{here}.{key}" if here else str(key) for key in tree}
         return {key: _replaced(item, ways, parts[key]) for key, item in tree.items()}

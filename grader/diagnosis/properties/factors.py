@@ -1,4 +1,4 @@
-"""By how much wrong numbers are off, where it is the same for all of them.
+"""Find by how much wrong numbers are off, if it is the same for all of them.
 
 Only a plain number is named, because any other could carry a message.
 """
@@ -42,7 +42,7 @@ def _factor(pair: Pair) -> float | None:
 
 
 def _sizes(pair: Pair) -> Mapping[str, float]:
-    """Return numbers that a case has, by the names that they have in the lessons."""
+    """Return numbers that a case has, by their names in the lessons."""
     found = {WORDS[n]: float(v) for n, v in pair.sizes.items() if n in WORDS and v}
     texts, positions = float(np.prod(lead(pair.tried))), float(length(pair.tried))
     if "targets" in pair.tried.arguments or pair.expected.ndim == 0:
@@ -56,7 +56,7 @@ def _sizes(pair: Pair) -> Mapping[str, float]:
 
 
 def _formulas(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[float]]]:
-    """Yield names of factors, and what each is in every case."""
+    """Yield names of factors, and the value of each in every case."""
     sizes = [_sizes(pair) for pair in pairs]
     for name in sorted(set.intersection(*map(set, sizes))):
         values = [each[name] for each in sizes]
@@ -126,7 +126,7 @@ def digits(pairs: Sequence[Pair]) -> Fact | None:
 
 
 def _error(pair: Pair) -> float:
-    """Return the largest error in units of the largest right number, or infinity without one."""
+    """Return the largest error relative to the largest right number, or infinity without one."""
     if not pair.same_shape or pair.discrete:
         return np.inf
     largest = float(np.abs(pair.expected).max())
@@ -136,7 +136,7 @@ def _error(pair: Pair) -> float:
 
 
 def find_copied(pairs: Sequence[Pair]) -> Fact | None:
-    """Return the argument that comes back as it was."""
+    """Return the argument that the function returns unchanged."""
     for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
         given = [pair.tried.arguments.get(name) for pair in pairs]
         if all(
@@ -148,7 +148,7 @@ def find_copied(pairs: Sequence[Pair]) -> Fact | None:
 
 
 def find_joined(pairs: Sequence[Pair]) -> Fact | None:
-    """Return the argument that is in the result once too often, or once too few."""
+    """Return the argument that is in the result once too often, or is missing from it."""
     for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
         given = [pair.tried.arguments.get(name) for pair in pairs]
         if not all(_fits(value, pair) for value, pair in zip(given, pairs, strict=True)):
@@ -160,7 +160,7 @@ def find_joined(pairs: Sequence[Pair]) -> Fact | None:
 
 
 def _fits(value: Any, pair: Pair) -> bool:
-    """Return whether it could be joined to the result, number by number, and would change it."""
+    """Return whether it could be added to the result, number by number, and would change it."""
     if pair.discrete or not pair.same_shape or not isinstance(value, np.ndarray):
         return False
     if value.dtype.kind != "f" or value.shape != pair.got.shape or not np.isfinite(value).all():

@@ -33,7 +33,7 @@ from grader.steps.tree import named_leaves
 
 @dataclass(frozen=True)
 class Property:
-    """A property of a pair. holds: None where the pair would have it anyway."""
+    """A property of a pair. holds: None if the pair would have it in any case."""
 
     id: str
     says: str
@@ -41,7 +41,7 @@ class Property:
     holds: Callable[[Pair], bool | None]
 
     def state_facts(self, found: Sequence[Pair]) -> Fact | None:
-        """Return the fact, if all have it, and enough of them for it to mean something."""
+        """Return the fact if all pairs have it, and enough of them for it to mean something."""
         answers = [self.holds(pair) for pair in found]
         if any(answer is False for answer in answers):
             return None
@@ -373,7 +373,7 @@ def other_kind(found: Sequence[Pair]) -> Fact | None:
 
 
 def partly_opposite(found: Sequence[Pair]) -> Fact | None:
-    """Return that some of the wrong masks are the opposite of the right ones, where not all are."""
+    """Return that some of the wrong masks, but not all, are the opposite of the right ones."""
     having = [pair for pair in found if resemblance.opposite(pair)]
     if not enough(having):
         return None
@@ -382,7 +382,7 @@ def partly_opposite(found: Sequence[Pair]) -> Fact | None:
 
 
 def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
-    """Return that several results are right but for their order."""
+    """Return that several results are right but in the wrong order."""
     questions: dict[str, dict[str, Tried]] = {}
     for one in tried:
         if one.error is not None:
@@ -402,7 +402,7 @@ def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
 
 
 def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
-    """Return that several results, side by side, hold the right numbers, but are cut otherwise."""
+    """Return that several results together hold the right numbers, but are cut at other places."""
     questions: dict[str, dict[str, Tried]] = {}
     for one in tried:
         questions.setdefault(one.key, {})[one.part] = one
@@ -451,7 +451,7 @@ def says_all(diagnosis: Diagnosis) -> bool:
 
 
 def leaves_at_fault(tried: Sequence[Tried]) -> Fact | None:
-    """Return the few arrays of a tree that are wrong, the same ones in every wrong case."""
+    """Return the few wrong arrays of a tree, if they are the same ones in every wrong case."""
     wrong = [one for one in distinct(tried) if not one.right and one.error is None]
     if len(wrong) < 2 or any(not isinstance(one.got, Mapping) for one in wrong):
         return None
@@ -513,7 +513,7 @@ def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
 
 
 def _shortened(names: Mapping[str, None], others: Mapping[str, None]) -> list[str]:
-    """Return names of arrays, with one name for a branch of which there are no others."""
+    """Return names of arrays; if all arrays of a branch are named, only the branch's name."""
     found: dict[str, None] = {}
     for name in names:
         ways = name.split(".")
@@ -528,8 +528,8 @@ def said(
 ) -> Diagnosis | None:
     """Return a sentence or two about all wrong results of a function, or nothing.
 
-    takes: the function's required arguments. What is right has nothing said about it. more: facts
-    that further calls have shown; they come first.
+    takes: the function's required arguments. Right results are not described. more: facts from
+    further calls, which come first.
     """
     tried = _pieces_first(tried)
     parts = list(dict.fromkeys(one.part for one in tried if not one.right))
@@ -552,7 +552,7 @@ def said(
 
 
 def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
-    """Return the chunked pieces, if any is wrong, because they tell more than wholes."""
+    """Return the chunked pieces if any is wrong, because they say more than the whole."""
     pieces = [one for one in tried if "chunk" in one.sizes]
     return pieces if any(not one.right for one in pieces) else tried
 
@@ -587,7 +587,7 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
 
 
 def _are_never_rows(tried: Sequence[Tried]) -> bool:
-    """Return whether no result is a single row: else the rows of the others are texts."""
+    """Return whether no result is a single row; otherwise the rows of the others are sequences."""
     results = (as_array(one.expected) for one in tried)
     return all(one is None or one.ndim > 1 for one in results)
 
@@ -599,7 +599,7 @@ def _covers_all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> boo
 
 
 def _say_where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
-    """Return the fact, limited to returned results if something was raised as well."""
+    """Return the fact, limited to returned results if some calls raised."""
     if fact is None or not any(one.error for one in tried):
         return fact
     return replace(fact, says=f"Where it returns: {fact.says[0].lower()}{fact.says[1:]}")

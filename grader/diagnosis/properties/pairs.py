@@ -1,4 +1,4 @@
-"""A wrong result beside the right one, and what it means that they are alike."""
+"""Compare a wrong result with the right one, and judge what their likeness means."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 class Pair:
     """An expected and a returned array. discrete: ids or booleans, which may agree by chance.
 
-    kind and got_kind: NumPy's letters for the types that were expected and that came.
+    kind and got_kind: NumPy's letters for the expected and the actual type.
     """
 
     expected: Floats
@@ -62,7 +62,7 @@ class Pair:
 
     @property
     def weight(self) -> float:
-        """Return how much a fact means here: few numbers agree more easily by accident."""
+        """Return how much a fact means here; a few numbers agree more easily by accident."""
         size = self.expected.size
         varied = any(size > 1 and each.min() < each.max() for each in (self.expected, self.got))
         if size >= (16 if self.discrete else 8) and varied:
@@ -70,7 +70,7 @@ class Pair:
         return 1.0 if size > 1 else 0.5 if self.discrete else 0.7
 
     def alike(self, one: Floats, other: Floats) -> bool:
-        """Return whether two arrays are the same but for rounding."""
+        """Return whether two arrays are the same except for rounding."""
         if one.shape != other.shape:
             return False
         tolerance = LOOSE_SINGLE if self.tried.single else LOOSE
@@ -92,5 +92,5 @@ def pairs(tried: Sequence[Tried]) -> list[Pair]:
 
 
 def enough(found: Sequence[Pair]) -> bool:
-    """Return whether there are enough of them for something that they share to mean anything."""
+    """Return whether there are enough of them for a shared property to mean anything."""
     return sum(pair.weight for pair in found) >= ENOUGH

@@ -1,7 +1,7 @@
 """Find where the wrong numbers are: in a row, above the diagonal, behind the mask, ...
 
-Each function says whether a pair has the property. None: it has, but the array is too small for
-that to mean anything.
+Each function returns whether a pair has the property, or None if the array is too small for it to
+mean anything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _places(pair: Pair, axis: int) -> list[bool] | None:
 
 
 def only_right(pair: Pair, axis: int, place: int) -> bool | None:
-    """Return whether only one position along an axis is right, and all others are wrong."""
+    """Return whether only one position along an axis is right."""
     wrong = _places(pair, axis)
     if wrong is None or wrong.pop(place):
         return False
@@ -28,7 +28,7 @@ def only_right(pair: Pair, axis: int, place: int) -> bool | None:
 
 
 def only_wrong(pair: Pair, axis: int, place: int) -> bool | None:
-    """Return whether something is wrong at one place along an axis, and nothing at the others."""
+    """Return whether only one position along an axis has anything wrong."""
     wrong = _places(pair, axis)
     if wrong is None or not wrong.pop(place) or any(wrong):
         return False
@@ -60,7 +60,7 @@ def are_blocked(pair: Pair, *, allowed: bool) -> bool | None:
 
 
 def zero_rows(pair: Pair) -> bool | None:
-    """Return whether only rows are wrong that should be 0 throughout."""
+    """Return whether only rows are wrong that should be all 0."""
     if not pair.same_shape or pair.got.ndim < 2:
         return False
     zero = (pair.expected == 0).all(axis=-1)
@@ -68,7 +68,7 @@ def zero_rows(pair: Pair) -> bool | None:
 
 
 def mask_says(pair: Pair, value: float) -> bool | None:
-    """Return whether every wrong place of a mask says the same."""
+    """Return whether all wrong places of a mask have the same value."""
     if pair.kind != "b" or not pair.same_shape:
         return False
     return bool((pair.got[pair.wrong] == value).all())

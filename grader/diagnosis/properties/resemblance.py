@@ -1,6 +1,6 @@
-"""Likenesses of a wrong result and the right one: the same numbers elsewhere, times a factor, ...
+"""Find likenesses of a wrong result and the right one: swapped axes, a factor, a shift, ...
 
-Each function says whether a pair has the property. None: it has, but would have had it anyway.
+Each function returns whether a pair has the property, or None if it would have it in any case.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_reshaped(pair: Pair) -> bool | None:
 
 
 def is_repeated(pair: Pair) -> bool | None:
-    """Return whether it is the right result with more axes in front."""
+    """Return whether it is the right result with more leading axes."""
     try:
         wider = np.broadcast_to(pair.expected, pair.got.shape)
     except ValueError:
@@ -52,17 +52,17 @@ def part(pair: Pair, axis: int, *, end: bool, more: bool) -> bool | None:
 
 
 def nan(pair: Pair) -> bool | None:
-    """Return whether all that is wrong is NaN."""
+    """Return whether all wrong numbers are NaN."""
     return pair.same_shape and bool(np.isnan(pair.got[pair.wrong]).all())
 
 
 def infinite(pair: Pair) -> bool | None:
-    """Return whether all that is wrong is infinite."""
+    """Return whether all wrong numbers are infinite."""
     return pair.same_shape and bool(np.isinf(pair.got[pair.wrong]).all())
 
 
 def is_negated(pair: Pair) -> bool | None:
-    """Return whether everything has the other sign."""
+    """Return whether all numbers have the opposite sign."""
     return not pair.discrete and pair.alike(-pair.expected, pair.got)
 
 
@@ -77,7 +77,7 @@ def is_log(pair: Pair) -> bool | None:
 
 
 def one_hot(pair: Pair) -> bool | None:
-    """Return whether each row has a single 1 among zeros, where the right rows have not."""
+    """Return whether each row has a single 1 among zeros, and the right rows do not."""
     if pair.discrete or not pair.same_shape or pair.got.ndim < 1 or pair.got.shape[-1] < 2:
         return False
     ones = (pair.got == 1).sum(axis=-1) == 1
@@ -87,7 +87,7 @@ def one_hot(pair: Pair) -> bool | None:
 
 
 def opposite(pair: Pair) -> bool | None:
-    """Return whether every True is a False, and the reverse."""
+    """Return whether every True should be False, and every False True."""
     return pair.kind == "b" and pair.alike(1 - pair.expected, pair.got)
 
 
@@ -97,7 +97,7 @@ def sign(pair: Pair) -> bool | None:
 
 
 def other_sign(pair: Pair) -> bool | None:
-    """Return whether every number is negative that should be positive, and the reverse."""
+    """Return whether every number that should be positive is negative, and the reverse."""
     if not pair.same_shape or pair.discrete or not np.isfinite(pair.got).all():
         return False
     return bool((np.sign(pair.got) * np.sign(pair.expected) == -1).all())
@@ -111,7 +111,7 @@ def is_flipped(pair: Pair, axis: int) -> bool | None:
 
 
 def is_shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
-    """Return whether each position holds the value of its neighbour."""
+    """Return whether each position holds its neighbour's value."""
     if not pair.same_shape or pair.got.ndim < -axis:
         return False
     one, other = (pair.got, pair.expected) if late else (pair.expected, pair.got)
@@ -121,14 +121,14 @@ def is_shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
 
 
 def is_permuted(pair: Pair) -> bool | None:
-    """Return whether the right numbers stand in other places."""
+    """Return whether the right numbers are at other places."""
     if pair.discrete or pair.got.size != pair.expected.size or pair.got.size < 3:
         return False
     return pair.alike(np.sort(pair.got.ravel()), np.sort(pair.expected.ravel()))
 
 
 def equal_rows(pair: Pair) -> bool | None:
-    """Return whether all rows are the same, which they should not be."""
+    """Return whether all rows are equal although they should differ."""
     if pair.got.ndim < 2 or pair.got.shape[-2] < 2 or not pair.same_shape:
         return False
     same = pair.alike(pair.got, np.broadcast_to(pair.got[..., :1, :], pair.got.shape))
@@ -137,7 +137,7 @@ def equal_rows(pair: Pair) -> bool | None:
 
 
 def symmetric(pair: Pair) -> bool | None:
-    """Return whether it equals its transpose, which it should not."""
+    """Return whether it equals its transpose although it should not."""
     square = pair.got.ndim >= 2 and pair.got.shape[-1] == pair.got.shape[-2] > 1
     if not square or not pair.alike(pair.got, np.swapaxes(pair.got, -1, -2)):
         return False
@@ -223,7 +223,7 @@ def centred_rows(pair: Pair) -> bool | None:
 
 
 def zero(pair: Pair) -> bool | None:
-    """Return whether all that is wrong is 0."""
+    """Return whether all wrong numbers are 0."""
     return pair.same_shape and not pair.discrete and not pair.got[pair.wrong].any()
 
 
@@ -236,12 +236,12 @@ def smaller(pair: Pair, sign: int) -> bool | None:
 
 
 def not_zero(pair: Pair) -> bool | None:
-    """Return whether there is something where all should be 0."""
+    """Return whether some number is not 0 although all should be."""
     return pair.same_shape and not pair.discrete and not pair.expected.any()
 
 
 def one_value(pair: Pair) -> bool | None:
-    """Return whether what is wrong is of one size, where it should be of several."""
+    """Return whether the wrong numbers all have one size although the right ones have several."""
     if not pair.same_shape:
         return False
     wrong, right = np.abs(pair.got[pair.wrong]), np.abs(pair.expected[pair.wrong])
@@ -251,7 +251,7 @@ def one_value(pair: Pair) -> bool | None:
 
 
 def shape_is_swapped(pair: Pair) -> bool | None:
-    """Return whether the shape is the right one but for its last two axes."""
+    """Return whether the shape is right except that its last two axes are swapped."""
     if pair.expected.ndim < 2 or pair.got.ndim < 2:
         return False
     *lead, rows, columns = pair.expected.shape

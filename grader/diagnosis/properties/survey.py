@@ -1,6 +1,6 @@
-"""Puts wrong code through all cases of its checks: a check stops at the first wrong result.
+"""Put wrong code through all cases of its checks; a check itself stops at the first wrong result.
 
-The check functions are called once more, on a worker of their own, with cases that note a result
+The check functions are called once more, on a worker of their own. Their cases note a result
 instead of judging it. So a statement about wrong results rests on every case.
 """
 
@@ -30,7 +30,7 @@ PATIENCE = 3  # calls
 
 
 class Survey:
-    """Calls in one worker, and the results that cases noted."""
+    """The calls in one worker, and the results that cases noted."""
 
     def __init__(self, worker: Worker, function: Function) -> None:
         self.worker = worker
@@ -56,7 +56,7 @@ class Survey:
             return Answer(None)
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
-        """Keep one result, or each of several by itself."""
+        """Note one result, or each of several by itself."""
         several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
         names = [name for name in self.names if not name.startswith("*")]
         if several and len(got) == len(expected) == len(names):
@@ -85,7 +85,7 @@ class Survey:
 
 
 def agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
-    """Return whether a result is the right one."""
+    """Return whether a result is right."""
     try:
         matches(expected, got, tolerance)
     except Broken:
@@ -105,8 +105,8 @@ def survey(
 ) -> list[Tried]:
     """Return the outcomes of all cases of these checks, with the suite's own sizes.
 
-    Takes no longer than a few calls may take: what was not reached by then is not in it. apart:
-    each cache is made in a process of its own, where nothing has been asked before.
+    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
+    cache in a process of its own, which has answered nothing before.
     """
     deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
 

@@ -1,4 +1,4 @@
-"""The outcome of one case: the unit that statements about wrong results rest on."""
+"""Describe the outcome of one case; statements about wrong results are based on these."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from grader.isolation.client import Raised
 
 @dataclass(frozen=True)
 class Tried:
-    """One result of one case: what it should have been, and what came.
+    """One result of one case: the expected value and the actual one.
 
-    part: the result's name, where the function has several. sizes may hold `chunk` (from 0),
-    `start` and `stop` where a text was fed in chunks. single: float32 arguments. laid: arrays that
-    lie otherwise in memory. key: names case and circumstances, the same for the same question.
-    check: the name of the check whose case it is.
+    part: the result's name, if the function has several. sizes may hold `chunk` (from 0), `start`
+    and `stop` if a sequence was fed in chunks. single: float32 arguments. laid: arrays with another
+    memory layout. key: names the case and its circumstances; the same question has the same key.
+    check: the name of the check that has the case.
     """
 
     part: str
@@ -38,8 +38,8 @@ class Tried:
     def telling(self) -> bool:
         """Return whether code that does nothing would be wrong here.
 
-        Not where the right ids are those that were given, or one id throughout: there wrong code
-        is right as well, which says nothing about the case.
+        It would not if the right ids are the given ones, or are all the same id. Wrong code is
+        right there as well, so the case says nothing.
         """
         right = as_array(self.expected)
         if right is None or right.size < 2 or right.dtype.kind not in "iu":
@@ -52,7 +52,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact about all wrong results, and an idea of where to look."""
+    """A fact about all wrong results, and an idea where to look."""
 
     id: str
     says: str
@@ -60,7 +60,7 @@ class Fact:
 
 
 def differ(one: Any, other: Any) -> bool:
-    """Return whether two results are not the same, but for rounding."""
+    """Return whether two results differ by more than rounding."""
     first, second = as_array(one), as_array(other)
     if first is None or second is None or first.shape != second.shape:
         return (first is None) != (second is None)
@@ -73,7 +73,7 @@ def distinct(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def whole(tried: Sequence[Tried]) -> list[Tried]:
-    """Yield every question once: right if all of its results are."""
+    """Yield every question once; it is right if all of its results are."""
     found: dict[str, Tried] = {}
     for one in tried:
         if one.key not in found or not one.right:

@@ -1,8 +1,8 @@
-"""Judging ahead: while nbgrader keeps its books on one submission, the next ones are judged.
+"""Judge ahead: while nbgrader does its bookkeeping for one submission, the next ones are judged.
 
-A few threads own the judges, for a judge ends with the thread that has started it. What nbgrader
-asks for comes first. What was judged ahead counts only for the very exam and the very submission
-that it was judged as: the same sources, seed, isolation and kit.
+A few threads own the judges, because a judge ends with the thread that started it. The submission
+that nbgrader asks for comes first. A result from judging ahead counts only for the same exam and
+the same submission: the same sources, seed, isolation and kit.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ END_SECONDS = 5.0
 
 
 def _spare_cores() -> int:
-    """Return the cores that nbgrader itself, which uses one, leaves."""
+    """Return the cores that nbgrader leaves; it uses one."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, (there or 1) - 1)
 
 
 class Ahead:
-    """The judges of this process, and what they have found before it was asked for."""
+    """The judges of this process, and results that nobody has requested yet."""
 
     def __init__(self) -> None:
         self.waiting: queue.PriorityQueue[tuple[int, int, Future[Any], Callable[[], Any]]]
@@ -48,7 +48,7 @@ class Ahead:
         self.found: dict[Path, Future[Judged]] = {}
 
     def warm_up(self) -> None:
-        """Make a judge load what it needs before the first request."""
+        """Let a judge load what it needs before the first request."""
         self._do(AT_ONCE, judge.warm_up)
 
     def start(self, exam: Exam) -> None:
@@ -56,7 +56,7 @@ class Ahead:
         self._do(AT_ONCE, lambda: judge.start(exam)).result()
 
     def begin(self, readings: Mapping[Path, Reading]) -> None:
-        """Judge these in order, as many as possible before each is requested."""
+        """Start judging these in order, as many as possible before each is requested."""
         self.drop()
         self._hire(min(1 + len(readings) // FOR_EACH, MOST, _spare_cores()))
         for path, reading in readings.items():
@@ -76,7 +76,7 @@ class Ahead:
         return asked.result()
 
     def drop(self) -> None:
-        """Forget what was begun, because nobody will ask for it."""
+        """Forget started work that nobody will request."""
         for early in self.found.values():
             early.cancel()
         self.found.clear()

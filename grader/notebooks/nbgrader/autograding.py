@@ -1,10 +1,10 @@
-"""Autograding without running anything: an exporter and a preprocessor for nbgrader.
+"""Autograde without running anything: an exporter and a preprocessor for nbgrader.
 
-`nbgrader autograde` reads each submitted notebook twice: to sanitize it, and to run and score what
-came of that. The exporter reads the submitted file in nbgrader's place, as `grade` does, and hands
-on a notebook that is written anew. The preprocessor stands where nbgrader would start a kernel: it
-has the sources judged and writes verdicts below the test cells, from which nbgrader takes its
-scores. What nbgrader will come to later is judged meanwhile.
+`nbgrader autograde` reads each submitted notebook twice: first to sanitize it, then to run and
+score the result. The exporter reads the submitted file in nbgrader's place, as `grade` does, and
+returns a notebook that is written anew. The preprocessor replaces the one that would start a
+kernel. It has the sources judged and writes verdicts below the test cells, and nbgrader takes its
+scores from these. Meanwhile, the next submissions are judged.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class NotGradable(Exception):
 
 
 class _OneSentence(logging.Filter):
-    """A log filter that keeps the last line of nopeek's tracebacks in nbgrader.
+    """A log filter that keeps only the last line of nopeek's tracebacks in nbgrader.
 
-    So nbgrader's last words must not send anyone to look for a traceback.
+    Then nbgrader's final message does not send anyone to look for a traceback.
     """
 
     MARK = f"{__name__}.NotGradable: "
@@ -91,7 +91,7 @@ def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Kno
 
 
 def _functions(known: Mapping[str, Known]) -> list[str]:
-    """Return what the test cells test."""
+    """Return the functions that the test cells test."""
     names = [name for name, cell in known.items() if cell.nbgrader["grade"] and cell.locked]
     return [name.removeprefix(PREFIX) for name in names]
 
@@ -111,7 +111,7 @@ _ahead = Ahead()
 
 
 class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
-    """Reads submitted notebooks for nbgrader. Everything else it reads as nbgrader would."""
+    """Reads submitted notebooks for nbgrader, and all other files as nbgrader would."""
 
     isolation = Enum(
         ("auto", "bubblewrap", "process+", "process"),
@@ -144,7 +144,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self._go_along()
 
     def _get_ready(self) -> None:
-        """Probe the isolation and start a judge, so that a class is refused as a whole."""
+        """Probe the isolation and start a judge, so that problems stop the class at once."""
         if self.seed is None:
             self.seed = setting.seed_of(Path(self.course.root))
         with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
@@ -174,7 +174,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self.parent.convert_notebooks = converting  # nbgrader has no hook for a whole run
 
     def _to_come(self) -> dict[Path, Reading]:
-        """Return new submissions that nbgrader has found, in its order, and how to read them."""
+        """Return the new submissions that nbgrader has found, in order, and how to read them."""
         readings = {}
         for folder in sorted(self.parent.assignments):
             for filename in sorted(self.parent.assignments[folder]):
@@ -184,7 +184,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return readings
 
     def _is_passed_over(self, names: Mapping[str, str]) -> bool:
-        """Return whether nbgrader will leave this submission alone, as far as nopeek can tell."""
+        """Return whether nbgrader will skip this submission, as far as nopeek can tell."""
         excluded = names["student"] in self.course.student_id_exclude.split(",")
         return excluded or (self._find_graded_at(names).exists() and not self.parent.force)
 
@@ -216,7 +216,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return made
 
     def _read_submitted(self, path: Path, names: Mapping[str, str]) -> Any:
-        """Return a student's submission, without the cells that they may not change."""
+        """Return a student's submission, without the cells that students may not change."""
         known, lessons = self._read_released(names)
         self._exam_on(known)
         cells, self.submission = _read(path, names["student"])
@@ -265,9 +265,9 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
         return nb, resources
 
     def _report(self, handed_in: Submission) -> Report:
-        """Return the judge's result for it.
+        """Return the judge's result for a submission.
 
-        Raise NotGradable with the reason if that is nothing.
+        Raise NotGradable, with the reason, if there is none.
         """
         try:
             outcome = _ahead.outcome(self.parent.path, self.parent.exam, handed_in)

@@ -1,7 +1,7 @@
-"""nbgrader's database, opened once in a run.
+"""Open nbgrader's database once in a run.
 
-While it autogrades, nbgrader opens its gradebook seven times for each student, and each time looks
-whether all tables are there, and puts its queries together anew. That takes longer than judging.
+While it autogrades, nbgrader opens its gradebook seven times for each student. Each time it checks
+that all tables exist, and builds its queries anew. That takes longer than judging.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ USERS = (
 
 
 class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
-    """A gradebook whose session ends when it is closed, as always; the database stays open."""
+    """A gradebook that closes only its session, as always; the database stays open."""
 
     def close(self) -> None:
         self.db.remove()

@@ -1,8 +1,8 @@
-"""Collecting from nbgrader's exchange: what students put there is copied, and no link is followed.
+"""Collect from nbgrader's exchange: copy what students put there, and follow no link.
 
 In the exchange on a shared machine, students make their folders themselves. nbgrader's own copy
-follows links with the instructor's rights, so a link to the solutions would be handed in as the
-solutions. It also ends with the first folder that cannot be copied.
+follows links with the instructor's rights. So a link to the solutions would be handed in as the
+solutions. It also stops at the first folder that cannot be copied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _is_other(path: Path) -> bool:
 
 @contextlib.contextmanager
 def without_links() -> Iterator[None]:
-    """Make nbgrader copy only regular files beside the notebooks, and not what a link leads to."""
+    """Make nbgrader copy only regular files beside the notebooks, never the targets of links."""
     find = base.find_all_files
 
     def find_regular(path: str, exclude: list[str] | None = None) -> list[str]:
@@ -47,7 +47,7 @@ def without_links() -> Iterator[None]:
 
 
 class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
-    """Takes the place of nbgrader's own collector."""
+    """Replaces nbgrader's own collector."""
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         """Copy a submission without its links; one that cannot be copied does not stop the rest."""
@@ -59,7 +59,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
             self.log.error("%s is not collected: %s.", show_name(Path(src).name), why)
 
     def _copy(self, src: Path, dest: Path) -> None:
-        """Copy a folder through descriptors: what becomes a link meanwhile is not followed."""
+        """Copy a folder through descriptors, so that a file that becomes a link is not followed."""
         if self.get_size(src) > 1000 * self.coursedir.max_dir_size:
             raise ValueError(self._too_large())
         with Folder.open(src.parent, MAX_CLASS) as inbound:
@@ -70,7 +70,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         return f"it is larger than {self.coursedir.max_dir_size:,} kB"
 
     def _copy_folder(self, folder: Folder, dest: Path, room: int, depth: int = 0) -> int:
-        """Copy what is in a folder, at most `room` bytes, and return how much room is left."""
+        """Copy the contents of a folder, at most `room` bytes, and return how much room is left."""
         if depth > MAX_DEPTH:
             raise ValueError("its folders are nested too deeply")
         dest.mkdir()

@@ -1,4 +1,4 @@
-"""Lateness in nbgrader as the assignment file says it: grace, percent per day, extensions."""
+"""Apply the assignment file's late rules in nbgrader: grace, percent per day, extensions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.steps.registry import load
 
 
 def find_penalty(course: Course, student: str, score: float, seconds: float) -> float:
-    """Return what is taken off a score that was handed in so many seconds after the deadline."""
+    """Return the points to take off a score that was handed in so many seconds late."""
     due, late = moment(course.due), course.late
     if due is None or late is None:
         return 0.0
@@ -24,7 +24,7 @@ def find_penalty(course: Course, student: str, score: float, seconds: float) -> 
 
 
 class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types
-    """Takes off what the assignment file says; nothing for an assignment without one."""
+    """Applies the assignment file's late penalty; without a file, there is none."""
 
     folder = Unicode("", help="Where the assignment files are, each `<assignment>.toml`.").tag(
         config=True
@@ -33,7 +33,7 @@ class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader ha
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Return what to take off; None if there is no rule."""
+        """Return the points to take off; None if there is no rule."""
         path = Path(self.folder) / f"{self.parent.assignment_id}.toml"
         if not self.folder or not path.is_file():
             return None

@@ -1,7 +1,7 @@
-"""A submitted notebook, written anew: the student's text, and everything else as it was released.
+"""Write a submitted notebook anew: the student's text, and everything else as it was released.
 
-No output, no metadata and no attachment of the student's file is kept. Of nbgrader's cells, whose
-text and points are known from its database, the locked ones are put back, whatever became of them.
+No output, metadata or attachment of the student's file is kept. nbgrader's database has the text
+and points of its own cells. Locked cells are restored from there, whatever happened to them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ METADATA = {
 
 @dataclass(frozen=True)
 class Known:
-    """A cell as nbgrader's database has it. text is what a locked cell says."""
+    """A cell as nbgrader's database stores it. text: the text of a locked cell."""
 
     grade_id: str
     code: bool
@@ -34,9 +34,9 @@ class Known:
 
 
 def tame(text: str) -> str:
-    """Return a student's text as Markdown that shows it as it was typed.
+    """Return a student's text as Markdown that shows it exactly as it was typed.
 
-    Elements, links and formulas could run scripts in the page of an instructor.
+    Elements, links and formulas could run scripts on an instructor's page.
     """
     # Two would be no fence: text between them ends with the paragraph.
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
@@ -65,7 +65,7 @@ def _restore(mine: Known) -> Any:
 
 
 def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[str]) -> None:
-    """Put missing cells after the cell that they followed in the release, if it is there."""
+    """Insert missing cells after the cell that they followed in the release, if it is there."""
     above = ""
     for grade_id, mine in known.items():
         if grade_id in missing:

@@ -1,4 +1,4 @@
-"""Under what a course is graded: the isolation, the seed, and the steps of an assignment."""
+"""Choose how a course is graded: the isolation, the seed, and the steps of an assignment."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ IDLE_SECONDS = 60.0
 
 
 class SeedError(Exception):
-    """The seed of a course cannot be read or kept; the text says what to do."""
+    """The seed of a course cannot be read or stored; the text says what to do."""
 
 
 def seed_of(course: Path) -> int:
-    """Return the seed for the hidden inputs, drawn once and kept in the course's folder."""
+    """Return the seed for the hidden inputs, drawn once and stored in the course's folder."""
     path = course / SEED_FILE
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -57,22 +57,22 @@ def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
 
 
 def exam(isolation: str, seed: int, steps: tuple[str, ...]) -> Exam:
-    """Return what judges submissions. Raise Problem, SandboxError or KitError if it fails."""
+    """Return the exam. Raise Problem, SandboxError or KitError if that fails."""
     need_torch()
     return Exam("hidden", seed, _isolation(isolation), steps, kit_digest())
 
 
 class Closing:
-    """Ends idle judges some time after the last submission, where the process itself goes on.
+    """Ends idle judges some time after the last submission, if the process itself continues.
 
-    A server of notebooks grades one submission at a request, and never ends.
+    A notebook server grades one submission for each request, and never ends.
     """
 
     def __init__(self) -> None:
         self.timer: threading.Timer | None = None
 
     def later(self) -> None:
-        """Begin to wait anew."""
+        """Restart the wait."""
         if self.timer is not None:
             self.timer.cancel()
         self.timer = threading.Timer(IDLE_SECONDS, judge.dismiss)

@@ -1,7 +1,7 @@
 """Show the judge's findings on one function as the output of its test cell.
 
-nbgrader reads the score from it as plain text; people read the rest as HTML. Of hidden checks it
-holds only what a student may know, and no number.
+nbgrader reads the score in it as plain text, and people read the rest as HTML. Of hidden checks it
+shows only what a student may know, and no number.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def _html(found: Found, warnings: Sequence[str]) -> str:
 
 
 def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
-    """Return the result of a test cell that is worth so many points.
+    """Return the output of a test cell with that many points.
 
-    warnings: what had to be passed over to read the notebook.
+    warnings: what was ignored in reading the notebook.
     """
     data = {"text/plain": repr(found.points(most)), "text/html": _html(found, warnings)}
     return new_output("execute_result", data=data, execution_count=None)
 
 
 def no_verdict(reason: str) -> Any:
-    """Return the result of a test cell without a verdict, which earns nothing."""
+    """Return the output of a test cell without a verdict, which earns nothing."""
     return new_output("error", ename="NoVerdict", evalue=reason, traceback=[f"NoVerdict: {reason}"])
