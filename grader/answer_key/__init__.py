@@ -1,1 +1,1 @@
-"""The torch reference and the known mistakes, which no student gets."""
+"""Hold the torch reference and the known mistakes, which no student gets."""

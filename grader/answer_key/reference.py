@@ -1,10 +1,10 @@
-"""The torch reference: what every step of the contract computes, in float64.
+"""Compute every step of the contract with torch, in float64: the reference.
 
-Of the judge's modules this one, `reference_training` and `reference_modern` import torch. Arguments
-are NumPy arrays (or None, numbers, dicts of arrays), never modified; results are new NumPy arrays,
-or a Python float where the contract says float. torch's own operations do the work, so that this is
-a second opinion and not the solutions typed again. Where torch and the contract disagree, the
-contract wins, and the docstring or a comment says so.
+In the judge, only this module, `reference_training` and `reference_modern` import torch. Arguments
+are NumPy arrays (or None, numbers, dicts of arrays), and are never modified. Results are new NumPy
+arrays, or a Python float if the contract says float. torch's own operations do the work, so this is
+a second opinion and not a copy of the solutions. If torch and the contract disagree, the contract
+wins, and the docstring or a comment says so.
 """
 
 import importlib
@@ -114,12 +114,12 @@ def padding_mask(tokens: Array, pad_id: int) -> Mask:
 
 
 def additive_mask(mask: Array) -> Floats:
-    """Apply `torch.where` between 0 and -inf; 0 times -inf would be NaN."""
+    """Apply `torch.where` between 0 and -inf, because 0 times -inf would be NaN."""
     return _array(torch.where(_bools(mask), 0.0, -torch.inf).double())
 
 
 def apply_mask(scores: Array, mask: Array) -> Floats:
-    """Apply `torch.masked_fill`, which fills where its mask is True: in the contract True stays."""
+    """Apply `torch.masked_fill`, which fills where its mask is True; the contract keeps True."""
     return _array(_floats(scores).masked_fill(~_bools(mask), -torch.inf))
 
 
@@ -136,7 +136,7 @@ def attention_output(weights: Array, v: Array) -> Floats:
 
 
 def attention(q: Array, k: Array, v: Array, mask: Array | None = None) -> Floats:
-    """Apply `F.scaled_dot_product_attention`; a query that may attend to nothing gives 0."""
+    """Apply `F.scaled_dot_product_attention`; the output is 0 if a query may attend to nothing."""
     queries, keys, values = _floats(q), _floats(k), _floats(v)
     allowed = _bools(True if mask is None else mask)
     allowed = allowed.expand(*queries.shape[:-1], keys.shape[-2])
@@ -172,7 +172,7 @@ def log_softmax(logits: Array) -> Floats:
 
 
 def cross_entropy(logits: Array, targets: Array, ignore_id: int | None = None) -> float:
-    """Apply `F.cross_entropy` with `ignore_index`; to ignore everything is an error here."""
+    """Apply `F.cross_entropy` with `ignore_index`; it is an error here to ignore everything."""
     ignored = NOTHING_IGNORED if ignore_id is None else ignore_id
     labels = _ids(targets).reshape(-1)
     if bool((labels == ignored).all()):
@@ -330,8 +330,9 @@ def cross_attention(
 ) -> Floats:
     """Apply `F.multi_head_attention_forward`, the function inside `nn.MultiheadAttention`.
 
-    There True forbids, there is one batch axis, behind time, and weights are (d_out, d_in). A query
-    that may attend to nothing, NaN or 0 in torch, has an output of 0, which `b_o` is added to.
+    In torch, True forbids, the only batch axis comes after time, and weights are (d_out, d_in). For
+    a query that may attend to nothing, torch gives NaN or 0. Here its output is 0, and `b_o` is
+    added to that.
     """
     queries, keys = _floats(x), _floats(memory)
     batch = np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
@@ -394,7 +395,7 @@ def _normalise(x: Array, params: Params) -> Floats:
 
 
 def decoder_block(x: Array, params: Mapping[str, Params], n_heads: int, mask: Array) -> Floats:
-    """Add attention and network to the stream, each of which reads the normed stream (pre-norm)."""
+    """Add attention and network to the stream; each reads the normed stream (pre-norm)."""
     normed = _normalise(x, params["ln_1"])
     middle = np.add(x, multi_head_attention(normed, params["attention"], n_heads, mask))
     normed = _normalise(middle, params["ln_2"])
@@ -422,7 +423,7 @@ def decoder_logits(
 def new_decoder_cache(n_layers: int) -> Ids | None:
     """Return the tokens so far: none.
 
-    All else is computed again, as a second opinion on a cache.
+    Everything else is computed again, as a second opinion on a cache.
     """
     return None
 
@@ -430,7 +431,7 @@ def new_decoder_cache(n_layers: int) -> Ids | None:
 def decoder_step(
     tokens_new: Array, cache: Ids | None, params: Mapping[str, Any], n_heads: int
 ) -> tuple[Floats, Ids]:
-    """Return `decoder_logits` over all tokens so far, of which the last rows are kept."""
+    """Return the last rows of `decoder_logits` over all tokens so far."""
     new = np.asarray(tokens_new)
     tokens = new if cache is None else np.concatenate([cache, new], axis=-1)
     return decoder_logits(tokens, params, n_heads)[..., -new.shape[-1] :, :], tokens
@@ -461,7 +462,7 @@ def mask_tokens(
     mask_id: int,
     rate: float = 0.15,
 ) -> tuple[Ids, Ids]:
-    """Apply `torch.where` three times: who is chosen, who is hidden, who is replaced."""
+    """Apply `torch.where` three times: to choose, to hide, and to replace."""
     ids, chance = _ids(tokens), _floats(replace)
     chosen = _floats(select) < rate
     changed = torch.where(chance < 0.8, torch.full_like(ids, mask_id), _ids(random_ids))
@@ -478,7 +479,7 @@ LATER = ("reference_modern",)
 
 
 def __getattr__(name: str) -> Any:
-    """Return functions of later parts, whose modules build on this one."""
+    """Return functions of later parts; their modules build on this one."""
     for module in LATER if not name.startswith("_") else ():
         later = vars(importlib.import_module(f"grader.answer_key.{module}"))
         if name in later:

@@ -1,7 +1,7 @@
-"""The torch reference for Part IV: attention as it is used today.
+"""Compute Part IV with torch, modern attention: the reference.
 
-As in `reference`, on which it builds: arguments are NumPy arrays, results are new ones, and torch's
-own operations do the work wherever torch has them.
+This module builds on `reference`. Arguments are NumPy arrays, results are new ones, and torch's own
+operations do the work if torch has them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def alibi_slopes(n_heads: int) -> Floats:
 
 
 def alibi_bias(n_heads: int, t_q: int, t_k: int | None = None) -> Floats:
-    """Apply `torch.cdist` to the positions: distances in either direction."""
+    """Apply `torch.cdist` to the positions: distances in both directions."""
     t_k = t_q if t_k is None else t_k
     if t_k < t_q:
         raise ValueError(f"t_k must be at least t_q = {t_q}, and is {t_k}")
@@ -86,7 +86,7 @@ def grouped_query_attention(
 ) -> Floats:
     """Apply `F.scaled_dot_product_attention` with `enable_gqa`, bias and mask in one float mask.
 
-    A query that may attend to nothing, NaN or 0 in torch, has an output of 0.
+    For a query that may attend to nothing, torch gives NaN or 0. Here its output is 0.
     """
     if n_heads % n_kv_heads:
         raise ValueError(f"n_heads, {n_heads}, is not a multiple of n_kv_heads, {n_kv_heads}")
@@ -111,7 +111,7 @@ def grouped_query_attention(
 
 
 def sliding_window_mask(t_q: int, window: int, t_k: int | None = None) -> Mask:
-    """Return the causal triangle without the triangle that lies `window` further down."""
+    """Return the causal triangle without the triangle that is `window` rows lower."""
     if window < 1:
         raise ValueError(f"window must be at least 1, and is {window}")
     causal = _bools(causal_mask(t_q, t_k))
@@ -127,7 +127,7 @@ def prefix_mask(t: int, n_prefix: int) -> Mask:
 
 
 def _lengths(row: torch.Tensor) -> list[int]:
-    """Return how long the runs of equal numbers are."""
+    """Return the lengths of the runs of equal numbers."""
     return [int(n) for n in torch.unique_consecutive(row, return_counts=True)[1]]
 
 
@@ -154,7 +154,7 @@ def document_positions(documents: Array) -> Ids:
 def partial_attention(
     q: Array, k: Array, v: Array, mask: Array | None = None
 ) -> tuple[Floats, Floats]:
-    """Return `attention`, and `torch.logsumexp` of the scores that it allows."""
+    """Return `attention`, and `torch.logsumexp` of the allowed scores."""
     queries, keys = _floats(q), _floats(k)
     scores = torch.einsum("...qd,...kd->...qk", queries, keys) / queries.shape[-1] ** 0.5
     allowed = _bools(True if mask is None else mask)
@@ -173,7 +173,7 @@ def merge_attention(
 
 
 def streaming_attention(q: Array, k: Array, v: Array, block: int, causal: bool = False) -> Floats:
-    """Return `attention` over all keys at once: the second opinion on every way to cut them."""
+    """Return `attention` over all keys at once, as a second opinion on any division into blocks."""
     if block < 1:
         raise ValueError(f"block must be at least 1, and is {block}")
     return attention(q, k, v, causal_mask(np.shape(q)[-2], np.shape(k)[-2]) if causal else None)
@@ -188,7 +188,7 @@ def attend_in_window(x: Array, window: int, w_q: Array, w_k: Array, w_v: Array) 
 def attend_in_window_chunks(
     x: Sequence[Array], window: int, w_q: Array, w_k: Sequence[Array], w_v: Sequence[Array]
 ) -> Floats:
-    """Return the same for a sequence in chunks, each with a w_k and a w_v of its own."""
+    """Return the same for a sequence in chunks, each with its own w_k and w_v."""
     q = linear(np.concatenate(list(x), axis=-2), w_q)
     k, v = (
         np.concatenate([linear(part, w) for part, w in zip(x, weights, strict=True)], axis=-2)
@@ -218,7 +218,7 @@ def llama_block(
     angles: Array | None,
     eps: float = 1e-5,
 ) -> Floats:
-    """Add attention and network to the stream, each of which reads the normed stream (pre-norm)."""
+    """Add attention and network to the stream; each reads the normed stream (pre-norm)."""
     normed = rms_norm(x, params["norm_1"], eps)
     heard = grouped_query_attention(normed, params["attention"], n_heads, n_kv_heads, mask, angles)
     middle = np.add(x, heard)
@@ -248,7 +248,7 @@ def llama_logits(
 def new_llama_cache(n_layers: int) -> Ids | None:
     """Return the tokens so far: none.
 
-    All else is computed again, as a second opinion on a cache.
+    Everything else is computed again, as a second opinion on a cache.
     """
     return None
 
@@ -262,7 +262,7 @@ def llama_step(
     base: float = 10000.0,
     eps: float = 1e-5,
 ) -> tuple[Floats, Ids]:
-    """Return `llama_logits` over all tokens so far, of which the last rows are kept."""
+    """Return the last rows of `llama_logits` over all tokens so far."""
     new = np.asarray(tokens_new)
     tokens = new if cache is None else np.concatenate([cache, new], axis=-1)
     logits = llama_logits(tokens, params, n_heads, n_kv_heads, base, eps)
@@ -279,7 +279,7 @@ def new_window_cache(window: int) -> tuple[int, tuple[Any, ...]]:
 def attend_with_window_cache(
     x_new: Array, cache: tuple[int, tuple[Any, ...]], w_q: Array, w_k: Array, w_v: Array
 ) -> tuple[Floats, tuple[int, tuple[Any, ...]]]:
-    """Return `attend_in_window_chunks` over everything so far, of which the last rows are kept."""
+    """Return the last rows of `attend_in_window_chunks` over everything so far."""
     window, chunks = cache
     chunks = (*chunks, (x_new, w_k, w_v))
     x, keys, values = zip(*chunks, strict=True)

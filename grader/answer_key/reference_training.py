@@ -1,8 +1,8 @@
-"""The torch reference of Part III: gradients by autograd, training by torch.optim, in float64.
+"""Compute Part III with torch, gradients by autograd and training by torch.optim: the reference.
 
 The forward functions are written once more here, in torch operations that autograd can follow. No
-gradient is written down: `torch.autograd.grad` finds each. Arguments are NumPy arrays or trees of
-them, never modified; results are new NumPy arrays.
+gradient is written by hand: `torch.autograd.grad` finds each. Arguments are NumPy arrays or trees
+of them, and are never modified. Results are new NumPy arrays.
 """
 
 import math
@@ -29,7 +29,7 @@ NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 
 def _leaf(values: Array) -> torch.Tensor:
-    """Return a copy in float64 of which gradients can be had."""
+    """Return a copy in float64 whose gradients autograd can compute."""
     return torch.from_numpy(np.array(values, dtype=np.float64, order="C")).requires_grad_()
 
 
@@ -38,7 +38,7 @@ def _ids(values: Array) -> torch.Tensor:
 
 
 def _map_leaves(function: Callable[..., Any], *trees: Tree) -> Tree:
-    """Return the function's results, in a tree built like the first."""
+    """Return the function's results, in a tree with the first one's structure."""
     first = trees[0]
     if isinstance(first, Mapping):
         return {key: _map_leaves(function, *(tree[key] for tree in trees)) for key in first}
@@ -115,7 +115,7 @@ def embedding_backward(d_x: Array, tokens: Array, vocabulary: int) -> Floats:
 
 
 def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> torch.Tensor:
-    """Return attention whose gradient is 0, not NaN, where nothing may be attended to."""
+    """Return attention whose gradient is 0, not NaN, if a query may attend to nothing."""
     scores = torch.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
     allowed = torch.from_numpy(np.array(True if mask is None else mask)).expand(scores.shape)
     some = allowed.any(dim=-1, keepdim=True)
@@ -278,7 +278,7 @@ State = tuple[Tree, Tree, Tree]
 
 
 def new_adamw(params: Tree) -> State:
-    """Return for every array the means of gradients and squares, and the number of steps."""
+    """Return the means of gradients and squares for every array, and the number of steps."""
 
     def zeros(p: Array) -> Floats:
         return np.zeros(np.shape(p))
@@ -331,9 +331,9 @@ def adamw_run(
     nudge: Sequence[float] | None = None,
     **constants: Any,
 ) -> tuple[Tree, ...]:
-    """Return the parameters after each of some steps of AdamW, each with gradients of its own.
+    """Return the parameters after each of some steps of AdamW, each with its own gradients.
 
-    nudge: what is added to every parameter before each step, by somebody else than AdamW.
+    nudge: added to every parameter before each step, outside AdamW.
     """
     state, found = new_adamw(params), []
     for number, gradients in enumerate(grads):

@@ -1,8 +1,8 @@
-"""Variants of the solutions: known mistakes, and fair ways to be right, kept as text.
+"""Read variants of the solutions: known mistakes, and fair ways to be right, kept as text.
 
 A variant file is never imported. Each decorated function in it becomes a submission: the step's
 solution, the file's undecorated code, the function, and a last line that puts it in the place of
-the function it replaces.
+the function that it replaces.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def fair(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Ca
 class Variant:
     """A right solution with one function replaced. A fair one has no caught_by, says or hint.
 
-    places: the function that it replaces, by the name of the one that does; further ones after it.
+    places: the name of each replacing function, with the function that it replaces.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Variant:
 
     @property
     def replaces(self) -> str:
-        """Return the function that it is a version of."""
+        """Return the function that this variant replaces."""
         return next(iter(self.places))
 
     @property
@@ -73,7 +73,7 @@ class Variant:
 
     @property
     def submission(self) -> Submission:
-        """Return the variant as something to grade."""
+        """Return the variant as a submission."""
         return Submission(self.name, {self.step: self.source})
 
 
@@ -103,7 +103,7 @@ def _prelude(text: str, tree: ast.Module) -> str:
 
 
 def _literal(node: ast.expr, step: Step) -> Any:
-    """Return the value of a plain string or dict; KitError with file and line for anything else."""
+    """Return the value of a plain string or dict. Raise KitError, with file and line, otherwise."""
     try:
         return ast.literal_eval(node)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 1: each is right but for one thing."""
+"""Known wrong versions of step 1, each with one mistake."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ keys_so_far = []
 
 
 def into_buffer(name, x, weight):
-    """x @ weight, written into an array that every call with this name and shape shares."""
+    """Return x @ weight in an array that every call with this name and shape shares."""
     shape = (*x.shape[:-1], weight.shape[-1])
     return np.matmul(x, weight, out=projection_buffers.setdefault((name, shape), np.empty(shape)))
 

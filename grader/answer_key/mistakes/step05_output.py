@@ -1,4 +1,4 @@
-"""Known wrong versions of step 5: each is right but for one thing."""
+"""Known wrong versions of step 5, each with one mistake."""
 
 import numpy as np
 

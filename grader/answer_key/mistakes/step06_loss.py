@@ -1,4 +1,4 @@
-"""Known wrong versions of step 6: each is right but for one thing."""
+"""Known wrong versions of step 6, each with one mistake."""
 
 import numpy as np
 
@@ -15,14 +15,14 @@ kept_inputs = {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def shiftable(tokens):
-    """The tokens, if there are enough of them to shift."""
+    """Return the tokens if there are enough of them to shift."""
     if tokens.shape[-1] < 2:
         raise ValueError("tokens must hold at least 2 positions")
     return tokens
@@ -39,7 +39,7 @@ def log_probs_of(logits, targets):
 
 
 def counted_positions(targets, ignore_id):
-    """True where a target counts; refuses a batch in which none does."""
+    """Return True where a target counts; refuse a batch without any."""
     counted = np.ones(targets.shape, dtype=bool) if ignore_id is None else targets != ignore_id
     if not counted.any():
         raise ValueError("every target is ignored")
@@ -47,13 +47,13 @@ def counted_positions(targets, ignore_id):
 
 
 def masked_log_probs(logits, targets, ignore_id):
-    """log p(target) where a target counts and 0 elsewhere, and where it counts."""
+    """Return log p(target) where a target counts and 0 elsewhere, and where it counts."""
     counted = counted_positions(targets, ignore_id)
     return np.where(counted, log_probs_of(logits, np.where(counted, targets, 0)), 0.0), counted
 
 
 def embedded(tokens, params):
-    """Embedding plus position; refuses texts longer than the table of positions."""
+    """Return embedding plus position; refuse sequences longer than the position table."""
     t = tokens.shape[-1]
     if t > len(params["position"]):
         raise ValueError("tokens are longer than the model")

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 7: each is right but for one thing."""
+"""Known wrong versions of step 7, each with one mistake."""
 
 import numpy as np
 
@@ -22,29 +22,29 @@ def dict_cache():
 
 
 def same_dict_cache():
-    """The one dict of this module, whoever asks."""
+    """Return the module's only dict to every caller."""
     return shared_cache
 
 
 def default_argument_cache(keys=[], values=[]):
-    """Lists that are made once, when the function is defined."""
+    """Return lists that are made once, when the function is defined."""
     return {"keys": keys, "values": values}
 
 
 class ClassListCache:
-    """Its lists belong to the class, so all of its objects share them."""
+    """Keep lists in the class, so that all of its objects share them."""
 
     keys = []
     values = []
 
 
 def class_list_cache():
-    """An object whose lists are those of its class."""
+    """Return an object whose lists belong to its class."""
     return ClassListCache()
 
 
 def newest_cache_only():
-    """Empties the dict of this module, and hands out something that nobody reads."""
+    """Empty the module's dict, and return an object that nobody reads."""
     newest_cache.clear()
     return object()
 
@@ -55,14 +55,14 @@ def joined(cache, name, new):
 
 
 def extended(cache, x_new, w_q, w_k, w_v):
-    """The new queries, and all keys and values; the latter are in the cache then."""
+    """Return the new queries and all keys and values; the cache then holds the latter."""
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     cache["k"], cache["v"] = joined(cache, "k", k), joined(cache, "v", v)
     return q, cache["k"], cache["v"]
 
 
 def causal(q, k, v):
-    """Attention of queries that are the last positions of the keys."""
+    """Return attention of queries at the last positions of the keys."""
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2]))
 
 

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 8: each is right but for one thing."""
+"""Known wrong versions of step 8, each with one mistake."""
 
 import numpy as np
 
@@ -35,33 +35,33 @@ def kept_ids(logits, top_k):
 
 
 def distribution(logits, temperature, top_k=None):
-    """The probabilities that are sampled from."""
+    """Return the probabilities from which a token is sampled."""
     logits = np.asarray(logits, dtype=float)
     return softmax(np.where(kept_ids(logits, top_k), logits / temperature, -np.inf))
 
 
 def drawn(probs, u):
-    """The smallest id whose cumulative probability exceeds u, or the last one that is kept."""
+    """Return the smallest id whose cumulative probability exceeds u, or the last kept id."""
     passed = (np.cumsum(probs, axis=-1) <= np.asarray(u)[..., None]).sum(axis=-1)
     last = probs.shape[-1] - 1 - np.argmax((probs > 0)[..., ::-1], axis=-1)
     return np.minimum(passed, last)
 
 
 def cached_logits(tokens, start, cache, params):
-    """Logits of the last of these tokens, which begin at position `start`, and the cache."""
+    """Return logits of the last of these tokens, which begin at position `start`, and the cache."""
     position = params["position"][start : start + tokens.shape[-1]]
     return logits_at(tokens, position, cache, params)
 
 
 def logits_at(tokens, position, cache, params):
-    """As cached_logits, with any rows as positions."""
+    """Return the same as cached_logits, with any rows as positions."""
     x = params["embedding"][tokens] + position
     y, cache = attend_with_cache(x, cache, params["w_q"], params["w_k"], params["w_v"])
     return y[..., -1, :] @ params["w_out"], cache
 
 
 def continued(prompt, n_new, choose, params, feed=cached_logits, cache=None):
-    """The loop of `generate`: `choose(logits, i)` picks token i, `feed` asks the model."""
+    """Run the loop of `generate`: `choose(logits, i)` picks token i, `feed` asks the model."""
     tokens = prompt.copy()
     new, start = tokens, 0
     cache = new_cache() if cache is None else cache
@@ -74,7 +74,7 @@ def continued(prompt, n_new, choose, params, feed=cached_logits, cache=None):
 
 
 def chooser(temperature, top_k, u):
-    """Picks token i by sample_token, with the numbers that belong to it."""
+    """Pick token i by sample_token, with its own numbers."""
     return lambda logits, i: sample_token(
         logits, None if u is None else u[..., i], temperature, top_k
     )

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 9: each is right but for one thing."""
+"""Known wrong versions of step 9, each with one mistake."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def heads_of(x, params, n_heads):
 
 
 def spread(mask):
-    """A head axis for masks that have batch axes."""
+    """Give a head axis to masks that have batch axes."""
     return np.expand_dims(mask, -3) if mask is not None and np.ndim(mask) > 2 else mask
 
 

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 10: each is right but for one thing."""
+"""Known wrong versions of step 10, each with one mistake."""
 
 import numpy as np
 
@@ -20,13 +20,13 @@ def heads_of(name, x, params, n_heads):
 
 
 def asked(x, memory, params, n_heads):
-    """q of x, k and v of the memory."""
+    """Return q of x, and k and v of the memory."""
     k, v = (heads_of(name, memory, params, n_heads) for name in "kv")
     return heads_of("q", x, params, n_heads), k, v
 
 
 def spread(mask):
-    """A head axis for masks that have batch axes."""
+    """Give a head axis to masks that have batch axes."""
     return np.expand_dims(mask, -3) if mask is not None and np.ndim(mask) > 2 else mask
 
 

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 11: each is right but for one thing."""
+"""Known wrong versions of step 11, each with one mistake."""
 
 import math
 
@@ -16,7 +16,7 @@ kept_masks = {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
@@ -29,7 +29,7 @@ def standardised(x, axis=-1, eps=1e-5):
 
 
 def inner(x):
-    """What the tanh of gelu is taken of."""
+    """Return the argument of gelu's tanh."""
     return np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
 
 
@@ -42,12 +42,12 @@ def sigmoid(x):
 
 
 def normed(x, norm):
-    """A right layer norm with the gain and bias of that dict."""
+    """Return a right layer norm with the gain and bias of that dict."""
     return standardised(x) * norm["gain"] + norm["bias"]
 
 
 def normed_in_place(x, norm):
-    """The same, and x itself has mean 0 and variance 1 afterwards."""
+    """Return the same, but standardise x itself as well."""
     x -= x.mean(axis=-1, keepdims=True)
     x /= np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5)
     return x * norm["gain"] + norm["bias"]
@@ -59,17 +59,17 @@ def fed(x, params):
 
 
 def outward(params):
-    """The second of the two linear maps."""
+    """Apply the second of the two linear maps."""
     return params["w_out"], params["b_out"]
 
 
 def attended(x, params, n_heads, mask):
-    """The first half: attention of ln_1."""
+    """Apply the first half: attention of ln_1."""
     return multi_head_attention(normed(x, params["ln_1"]), params["attention"], n_heads, mask)
 
 
 def refined(x, params):
-    """The second half: feed-forward of ln_2."""
+    """Apply the second half: feed-forward of ln_2."""
     return fed(normed(x, params["ln_2"]), params["feed_forward"])
 
 

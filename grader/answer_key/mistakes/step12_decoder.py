@@ -1,4 +1,4 @@
-"""Known wrong versions of step 12: each is right but for one thing."""
+"""Known wrong versions of step 12, each with one mistake."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ kept_arrays = {}
 
 
 def embedded(tokens, params):
-    """Embedding plus position; refuses texts longer than the table of positions."""
+    """Return embedding plus position; refuse sequences longer than the position table."""
     t = tokens.shape[-1]
     if t > len(params["position"]):
         raise ValueError("tokens are longer than the model")
@@ -23,7 +23,7 @@ def embedded(tokens, params):
 
 
 def combined(tokens, padding):
-    """The causal mask, and the padding where there is some."""
+    """Return the causal mask, with the padding if there is any."""
     mask = causal_mask(tokens.shape[-1])
     return mask if padding is None else mask & padding
 
@@ -38,21 +38,21 @@ def headed(x, params):
 
 
 def stacked(x, blocks, n_heads, mask):
-    """All of these blocks, one after the other, under one mask."""
+    """Apply all of these blocks, one after another, under one mask."""
     for block in blocks:
         x = decoder_block(x, block, n_heads, mask)
     return x
 
 
 def stacked_under(x, blocks, n_heads, masks):
-    """All of these blocks, each under a mask of its own; None hides nothing."""
+    """Apply all of these blocks, each under its own mask; None hides nothing."""
     for block, mask in zip(blocks, masks, strict=True):
         x = decoder_block(x, block, n_heads, mask)
     return x
 
 
 def written_out(x, block, n_heads, weights_of):
-    """A block with an attention of its own, whose weights come from that function of scores."""
+    """Apply a block with its own attention, whose weights come from that function of scores."""
     inside, params = normed(x, block["ln_1"]), block["attention"]
     q, k, v = (
         split_heads(linear(inside, params[f"w_{name}"], params[f"b_{name}"]), n_heads)

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 13: each is right but for one thing."""
+"""Known wrong versions of step 13, each with one mistake."""
 
 import numpy as np
 
@@ -21,35 +21,35 @@ kept_results = {}
 
 
 class Memory:
-    """For every layer the keys and values so far, and how many tokens that makes."""
+    """Keep the keys and values so far of every layer, and the number of tokens."""
 
     def __init__(self, n_layers):
         self.layers, self.length = [None] * n_layers, 0
 
 
 def shared_dict_memory(n_layers):
-    """The one dict of this module, whoever asks."""
+    """Return the module's only dict to every caller."""
     return shared_memory
 
 
 def default_argument_memory(n_layers, layers={}, lengths=[]):
-    """A dict and a list that are made once, when the function is defined."""
+    """Return a dict and a list that are made once, when the function is defined."""
     return {"layers": layers, "lengths": lengths}
 
 
 def newest_memory_only(n_layers):
-    """Empties the dict of this module, and hands out something that nobody reads."""
+    """Empty the module's dict, and return an object that nobody reads."""
     newest_memory.update(layers={}, length=0)
     return object()
 
 
 def one_dict_for_all(n_layers):
-    """A list that holds the same dict n_layers times."""
+    """Return a list that holds the same dict n_layers times."""
     return [{}] * n_layers
 
 
 def two_slots(n_layers):
-    """Room for two layers, whatever the decoder has."""
+    """Return room for two layers, however many the decoder has."""
     return [None, None]
 
 
@@ -65,7 +65,7 @@ def refuse_bad_lengths(prompt, n_new, params, temperature, u):
 
 
 def placed(tokens, start, params):
-    """The embeddings of tokens that begin at position `start`."""
+    """Return the embeddings of tokens that begin at position `start`."""
     return params["embedding"][tokens] + params["position"][start : start + tokens.shape[-1]]
 
 
@@ -87,7 +87,7 @@ def joined(kept, k, v):
 
 
 def causal(q, k):
-    """The mask of queries that are the last positions of the keys."""
+    """Return the mask of queries at the last positions of the keys."""
     return causal_mask(q.shape[-2], k.shape[-2])
 
 
@@ -101,19 +101,19 @@ def looked_up(q, k, v, weights, mask):
 
 
 def attended(x, weights, n_heads, kept, mask_of=causal):
-    """One layer's attention over all tokens so far, and what the layer keeps."""
+    """Return one layer's attention over all tokens so far, and the layer's cache."""
     q, k, v = projected(x, weights, n_heads)
     k, v = joined(kept, k, v)
     return looked_up(q, k, v, weights, mask_of(q, k)), (k, v)
 
 
 def half_block(x, block):
-    """The second half of a block."""
+    """Apply the second half of a block."""
     return x + feed_forward(normed(x, block["ln_2"]), block["feed_forward"])
 
 
 def through(x, memory, params, n_heads, attend=attended):
-    """The blocks one after the other; the memory has the new tokens then."""
+    """Apply the blocks one after another; the memory then has the new tokens."""
     for number, block in enumerate(params["blocks"]):
         kept = memory.layers[number]
         y, kept = attend(normed(x, block["ln_1"]), block["attention"], n_heads, kept)
@@ -126,7 +126,7 @@ def head(x, params):
 
 
 def stepped(tokens, memory, params, n_heads, attend=attended, start=None):
-    """`decoder_step`, with another attention or another first position."""
+    """Run `decoder_step` with another attention or another first position."""
     refuse_too_long(memory.length + tokens.shape[-1], params)
     x = placed(tokens, memory.length if start is None else start, params)
     memory.length += tokens.shape[-1]
@@ -134,9 +134,9 @@ def stepped(tokens, memory, params, n_heads, attend=attended, start=None):
 
 
 def under_one_mask(tokens, length):
-    """`attended` with the mask of these tokens after so many others, whatever comes in.
+    """Run `attended` with the mask of these tokens after so many others, ignoring any other mask.
 
-    Code that makes one mask before the first layer has it from the counts.
+    Code that makes one mask before the first layer computes it from these counts.
     """
     mask = causal_mask(tokens.shape[-1], length + tokens.shape[-1])
 
@@ -147,14 +147,14 @@ def under_one_mask(tokens, length):
 
 
 def stepped_on(x, memory, params, n_heads):
-    """The same for tokens that have become vectors."""
+    """Do the same for tokens that have become vectors."""
     refuse_too_long(memory.length + x.shape[-2], params)
     memory.length += x.shape[-2]
     return head(through(x, memory, params, n_heads), params), memory
 
 
 def by_layer(tokens, memory, params, n_heads, attend):
-    """`decoder_step`, with an attention that is told the layer's number and sees all the memory."""
+    """Run `decoder_step` with an attention that gets the layer's number and the whole memory."""
     refuse_too_long(memory.length + tokens.shape[-1], params)
     x = placed(tokens, memory.length, params)
     memory.length += tokens.shape[-1]
@@ -165,7 +165,7 @@ def by_layer(tokens, memory, params, n_heads, attend):
 
 
 def in_dict(tokens, memory, params, n_heads):
-    """`decoder_step` on a dict that holds layers by number, and the length."""
+    """Run `decoder_step` on a dict that holds layers by number, and the length."""
     start = memory["length"]
     refuse_too_long(start + tokens.shape[-1], params)
     x = placed(tokens, start, params)
@@ -178,20 +178,20 @@ def in_dict(tokens, memory, params, n_heads):
 
 
 def fed(tokens, start, cache, params, n_heads):
-    """Logits of the last of these tokens, and the cache."""
+    """Return logits of the last of these tokens, and the cache."""
     logits, cache = decoder_step(tokens, cache, params, n_heads)
     return logits[..., -1, :], cache
 
 
 def chooser(temperature, top_k, u):
-    """Picks token i by sample_token, with the numbers that belong to it."""
+    """Pick token i by sample_token, with its own numbers."""
     return lambda logits, i: sample_token(
         logits, None if u is None else u[..., i], temperature, top_k
     )
 
 
 def continued(prompt, n_new, choose, params, n_heads, feed=fed):
-    """The loop of `decoder_generate`: `choose(logits, i)` picks token i, `feed` asks the model."""
+    """Run `decoder_generate`'s loop: `choose(logits, i)` picks token i, `feed` asks the model."""
     tokens = np.array(prompt, dtype=np.int64)
     new, start = tokens, 0
     cache = new_decoder_cache(len(params["blocks"]))

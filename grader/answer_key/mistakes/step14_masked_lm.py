@@ -1,4 +1,4 @@
-"""Known wrong versions of step 14: each is right but for one thing."""
+"""Known wrong versions of step 14, each with one mistake."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def target_ids(tokens, chosen):
 
 
 def corruption(tokens, select, replace, random_ids, mask_id, rate, limits=(0.8, 0.9)):
-    """mask_tokens with other limits between hiding, replacing and keeping."""
+    """Run mask_tokens with other limits between hiding, replacing and keeping."""
     chosen = select < rate
     hidden = chosen & (replace < limits[0])
     replaced = chosen & ~hidden & (replace < limits[1])
@@ -31,14 +31,14 @@ def corruption(tokens, select, replace, random_ids, mask_id, rate, limits=(0.8, 
 
 
 def in_the_same_array(name, result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((name, result.shape), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def chosen_positions(targets):
-    """True where there is a target; refuses a batch in which there is none."""
+    """Return True where there is a target; refuse a batch without any."""
     chosen = targets != -100
     if not chosen.any():
         raise ValueError("no position is chosen")

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 15: each is right but for one thing."""
+"""Known wrong versions of step 15, each with one mistake."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ kept_arrays = {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def rows_of(array):
-    """All positions of all sequences, one below the other."""
+    """Return all positions of all sequences, one below another."""
     return array.reshape(-1, array.shape[-1])
 
 
@@ -31,7 +31,7 @@ def for_bias(d_out):
 
 
 def counted_in(targets, ignore_id):
-    """Which targets count; ValueError if none does."""
+    """Return which targets count; raise ValueError if none does."""
     counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
     if not counted.any():
         raise ValueError("every target is ignored")
@@ -39,7 +39,7 @@ def counted_in(targets, ignore_id):
 
 
 def one_hot(targets, counted, vocabulary):
-    """A 1 at each target that counts."""
+    """Return a 1 at each target that counts."""
     return (np.where(counted, targets, -1)[..., None] == np.arange(vocabulary)) * 1.0
 
 

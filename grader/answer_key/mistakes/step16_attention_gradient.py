@@ -1,4 +1,4 @@
-"""Known wrong versions of step 16: each is right but for one thing."""
+"""Known wrong versions of step 16, each with one mistake."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ kept_arrays = {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
@@ -31,7 +31,7 @@ def weights_of(q, k, mask):
 
 
 def gradients(d_out, q, k, v, mask=None, weights=None, d_scores=None):
-    """Right gradients of attention, but for what is passed in."""
+    """Return right gradients of attention, except for the arguments that are passed in."""
     weights = weights_of(q, k, mask) if weights is None else weights
     if d_scores is None:
         d_scores = softmax_backward(d_out @ turned(v), weights)
@@ -40,13 +40,13 @@ def gradients(d_out, q, k, v, mask=None, weights=None, d_scores=None):
 
 
 def right_mask(x, padding):
-    """Causal, and padding if there is some."""
+    """Return the causal mask, with the padding if there is any."""
     mask = causal_mask(x.shape[-2])
     return mask if padding is None else mask & padding
 
 
 def projected_back(d_parts, x, weights):
-    """Right gradients of x, from each of the three, and of the weights."""
+    """Return right gradients of x, from each of the three, and of the weights."""
     parts = [linear_backward(d, x, w) for d, w in zip(d_parts, weights, strict=True)]
     return [part[0] for part in parts], [part[1] for part in parts]
 
@@ -724,7 +724,7 @@ def self_one_batch_axis(d_out, x, w_q, w_k, w_v, padding=None):
 
 
 def overflowing(d_out, q, k, v, mask):
-    """The gradients of attention by a softmax that does not take off the largest score."""
+    """Return gradients of attention by a softmax that does not subtract the largest score."""
     with np.errstate(all="ignore"):
         e = np.exp(apply_mask(attention_scores(q, k), mask))
         total = e.sum(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 17: each is right but for one thing."""
+"""Known wrong versions of step 17, each with one mistake."""
 
 import numpy as np
 
@@ -14,14 +14,14 @@ kept_arrays = {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def standardised(x, eps=1e-5):
-    """Mean 0 and variance 1, and what was divided by."""
+    """Return x with mean 0 and variance 1, and the divisor."""
     centred = x - x.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
     return centred / spread, spread
@@ -965,7 +965,7 @@ def heads_squeezed(d_out, x, params, n_heads, mask=None):
 
 
 def half_queries(d_out, q, k, v, mask):
-    """The gradients of attention, those of float32 queries in half precision."""
+    """Return gradients of attention, with those of float32 queries in half precision."""
     d_q, d_k, d_v = attention_backward(d_out, q, k, v, mask)
     if q.dtype == np.float32:
         d_q = d_q.astype(np.float16).astype(np.float32)

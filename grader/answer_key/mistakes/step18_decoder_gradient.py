@@ -1,4 +1,4 @@
-"""Known wrong versions of step 18: each is right but for one thing."""
+"""Known wrong versions of step 18, each with one mistake."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def backward(d_x, stream, params, n_heads, mask):
 
 
 def shares(inputs, targets, params, n_heads, ignore_id, mask=None):
-    """The loss; both shares of the embedding, the gradient at the bottom, and the others."""
+    """Return the loss, both parts of the embedding's gradient, the bottom's, and the others."""
     mask = causal_mask(inputs.shape[-1]) if mask is None else mask
     stream, h = forward(inputs, params, n_heads, mask)
     logits = h @ params["embedding"].T
@@ -64,7 +64,7 @@ def all_of(tokens, params, n_heads, ignore_id=None, mask=None):
 
 
 def summed(one, other):
-    """The sum of two trees built alike."""
+    """Return the sum of two trees with the same structure."""
     if isinstance(one, dict):
         return {key: summed(item, other[key]) for key, item in one.items()}
     if isinstance(one, list):
@@ -73,7 +73,7 @@ def summed(one, other):
 
 
 def everywhere(function, tree):
-    """The function's results in a tree built alike."""
+    """Return the function's results in a tree with the same structure."""
     if isinstance(tree, dict):
         return {key: everywhere(function, item) for key, item in tree.items()}
     if isinstance(tree, list):

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 19: each is right but for one thing."""
+"""Known wrong versions of step 19, each with one mistake."""
 
 import math
 
@@ -11,7 +11,7 @@ shared_state = {}
 
 
 def each(function, *trees):
-    """The function's results at each place of trees built alike."""
+    """Return the function's results at each place of trees with the same structure."""
     if isinstance(trees[0], dict):
         return {key: each(function, *(tree[key] for tree in trees)) for key in trees[0]}
     if isinstance(trees[0], list):
@@ -57,7 +57,7 @@ def means(state, grads, betas):
 
 
 def moved(params, state, lr, betas, eps, weight_decay, t=None):
-    """Right new parameters after the state has been brought up to date."""
+    """Return right new parameters after the state has been updated."""
     t = state["t"] if t is None else t
 
     def one(p, m, v):
@@ -74,26 +74,26 @@ def stepped(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay
 
 
 def one_for_all(params):
-    """The one state of this module."""
+    """Return the module's only state."""
     if not shared_state:
         shared_state.update(fresh(params))
     return shared_state
 
 
 def stepped_in_place(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-    """A right step, the state in the dict that came in."""
+    """Take a right step, with the state in the dict that came in."""
     params, new = stepped(params, grads, state, lr, betas, eps, weight_decay)
     state.update(new)
     return params, state
 
 
 def from_params(params):
-    """A state whose means begin at the parameters."""
+    """Return a state whose means begin at the parameters."""
     return {"t": 0, "m": each(np.copy, params), "v": each(np.zeros_like, params)}
 
 
 def views_of_params(params):
-    """A state that keeps the very parameters of the start."""
+    """Return a state that keeps the initial parameters themselves."""
     return {**fresh(params), "params": params}
 
 

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 20: each is right but for one thing."""
+"""Known wrong versions of step 20, each with one mistake."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ angles_of_shape = {}
 
 
 def halves(x):
-    """The first features of all pairs, and the second ones."""
+    """Return the first features of all pairs, and the second ones."""
     return np.split(x, 2, axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 21: each is right but for one thing."""
+"""Known wrong versions of step 21, each with one mistake."""
 
 import numpy as np
 
@@ -15,14 +15,14 @@ kept_arrays = {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def refuse_uneven(n_heads, n_kv_heads):
-    """The error of the contract."""
+    """Raise the error that the contract demands."""
     if n_heads % n_kv_heads:
         raise ValueError("n_heads is not a multiple of n_kv_heads")
 
@@ -38,7 +38,7 @@ def projected(x, params, n_heads, n_kv_heads):
 
 
 def turned(q, k, angles):
-    """Queries and keys, turned where there are angles."""
+    """Return queries and keys, turned if there are angles."""
     return (q, k) if angles is None else (rotate(q, angles), rotate(k, angles))
 
 
@@ -49,7 +49,7 @@ def shared(k, v, n_heads):
 
 
 def headed(mask):
-    """A mask with a head axis behind its batch axes."""
+    """Return a mask with a head axis after its batch axes."""
     return np.expand_dims(mask, -3) if np.ndim(mask) > 2 else mask
 
 
@@ -64,12 +64,12 @@ def biased(scores, bias):
 
 
 def mixed(weights, v, params):
-    """What the heads found, merged and mixed."""
+    """Return the heads' outputs, merged and mixed."""
     return linear(merge_heads(attention_output(weights, v)), params["w_o"])
 
 
 def attended(q, k, v, params, mask, bias):
-    """All that comes after the keys are shared."""
+    """Compute everything after the keys are shared."""
     return mixed(softmax(masked(biased(attention_scores(q, k), bias), mask)), v, params)
 
 

@@ -1,4 +1,4 @@
-"""Known wrong versions of step 22: each is right but for one thing."""
+"""Known wrong versions of step 22, each with one mistake."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from grader.answer_key.variants import mistake
 
 
 def refuse(t_q, window, t_k):
-    """The errors of the contract; t_k where there is none."""
+    """Raise the errors that the contract demands; t_k where there is none."""
     t_k = t_q if t_k is None else t_k
     if window < 1 or t_k < t_q:
         raise ValueError("window or t_k")
@@ -15,19 +15,19 @@ def refuse(t_q, window, t_k):
 
 
 def distances(t_q, t_k):
-    """How far each key is behind each query."""
+    """Return how far each key is behind each query."""
     return np.arange(t_k - t_q, t_k)[:, None] - np.arange(t_k)
 
 
 def runs(documents):
-    """The run that each position belongs to."""
+    """Return the run of each position."""
     run = np.zeros(documents.shape, dtype=int)
     run[..., 1:] = np.cumsum(documents[..., 1:] != documents[..., :-1], axis=-1)
     return run
 
 
 def same_run(documents):
-    """True where two positions belong to one run."""
+    """Return True where two positions belong to one run."""
     run = runs(documents)
     return run[..., :, None] == run[..., None, :]
 
@@ -43,7 +43,7 @@ kept_masks = {}
 
 
 def in_one_buffer(mask):
-    """The mask in the one piece of memory in which every mask is returned."""
+    """Return the mask in the same memory as every other mask."""
     room = kept_masks.setdefault("all", np.empty(2**16, dtype=bool))[: mask.size]
     room[:] = mask.ravel()
     return room.reshape(mask.shape)

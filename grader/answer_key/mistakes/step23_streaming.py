@@ -1,4 +1,4 @@
-"""Known wrong versions of step 23: each is right but for one thing."""
+"""Known wrong versions of step 23, each with one mistake."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ kept_results, kept_arrays = {}, {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def in_half(array):
-    """float32 numbers with the digits of float16, and all others as they are."""
+    """Return float32 numbers with float16's digits, and all others unchanged."""
     return array.astype(np.float16).astype(np.float32) if array.dtype == np.float32 else array
 
 
@@ -38,20 +38,20 @@ def logsumexp(scores):
 
 
 def joined(lse_a, lse_b):
-    """Both sums as one."""
+    """Return both sums as one."""
     with np.errstate(invalid="ignore"):
         return np.logaddexp(lse_a, lse_b)
 
 
 def shares(lse_a, lse_b):
-    """The part of each set; 0 where both are empty."""
+    """Return the part of each set; 0 if both are empty."""
     both = joined(lse_a, lse_b)
     whole = np.where(np.isneginf(both), 0.0, both)
     return np.exp(lse_a - whole)[..., None], np.exp(lse_b - whole)[..., None]
 
 
 def blocks(q, k, v, block, causal):
-    """Each block of keys and values, and the part of the mask that belongs to it."""
+    """Yield each block of keys and values, with its part of the mask."""
     if block < 1:
         raise ValueError("block")
     t_q, t_k = q.shape[-2], k.shape[-2]
@@ -64,19 +64,19 @@ def blocks(q, k, v, block, causal):
 
 
 def partial(q, k, v, mask=None):
-    """What `partial_attention` should give."""
+    """Return the right result of `partial_attention`."""
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), logsumexp(scores)
 
 
 def merged(out_a, lse_a, out_b, lse_b):
-    """What `merge_attention` should give."""
+    """Return the right result of `merge_attention`."""
     share_a, share_b = shares(lse_a, lse_b)
     return share_a * out_a + share_b * out_b, joined(lse_a, lse_b)
 
 
 def streamed(q, k, v, block, causal=False, part=partial):
-    """What `streaming_attention` should give, or the same with other partial results."""
+    """Return the right result of `streaming_attention`, or the same with other partial results."""
     out, lse = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, causal):
         out, lse = merged(out, lse, *part(q, keys, values, mask))

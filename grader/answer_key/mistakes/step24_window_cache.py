@@ -1,4 +1,4 @@
-"""Known wrong versions of step 24: each is right but for one thing."""
+"""Known wrong versions of step 24, each with one mistake."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def cache_with(window):
 
 
 def shared_cache(window):
-    """The one dict of this module, whoever asks."""
+    """Return the module's only dict to every caller."""
     if window < 1:
         raise ValueError("window")
     one_cache["window"] = window
@@ -29,13 +29,13 @@ def shared_cache(window):
 
 
 def forgetful_cache(window):
-    """Empties the dict of this module, and hands it out."""
+    """Empty the module's dict, and return it."""
     one_cache.clear()
     return shared_cache(window)
 
 
 def cache_of_the_newest_window(window):
-    """An empty dict; the window is noted in the module."""
+    """Return an empty dict; the window is noted in the module."""
     if window < 1:
         raise ValueError("window")
     newest["window"] = window
@@ -48,7 +48,7 @@ def cache_with_texts(window):
 
 
 def at_hand(cache, k, v):
-    """Old keys and values, followed by the new ones."""
+    """Return old keys and values, followed by the new ones."""
     if "k" in cache:
         k = np.concatenate([cache["k"], k], axis=-2)
         v = np.concatenate([cache["v"], v], axis=-2)
@@ -56,12 +56,12 @@ def at_hand(cache, k, v):
 
 
 def seen(q, k, v, window):
-    """Attention under the window, the queries being the last positions."""
+    """Return attention under the window, with the queries at the last positions."""
     return attention(q, k, v, sliding_window_mask(q.shape[-2], window, k.shape[-2]))
 
 
 def last(k, v, window, number):
-    """A cache with that many of the last keys and values."""
+    """Return a cache with that many of the last keys and values."""
     start = max(0, k.shape[-2] - number)
     return {"window": window, "k": k[..., start:, :].copy(), "v": v[..., start:, :].copy()}
 

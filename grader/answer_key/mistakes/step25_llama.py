@@ -1,4 +1,4 @@
-"""Known wrong versions of step 25: each is right but for one thing."""
+"""Known wrong versions of step 25, each with one mistake."""
 
 import numpy as np
 
@@ -16,29 +16,29 @@ kept_results, kept_arrays = {}, {}
 
 
 def in_the_same_array(result):
-    """The result in an array that is used again for every result of that shape."""
+    """Return the result in an array that is reused for every result of that shape."""
     buffer = kept_arrays.setdefault((result.shape, result.dtype), np.empty_like(result))
     buffer[...] = result
     return buffer
 
 
 def in_half(array):
-    """float32 numbers with the digits of float16, and all others as they are."""
+    """Return float32 numbers with float16's digits, and all others unchanged."""
     return array.astype(np.float16).astype(np.float32) if array.dtype == np.float32 else array
 
 
 def scaled(x, gain, eps, axis=-1):
-    """What `rms_norm` should give, or the same along other axes."""
+    """Return the right result of `rms_norm`, or the same along other axes."""
     return x / np.sqrt(np.mean(x * x, axis=axis, keepdims=True) + eps) * gain
 
 
 def scaled_with_batch(x, gain, eps):
-    """The same with one mean for a position in all sequences of the batch."""
+    """Return the same, with one mean for a position in all sequences of the batch."""
     return scaled(x, gain, eps, (0, -1) if x.ndim > 2 else -1)
 
 
 def unshifted_attention(q, k, v, mask):
-    """Attention whose exponentials are taken of the scores as they are."""
+    """Return attention whose exponentials are taken of the scores without a shift."""
     scores = np.where(mask, q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]), -np.inf)
     with np.errstate(all="ignore"):
         e = np.exp(scores)
@@ -52,12 +52,12 @@ def silu(x):
 
 
 def gated(x, params):
-    """What `swiglu` should give."""
+    """Return the right result of `swiglu`."""
     return linear(silu(linear(x, params["w_gate"])) * linear(x, params["w_up"]), params["w_down"])
 
 
 def layered(x, params, n_heads, n_kv_heads, mask, angles, eps):
-    """What `llama_block` should give."""
+    """Return the right result of `llama_block`."""
     normed = rms_norm(x, params["norm_1"], eps)
     x = x + grouped_query_attention(normed, params["attention"], n_heads, n_kv_heads, mask, angles)
     return x + swiglu(rms_norm(x, params["norm_2"], eps), params["feed_forward"])
@@ -72,12 +72,12 @@ def streamed(tokens, params, n_heads, n_kv_heads, base, eps):
 
 
 def whole(tokens, params, n_heads, n_kv_heads, base, eps):
-    """What `llama_logits` should give."""
+    """Return the right result of `llama_logits`."""
     return head(streamed(tokens, params, n_heads, n_kv_heads, base, eps), params, eps)
 
 
 def inputs(tokens, params, n_heads, base):
-    """The stream at the start, and angles and mask for a whole text."""
+    """Return the initial stream, and angles and mask for a whole sequence."""
     t = tokens.shape[-1]
     d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
     angles = rotary_angles(np.arange(t), d_head, base)
@@ -122,9 +122,9 @@ def stepped(
 ):
     """The right step, in which a few things can be replaced.
 
-    positions, mask: made from start and stop; late: by how much positions of later layers are
-    off; of_layer: which layer's keys a layer reads; kept: what is stored of the keys and values
-    at hand, given the new ones too; attend: the attention.
+    positions, mask: made from start and stop. late: the error in the positions of later layers.
+    of_layer: which layer's keys a layer reads. kept: which of the present keys and values are
+    stored, given the new ones as well. attend: the attention.
     """
     start, stop = cache["length"], cache["length"] + tokens_new.shape[-1]
     d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
