@@ -81,7 +81,7 @@ def explain_outcome(outcome: Outcome) -> str | None:
     if not outcome.failed:
         return f" x {who}: no check rejects it"
     if outcome.naming is Naming.UNREAD:
-        return f" x {who}: named {named}: read it, and note in causes.json whether that is right"
+        return f" x {who}: named {named}: read it, and note in causes.json whether it is right"
     if outcome.naming is Naming.WRONG:
         return f" x {who}{f' ({outcome.id})' * bool(outcome.id)}: named {named}"
     if outcome.naming is Naming.SILENT and outcome.kind == "mistake":

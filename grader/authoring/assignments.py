@@ -59,12 +59,14 @@ def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[
         yield _setup()
     if not found:
         if "### BEGIN SOLUTION" in source:
-            raise BuildError(f"{step.id}, cell {number}: a solution outside of all functions")
+            raise BuildError(f"{step.id}, cell {number}: a solution outside any function")
         yield new_code_cell(source, id=f"cell-{number}")
         return
     if len(found) > 1:
         names = ", ".join(function.name for function in found)
-        raise BuildError(f"{step.id}, cell {number}: a cell for each function, please ({names})")
+        raise BuildError(
+            f"{step.id}, cell {number}: give each function a cell of its own ({names})"
+        )
     yield _solution(source, found[0])
     if found[0].checks:
         yield _test(found[0], scale)

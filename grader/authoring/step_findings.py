@@ -113,7 +113,7 @@ def _in_registry(registry: Registry, step: Step) -> Iterator[str]:
         yield f"{where}: hints_for names {name}, which is neither a function nor a check of it."
     for check in step.checks:
         if check.points <= 0:
-            yield f"{where}: the check {check.id} is worth nothing."
+            yield f"{where}: the check {check.id} is worth no points."
     if not step.checks:
         yield f"{where} names no check."
 

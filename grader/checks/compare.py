@@ -28,7 +28,7 @@ _SPECIAL = {
     "matrix": "an np.matrix, which always has two axes; expected a plain array.",
     "masked array": (
         "a masked array: its mask is lost when it is read as numbers. "
-        "Write the values that it hides into a plain array."
+        "Copy its values into a plain array."
     ),
 }
 KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
@@ -90,8 +90,8 @@ def _of_type(description: str) -> str:
     if description in _SPECIAL:
         return f"{'an np.' * (description == 'matrix') or 'a '}{description}"
     if description.startswith("array of "):
-        return "an array that is too large, or holds what is not a number"
-    return "an object of a class of its own"
+        return "an array that is too large, or that does not hold numbers"
+    return "an object of its own class"
 
 
 def describe(value: Any) -> str:

@@ -146,7 +146,7 @@ class _Reading:
             return ZoneInfo(name)
         except (ValueError, OSError, KeyError):
             raise CourseError(
-                f"`timezone` is not one that is known here, {one_line(name, 60)!r}: "
+                f"`timezone` is unknown here, {one_line(name, 60)!r}: "
                 'take a name such as "Europe/Berlin"'
             ) from None
 

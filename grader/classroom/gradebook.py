@@ -383,7 +383,7 @@ class Gradebook:
         query = f"select {', '.join(columns)} from run where number = ?"
         before, after = (self._one(query, number) for number in (earlier, run))
         reasons = [why for why, a, b in zip(columns.values(), before, after) if a != b]
-        return " and ".join(reasons) or "the same work was read in another way"
+        return " and ".join(reasons) or "the same work was read differently"
 
     def _do(self, statement: str, *values: Any) -> None:
         with _clearly(self.path):

@@ -38,11 +38,11 @@ CONFIG = "autograder.json"
 ISOLATIONS = ("bubblewrap", "process+")
 SECONDS_PER_STEP = 90
 NOT_GRADED = (
-    "This could not be graded here, which is not your fault. Tell your instructor: the "
+    "Your work could not be graded here. This is not your fault. Tell your instructor: the "
     "autograder's log says why."
 )
-WRONG_UPLOAD = "What was uploaded could not be graded: {}. Fix that and upload it again."
-NOT_FINISHED = "This could not be graded within the time limit. Tell your instructor."
+WRONG_UPLOAD = "Your upload could not be graded: {}. Fix that and upload it again."
+NOT_FINISHED = "Your work could not be graded within the time limit. Tell your instructor."
 
 
 def _paths() -> Iterator[Path]:

@@ -189,7 +189,7 @@ def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> It
     """Yield groups whose tokens are all the same, and rare."""
     for tokens, students in people.items():
         if len(students) >= 2 and _fingerprint(tokens, common).token_coverage >= LEAST_RARE:
-            yield Alike(tuple(students), step, "The same code, but for names and comments.")
+            yield Alike(tuple(students), step, "The same code, except for names and comments.")
 
 
 def near_sources(

@@ -19,7 +19,7 @@ from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
 from grader.steps.registry import Registry
 
-GONE = "it was there when the class was graded before, and is gone"
+GONE = "it was there in the last grading, and is missing now"
 LOST = "It could not be judged: {}."
 
 

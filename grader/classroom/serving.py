@@ -115,7 +115,10 @@ class Desk:
             add(path, asked, self.registry, _replaced(rules, graded, asked))
             if not self._is_for_one(book, rules, graded):
                 _put_back(path, before)
-                raise CourseError("the student's id does not name one student alone")
+                raise CourseError(
+                    "several students have this id: change the grade in overrides.csv, "
+                    "by number or address"
+                )
             renew(book, self.out, self.rules(book))
 
     def take_back(self, file: str, key: str) -> None:
@@ -125,7 +128,7 @@ class Desk:
             graded = self.find(book, rules, file)
             mine = [one for one in rules.overrides if one.is_for(graded) and key_of(one) == key]
             if not mine:
-                raise Refused(HTTPStatus.CONFLICT, "that change is not there any more")
+                raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
             remove(self.overrides(book), mine[0], self.registry)
             renew(book, self.out, self.rules(book))
 
@@ -241,9 +244,9 @@ class _Handler(BaseHTTPRequestHandler):
         fields = self._fields()
         # A browser says where a form comes from; the form's own secret is on these pages only.
         if self.headers.get("Origin") != f"http://{self._own()}":
-            raise Refused(HTTPStatus.FORBIDDEN, "the form is not one of these pages'")
+            raise Refused(HTTPStatus.FORBIDDEN, "the form does not come from these pages")
         if not _same(fields.get("token", ""), self.desk.token):
-            raise Refused(HTTPStatus.FORBIDDEN, "the form is from before: load the page again")
+            raise Refused(HTTPStatus.FORBIDDEN, "the form is out of date: load the page again")
         file = fields.get("file", "")
         if not _NAME.fullmatch(file):
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such student")

@@ -31,7 +31,7 @@ PROMPT = "it takes great courage to ask . the fox has a"
     "--submission",
     type=click.Path(path_type=Path),
     default=EXERCISES,
-    help="Whose steps run; the exercises if not given.",
+    help="Whose steps run; by default, the exercises.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen.")
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")

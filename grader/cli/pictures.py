@@ -30,7 +30,7 @@ _whose = click.option(
     "--submission",
     type=click.Path(path_type=Path),
     help="Whose code: a folder of step files, a zip of one, or a notebook. "
-    "The solutions' if not given; the exercises' where there are no solutions.",
+    "By default, the solutions' or, without solutions, the exercises'.",
 )
 _page = click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
 

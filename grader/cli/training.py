@@ -173,7 +173,7 @@ class Plan:
                 weights.save(model.folder, model.params, model.about)
                 name = " ".join(["the", *model.name.split(), "weights"])
                 self.printer.line(
-                    f"{name} are in {show_path(model.folder)}; the same command goes on from them"
+                    f"{name} are in {show_path(model.folder)}; the same command continues from them"
                 )
 
     def _train(self, worker: Worker, host: Host, model: Model, start: int) -> Iterator[Taken]:
@@ -273,8 +273,8 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
                 f"{show_path(out)} holds weights of other sizes or characters: name another --out"
             )
         printer.line(
-            f"going on from {show_path(out)}, after {found.steps} steps, with a new optimiser; "
-            "the learning rate begins anew too, so the loss may rise at first"
+            f"continuing from {show_path(out)}, after {found.steps} steps, with a new optimiser; "
+            "the learning rate starts again as well, so the loss may rise at first"
         )
         return weights.refill(params, arrays), found
     printer.line(

@@ -87,8 +87,8 @@ def describe_growth(growth: Growth) -> list[str]:
     if wrong:
         sentences.insert(
             0,
-            f"The two ways do not give the same logits (first at {wrong[0]} tokens), so they do "
-            "not do the same work: fix that before you believe these figures.",
+            f"The two ways give different logits (first at {wrong[0]} tokens), so their work "
+            "cannot be compared: fix that first.",
         )
     return sentences
 

@@ -227,7 +227,8 @@ def _dot(match: re.Match[str], known: Known) -> str:
     first, second = int(match[1]), int(match[2])
     if not known.may_say(first, second):
         return ""
-    return f"The axes that a product sums over: {known.label(first)} met {known.label(second)}."
+    met = f"{known.label(first)} met {known.label(second)}"
+    return f"The axes that a product sums over must be equally long: {met}."
 
 
 def _explain_joined(match: re.Match[str], known: Known) -> str:
@@ -314,7 +315,7 @@ def _say_always(says: str) -> Words:
 
 NOTHING = _say_always(
     "Something is None there: a function without a `return`, or an argument that was not given, "
-    "or that stands in another's place."
+    "or that is in another's place."
 )
 CALLED = _say_always("A function was called with more, fewer or other arguments than it takes.")
 NUMBER = _say_always("There is a single number where the code expects an array with axes.")
@@ -327,7 +328,7 @@ DIVIDED = _say_always(
 )
 POWER = _say_always("A power is written **; ^ compares the bits of integers.")
 SINGLE = _say_always(
-    "int(), float() and the functions of math take one number, and got a whole array; NumPy's own "
+    "int(), float() and the functions of math take one number, but got a whole array. NumPy's own "
     "functions take arrays."
 )
 STACKED = _say_always("Arrays that are stacked must all have the same shape.")
@@ -338,12 +339,12 @@ TRUTH = _say_always(
 )
 RAGGED = _say_always("Lists of different lengths cannot become an array.")
 FEWER = _say_always(
-    "There are more names on the left than values: of a shape, fewer axes than expected."
+    "There are more names on the left than values. If they are of a shape, it has too few axes."
 )
 MORE = _say_always(
-    "There are more values than names on the left: of a shape, more axes than expected."
+    "There are more values than names on the left. If they are of a shape, it has too many axes."
 )
-TUPLE = _say_always("A tuple is shorter than expected: of a shape, the array has fewer axes.")
+TUPLE = _say_always("A tuple is shorter than expected. If it is a shape, the array has fewer axes.")
 RESULTS = _say_always(
     "There is a tuple: a function with several results returns all of them together."
 )

@@ -487,7 +487,7 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
     """
     more = f'It may not explain what is wrong here: "{check}"'
     if not passes:  # perhaps the same mistake, in another way at an edge
-        more = f'Here other results are wrong than with this alone: "{check}"'
+        more = f'Other results are wrong here than with this mistake alone: "{check}"'
     return replace(cause, says=f"{cause.says} {more}")
 
 

@@ -433,7 +433,7 @@ def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnos
     fail = "fail their own checks" if len(called) > 1 else "fails its own checks"
     return Diagnosis(
         f"{PROPERTY}calls_wrong",
-        f"Fix {names} first, then check again: what is wrong here may come from there.",
+        f"Fix {names} first, then check again: the failure here may come from there.",
         f"{function} calls {names}, which {fail}.",
     )
 

@@ -20,7 +20,7 @@ from grader.report.records import CheckVerdict, Influence, Status
 from grader.steps.registry import Step
 
 SECONDS = 5.0  # for all maps of a step: they are worth a moment, not a wait
-TRIED = "Tried on small inputs of its own."
+TRIED = "The map uses small inputs of its own."
 Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
 

@@ -271,7 +271,7 @@ def _explain_refused_import(raised: Raised, source: str) -> str:
     if package == "numpy" or package in sys.stdlib_module_names:
         return ""
     if re.match(r"step\d", package):
-        return f": {package} stands in a package: `exercises.{package}` is its name here"
+        return f": {package} is in a package: import `exercises.{package}` instead"
     return f": a step may import NumPy and the standard library, not {package!r}"
 
 
@@ -308,7 +308,7 @@ def explain_not_loaded(
             if is_placed(failure, source, visible):
                 text = text or _explain_refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
-                return f"{at_first} imports what is not valid Python{text}"
+                return f"{at_first} imports a file that is not valid Python{text}"
             if "SyntaxError" in failure.kinds:
                 return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:

@@ -56,7 +56,7 @@ class Listing:
 def _explain_ignored(name: str, registry: Registry) -> str:
     """Return why a file of the class folder belongs to nobody."""
     if handins.is_known(name, registry):
-        return "a step file must lie in a folder that has the student's name"
+        return "a step file must be in a folder with the student's name"
     return "it is neither a folder nor a zip nor a notebook"
 
 

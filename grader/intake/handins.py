@@ -169,7 +169,7 @@ class _Reading:
             return
         else:
             name = others[0]
-            self.warnings.append(f"{show_name(name)} is taken for {step.filename}.")
+            self.warnings.append(f"{show_name(name)} is read as {step.filename}.")
         try:
             self.sources[step.id] = decode_source(place.read(name, MAX_SOURCE + 1))
         except SubmissionError as error:
@@ -182,10 +182,12 @@ class _Reading:
             nearly = stem_of(name) and name.casefold().startswith(steps)
             if nearly and len(self.warnings) < 20 and not is_known(name, self.registry):
                 self.warnings.append(
-                    f"{show_name(name)} is not taken for a step: no step has that name."
+                    f"{show_name(name)} is not read as a step: no step has that name."
                 )
             if is_packed(name):
-                self.warnings.append(f"{show_name(name)} is ignored: step files lie beside it.")
+                self.warnings.append(
+                    f"{show_name(name)} is ignored, because there are step files beside it."
+                )
 
     def read_notebooks(self, place: Place) -> None:
         """Read the notebooks of a place."""

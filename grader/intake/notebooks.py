@@ -148,7 +148,7 @@ class _Reading:
         cell = Cell(number, grade_id, cut_cell(text))
         if cell.cut.magics:
             what = ", ".join(sorted({show_name(magic) for magic in cell.cut.magics})[:5])
-            self.warn(cell, f"what is for the notebook only was taken out ({what}).")
+            self.warn(cell, f"notebook commands were removed ({what}).")
         if not cell.cut.closed:
             self.warn(cell, "a bracket or a quote is never closed; the code after it is skipped.")
         return [cell]
@@ -166,7 +166,7 @@ class _Reading:
         if others:
             self.warn(chosen, f"this {name} counts; it is also in cell {', '.join(others[:9])}.")
         elif tagged == [] and any(cell.grade_id for cell in cells):
-            self.warn(chosen, f"taken for {name} by its name; it has no such grade_id.")
+            self.warn(chosen, f"read as {name} because of its name; it has no such grade_id.")
         return chosen
 
     def find_unclosed(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> dict[str, Cell]:

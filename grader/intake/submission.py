@@ -136,7 +136,9 @@ def _undecodable(data: bytes) -> str:
     named = _CODING.match(data)
     if named is None:
         return "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
-    return f"it is not the {named[1].decode('ascii', 'replace')} text that it says it is"
+    return (
+        f"it is not the {named[1].decode('ascii', 'replace')} text that its encoding line promises"
+    )
 
 
 def own_modules(
@@ -172,7 +174,7 @@ def own_modules(
             modules[module] = text
     if taken:
         problems.append(
-            f"{list_names(taken)}: ignored, for Python or NumPy has a module of that name. "
+            f"{list_names(taken)}: ignored, because Python or NumPy has a module of that name. "
             "Rename it."
         )
     return modules, problems

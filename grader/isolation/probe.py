@@ -340,10 +340,10 @@ NO_LANDLOCK = (
     "grade on another machine, or trust the code and choose `--isolation process`"
 )
 ELSEWHERE = (
-    "sandboxes are there for Linux on x86-64 and ARM64 only: grade in a Linux container or WSL 2, "
+    "sandboxes need Linux on x86-64 or ARM64: grade in a Linux container or WSL 2, "
     "or trust the code and choose `--isolation process`"
 )
 UNUSUAL = (
-    "what this Python needs could not be found out: use Python and NumPy from the system or from a "
-    "virtual environment (`make setup`)"
+    "the files that this Python needs were not found: use Python and NumPy from the system or from "
+    "a virtual environment (`make setup`)"
 )

@@ -136,7 +136,7 @@ def check(function: str) -> None:
         raise ChecksFailed(UNCLOSED.format(number=run.number))
     found = notebooks.of_cells(raw_cells(runs, None), "", registry)
     if step.id not in found.sources:
-        raise ChecksFailed(f"{function} is not there: run its cell first.")
+        raise ChecksFailed(f"{function} is not defined: run its cell first.")
     earlier = {one.id: _other(one, registry) for one in registry.before(step)}
     (verdict,) = _judge(step, {**earlier, **found.sources}).steps
     mine = _only(verdict, function)
@@ -147,7 +147,7 @@ def check(function: str) -> None:
         bad = sum(status not in (Status.PASSED, Status.SKIPPED) for status in statuses)
         said = f"{function}: {bad} of {len(statuses)} visible checks failed."
         raise ChecksFailed(said, _show(mine))
-    print(f"{function}: all {len(statuses)} visible checks hold, {mine.points:g} points.")
+    print(f"{function}: all {len(statuses)} visible checks pass, {mine.points:g} points.")
 
 
 class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):

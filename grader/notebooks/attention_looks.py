@@ -136,7 +136,7 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
         data[name] = (losses[-1], writing)
         said.append(f"{name[:1].upper()}{name[1:]}: {losses[-1]:.2f} at the end of training, ")
         said[-1] += f"{writing:.2f} on new texts whose next token is not there yet."
-    levels = [("nobody who guesses can do better", models.FLOOR), ("knowing nothing", _nothing())]
+    levels = [("no guess can do better", models.FLOOR), ("knowing nothing", _nothing())]
     picture = chart("training loss", "step of training", "loss in nats", lines, levels)
     return show_pictures([picture], *said, losses=data)
 

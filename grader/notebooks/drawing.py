@@ -91,7 +91,7 @@ def array(value: Any, shape: tuple[int, ...], name: str) -> Floats:
 def pair(value: Any, name: str) -> tuple[Any, Any]:
     """Return the two results of a function. Raise Broken, with a sentence, if there are not two."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise Broken(f"{name} returned something else than two results.")
+        raise Broken(f"{name} did not return two results.")
     return value[0], value[1]
 
 

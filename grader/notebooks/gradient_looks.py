@@ -74,7 +74,7 @@ def reached(masked_self_attention_backward: Function) -> Shown:
         d_out[position] = draw.normal(D)
         result = masked_self_attention_backward(d_out, x, *w)
         if not isinstance(result, tuple) or len(result) != 4:
-            raise Broken("masked_self_attention_backward returned something else than 4 results.")
+            raise Broken("masked_self_attention_backward did not return 4 results.")
         d_x = array(result[0], (t, D), "masked_self_attention_backward")
         sizes[position] = np.sqrt((d_x**2).sum(axis=-1))
     moved, may = sizes > TINY, np.tri(t, dtype=bool)

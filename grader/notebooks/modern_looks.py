@@ -49,7 +49,7 @@ def learning(new_adamw: Function, train_step: Function) -> Shown:
         tokens = (begin + np.arange(LENGTH + 1)) % VOCABULARY
         result = train_step(tokens, params, state, N_HEADS, 0.02)
         if not isinstance(result, tuple) or len(result) != 3:
-            raise Broken("train_step returned something else than three results.")
+            raise Broken("train_step did not return three results.")
         loss, params, state = result
         losses.append(float(array(loss, (), "train_step")))
     line = Curve("loss before each step", range(1, STEPS + 1), losses)

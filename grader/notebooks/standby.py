@@ -212,7 +212,11 @@ class Judge:
         if found is None:
             return words_card(nothing), {"code": ""}
         code, names, call = write_variables(found)
-        said = f"Put into variables: {', '.join(names)}." if names else "The call takes no arrays."
+        said = (
+            f"These variables now hold the case: {', '.join(names)}."
+            if names
+            else "The call takes no arrays."
+        )
         more = "Your result and `expected` differ." if "expected" in names else ""
         told = [f"The check: {found.verdict.title}", f"It says: {found.verdict.message}", said]
         return words_card(*told, f"Now run: {call}", *filter(None, [more])), {"code": code}
@@ -237,7 +241,7 @@ class Judge:
         stub = stubs.stub_of(step)
         text = changeover.file_of(asked.runs, step, asked.registry, stub or old)
         if text == old:
-            return words_card(f"exercises/{step.filename} holds just that already."), {}
+            return words_card(f"exercises/{step.filename} already holds exactly this."), {}
         kept = None
         if old not in ("", stub) and not self.progress.is_ours(step, old):
             kept = stubs.keep_aside(path)
@@ -253,7 +257,7 @@ class Judge:
         source = read_files(self.folder, asked.registry).sources.get(step.id, "")
         if not source:
             raise Problem(f"There is no exercises/{step.filename} that can be read.")
-        told = f"The code of exercises/{step.filename} is in the cell below: run it, and it counts."
+        told = f"The code of exercises/{step.filename} is in the cell below: run that cell."
         return words_card(told), {"cell": changeover.cell_of(source)}
 
 

@@ -106,7 +106,7 @@ def test_untouched_work_fails_validation(desk):
 
 def test_notebook_that_is_simply_run_shows_its_verdicts(desk):
     found = output(desk.executed(source()))
-    assert joined(found["text"]) == "attention_scores: all 8 visible checks hold, 7 points.\n"
+    assert joined(found["text"]) == "attention_scores: all 8 visible checks pass, 7 points.\n"
     found = output(desk.executed(filled_in(source(), UNSCALED)))
     assert found["ename"] == "ChecksFailed"
     assert found["evalue"] == "attention_scores: 6 of 8 visible checks failed."

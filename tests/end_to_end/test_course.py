@@ -187,7 +187,7 @@ def test_nobody_vanishes(tmp_path):
     (tmp_path / "class" / "ben").rmdir()
     told = grade(tmp_path / "class", tmp_path / "out", *roster)
     assert "2 without work" in told
-    gone = "it was there when the class was graded before, and is gone"
+    gone = "it was there in the last grading, and is missing now"
     assert f"ben: 7 -> no score ({gone})" in told
     found = table(tmp_path / "out" / "grades.csv")
     assert found["cy"]["note"] == "nothing was handed in."

@@ -148,7 +148,7 @@ def test_work_goes_to_the_exercises_and_back(shown):
         mine, "save_work()", "save_work()", "status()", "check()\nstatus()"
     )
     assert first == "Written to exercises/step01_projections.py."
-    assert same == "exercises/step01_projections.py holds just that already."
+    assert same == "exercises/step01_projections.py already holds exactly this."
     assert "1 Projections needs work 5/9.5" in " ".join(states.split())
     assert "as last checked in its notebook" in after
     file = (shown.home / "exercises" / "step01_projections.py").read_text(encoding="utf-8")
@@ -311,7 +311,7 @@ def test_import_in_a_kernel_brings_nothing_heavy():
 def test_case_puts_the_failing_case_into_variables(shown):
     wrong = SCORES.format(" / q.shape[-1]")
     told, differs = shown(wrong, "case(2)", "np.allclose(attention_scores(q, k), expected)")[1:]
-    assert "Put into variables: q, k, expected." in told
+    assert "These variables now hold the case: q, k, expected." in told
     assert "Now run: result = attention_scores(q, k)" in told
     assert differs == "False"
 

@@ -49,7 +49,9 @@ def test_training_learns_keeps_its_weights_and_goes_on(tmp_path):
     }
     code, second = trained(tmp_path, "--steps", "1", *options)
     assert code == 0, second
-    assert "going on from kept/, after 60 steps, with a new optimiser" in second.replace("\n", " ")
+    assert "continuing from kept/, after 60 steps, with a new optimiser" in second.replace(
+        "\n", " "
+    )
     assert losses(second)[0] < losses(first)[0] - 0.3
     code, other = trained(tmp_path, "--steps", "1", "--length", "9", *options)
     assert code == 2, other

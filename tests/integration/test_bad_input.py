@@ -49,7 +49,7 @@ BROKEN = {
         "from step01_projections import linear\n",
         Status.ERROR,
         Status.ERROR,
-        "step01_projections stands in a package: `exercises.step01_projections` is its name here",
+        "step01_projections is in a package: import `exercises.step01_projections` instead",
     ),
     "calls its functions at import": (
         PRELUDE + "def attention_scores(q, k):\n    return q / 0\n\nattention_scores(1, 2)\n",

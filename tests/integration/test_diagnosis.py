@@ -95,7 +95,7 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
     found = diagnosed("step14_masked_lm", end)
     assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
     (cause,) = set(found.values())
-    assert 'Here other results are wrong than with this alone: "' in cause.says
+    assert 'Other results are wrong here than with this mistake alone: "' in cause.says
     assert "corruption_borders" not in cause.says
 
 

@@ -70,7 +70,7 @@ def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> No
     which = (
         f"The probabilities of all tokens that may stand at position {end}, as the losses have them"
     )
-    told = f"{which}, do not add up to 1. {EITHER}"
-    seen = f"{which}, add up to {total:.6g}; they should add up to 1. {EITHER}"
+    told = f"{which}, do not sum to 1. {EITHER}"
+    seen = f"{which}, sum to {total:.6g}; they should sum to 1. {EITHER}"
     evidence = Evidence(call_text(name_of(function), case.arguments), show_inputs(case.arguments))
     raise Broken(told, seen, evidence)

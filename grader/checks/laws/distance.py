@@ -73,8 +73,8 @@ def _describe_move(
     wrong: NDArray[Any],
 ) -> Broken:
     told = (
-        "When all positions move on by the same distance, no distance between two of them "
-        "changes, but the scores do."
+        "When all positions move by the same amount, the distances between them stay the "
+        "same, but the scores change."
     )
     evidence = Evidence(
         call_text(name_of(function), arguments),

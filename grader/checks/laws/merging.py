@@ -38,9 +38,9 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         left = _merge_parts(function, first, c)
         right = _merge_parts(function, a, _merge_parts(function, b, c))
         tolerance = case.within(EXACT)
-        with noting("With three sets, when the last two are merged first: "):
+        with noting("With three sets, if the last two are merged first: "):
             matches(left, right, tolerance, name=name_of(function), names=names_of(function))
-        with noting("When the two sets change places: "):
+        with noting("If the two sets are swapped: "):
             swapped = _merge_parts(function, b, a)
             matches(first, swapped, tolerance, name=name_of(function), names=names_of(function))
         known = case.expected_of(name_of(function), "first", case.arguments)

@@ -71,7 +71,7 @@ def leaves_arguments_alone(
                 value = function(**laid)
             except Raised as raised:
                 if "read-only" in raised.text or "writeable" in raised.text:
-                    raise Broken(f"{note}it writes into them.") from None
+                    raise Broken(f"{note}the function writes into them.") from None
                 raise
             with noting(note):
                 is_right(function, case, value, like)
@@ -95,7 +95,9 @@ def _check_argument_unchanged(function: Asked, name: str, value: Any, after: Any
     if isinstance(value, dict):
         more = [key for key in after if key not in value] if isinstance(after, dict) else []
         if more:
-            raise Broken(f"{function.name} changed its argument {name}: {more[0]!r} is new in it.")
+            raise Broken(
+                f"{function.name} changed its argument {name}: {more[0]!r} was added to it."
+            )
         for key, item in value.items():
             found = after.get(key) if isinstance(after, dict) else None
             _check_argument_unchanged(function, f"{name}.{key}", item, found)

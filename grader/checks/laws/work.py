@@ -38,8 +38,8 @@ def work_is_linear(
     if least and most / many > (least / few) * (1 + many / few) / 2:
         grew = f"when the text grew {many / few:.1f} times."
         raise Broken(
-            f"{because} The work of projecting grew much more {grew}",
-            f"{because} The work of projecting grew {most / least:.1f} times {grew}",
+            f"{because} The projections' work grew much more {grew}",
+            f"{because} The projections' work grew {most / least:.1f} times {grew}",
         )
     for case, one in zip(cases, answers, strict=True):
         values_are_right(function, case, one)
@@ -63,7 +63,7 @@ def new_tokens_only(
     if least and most > 2 * least:
         why = "Old tokens go through the layers again: take what belongs to them from the cache."
         raise Broken(
-            f"One more token takes the more work the more tokens came before. {why}",
+            f"One more token takes more work if more tokens came before it. {why}",
             f"After {many} tokens one more took {most / least:.1f} times the work that it took "
             f"after {few}. {why}",
         )

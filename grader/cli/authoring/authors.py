@@ -25,7 +25,7 @@ def build() -> None:
     from grader.steps import stubs
 
     need_torch()
-    need("jupytext", "the notebooks are built with jupytext: run `make build`")
+    need("jupytext", "the notebooks need jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
     from grader.authoring.figures import build_figures
     from grader.authoring.guides import build_guides

@@ -18,7 +18,7 @@ from grader.steps import registry as registry_module
 def book(out: Path) -> None:
     """Build the lesson book: a site that works from a folder, without a network."""
     for module in ("jupytext", "latex2mathml", "mkdocs"):
-        need(module, f"the book is built with {module}: run `make book`")
+        need(module, f"the book needs {module}: run `make book`")
     from grader.authoring.book.site import build_book
 
     build_book(registry_module.load(), out)

@@ -34,7 +34,7 @@ def new(number: int, name: str) -> None:
     click.echo("\n`make build` writes these from them:")
     for path in built_files(step_id):
         click.echo(f"  {path.relative_to(ROOT)}")
-    click.echo("\nOnly if a function has time in it, for the map of who influences whom:")
+    click.echo("\nOnly if a function has a time axis, for its map of influence:")
     click.echo(f"  {(INFLUENCE_INPUTS / step_id).relative_to(ROOT)}.py")
     click.echo(f"\nNext: replace every TODO, `make build`, `python -m grader dev check {number}`.")
 

@@ -67,7 +67,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     steps = add_needed_steps(registry, asked)
     if more := [str(step.number) for step in steps if step not in asked]:
         click.echo(f"with the earlier steps that these import: {', '.join(more)}")
-    click.echo("writing down what known mistakes answer, once for every version of the kit ...")
+    click.echo("computing the answers of known mistakes, once for each version of the kit ...")
     try:
         books = answers(steps, out / ".answers", lambda name: click.echo(f"  {name}"))
         files = contents(registry, steps, books)

@@ -41,20 +41,31 @@ TOKENS = 60  # that are written if nobody says how many
 
 Command = Callable[..., None]
 OPTIONS = (
-    click.option("--weights", metavar="WHICH", help="A folder, a file, or a name on the hub."),
-    click.option("--tiny", is_flag=True, help="The tiny random model that the kit makes itself."),
-    click.option("--prompt", help="How the text begins."),
-    click.option("--tokens", type=click.IntRange(1), help="How many to write; 60."),
     click.option(
-        "--temperature", type=click.FloatRange(0), default=0.8, help="0 takes the most likely."
+        "--weights", metavar="WHICH", help="The weights: a folder, a file, or a name on the hub."
     ),
-    click.option("--top-k", type=click.IntRange(1), default=40, help="How many are drawn from."),
-    click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the draws."),
+    click.option("--tiny", is_flag=True, help="Use the tiny random model that the kit makes."),
+    click.option("--prompt", help="The beginning of the text."),
+    click.option(
+        "--tokens", type=click.IntRange(1), help="How many tokens to write; by default, 60."
+    ),
+    click.option(
+        "--temperature",
+        type=click.FloatRange(0),
+        default=0.8,
+        help="0 takes the most likely token.",
+    ),
+    click.option(
+        "--top-k", type=click.IntRange(1), default=40, help="How many likely tokens to draw from."
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed for the draws."
+    ),
     click.option(
         "--submission",
         type=click.Path(path_type=Path),
         default=EXERCISES,
-        help="Whose steps run; the exercises if not given.",
+        help="Whose steps run; by default, the exercises.",
     ),
     click.option(
         "--float64", "double", is_flag=True, help="Compute in float64 instead of float32."
@@ -265,7 +276,7 @@ class Run:
         config = self.model.config
         params = self.family.to_params(self.model.tensors, config, self.dtype)
         program = self.code.program(self.registry)
-        with self._busy("handing the weights to the code"):
+        with self._busy("sending the weights to the code"):
             self.decoder = running.Decoder(
                 self.host, program, params, *config.sizes, functions=self.family.functions
             )

@@ -45,7 +45,7 @@ def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
     if file is None:
         return Course()
     if names:
-        raise Problem(f"name no steps beside --course: {file} says which they are")
+        raise Problem(f"leave out the steps: --course {file} names them")
     try:
         return read_course(file, registry_module.load())
     except CourseError as error:

@@ -12,7 +12,9 @@ from grader.steps import registry as registry_module
 
 @click.command("serve")
 @click.argument("graded", type=click.Path(path_type=Path), default=Path("graded"))
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Any that is free if 0.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port; 0 takes any free one."
+)
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""

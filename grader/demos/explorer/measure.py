@@ -46,7 +46,7 @@ def read_words(text: str, small: Small) -> tuple[str, ...]:
     if not words:
         raise NotReady("Type at least one word.")
     if len(words) > MOST_WORDS:
-        raise NotReady(f"These are {len(words)} words: type at most {MOST_WORDS}.")
+        raise NotReady(f"You typed {len(words)} words: type at most {MOST_WORDS}.")
     unknown = [word for word in words if word not in small.words]
     if unknown:
         raise NotReady(f"The model has never seen {unknown[0][:40]!r}: choose from the list.")

@@ -367,7 +367,7 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
             f"where {name} is not 0",
             NAMED
             if name == "axis"
-            else f"Is there a line that takes {name} = 0 for no {name} at all, or divides by it?",
+            else f"Is there a line that treats {name} = 0 as no {name} at all, or divides by it?",
             lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
             # Along another axis than 0 says less than along one that is not the last.
             both=name not in takes and name != "axis",

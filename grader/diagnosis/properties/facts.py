@@ -509,7 +509,7 @@ def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
     first = faulty[0] if len(faulty) == 1 else "the rest"
     listed = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
     says = f"Right in every case: {', '.join(sound)}. Wrong: {listed}."
-    return Fact("parts", says, f"Which lines make {first}, and not what is right?")
+    return Fact("parts", says, f"Which lines compute {first}, but not the right results?")
 
 
 def _shortened(names: Mapping[str, None], others: Mapping[str, None]) -> list[str]:

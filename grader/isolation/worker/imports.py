@@ -87,7 +87,7 @@ class Refusal(importlib.abc.MetaPathFinder):
         if fullname.partition(".")[0] == PACKAGE:
             message = f"there is no step file {fullname.partition('.')[2]}.py to import from"
         elif fullname[:4] == "step" and fullname[4:5].isdigit():
-            message = f"{fullname} stands in a package: `{PACKAGE}.{fullname}` is its name here"
+            message = f"{fullname} is in a package: import `{PACKAGE}.{fullname}` instead"
         elif path is None and fullname not in sys.builtin_module_names:
             message = f"a step may import NumPy and the standard library, not {fullname!r}"
         else:

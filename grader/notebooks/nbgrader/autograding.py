@@ -116,12 +116,12 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
     isolation = Enum(
         ("auto", "bubblewrap", "process+", "process"),
         default_value="auto",
-        help="What submissions run in; auto is bubblewrap, and nothing where that does not hold.",
+        help="The isolation of submissions; auto is bubblewrap, and grading stops if it fails.",
     ).tag(config=True)
     seed = Integer(
         None,
         allow_none=True,
-        help="Of the hidden checks' inputs. Drawn once for the course, and kept, if not given.",
+        help="Seed for the hidden checks' inputs; by default, drawn once for the course and kept.",
     ).tag(config=True)
 
     def __init__(self, **more: Any) -> None:

@@ -65,7 +65,7 @@ SOLUTION, MISTAKES = f"solutions/{STEP.id}.py", f"grader/answer_key/mistakes/{ST
         (TOML, "part = 1", "part = 9", "there is no part 9"),
         (TOML, "scores_rows =", "scores_lines =", "has no function test_scores_lines"),
         (TOML, "scores_rows =", "scores_lines =", "gives no points to scores_rows"),
-        (TOML, "scores_rows = 1.0", "scores_rows = 0.0", "scores_rows is worth nothing"),
+        (TOML, "scores_rows = 1.0", "scores_rows = 0.0", "scores_rows is worth no points"),
         (TOML, "[[function]]", "[hints_for]\nother = []\n[[function]]", "hints_for names other"),
         (TOML, 'd_k = "d_k"', 'd = "d"', "last_axis names d_k"),
         (TOML, 'takes = ["q", "k"]', 'takes = ["k", "q"]', "attention_scores takes q, k"),

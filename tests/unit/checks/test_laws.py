@@ -172,7 +172,7 @@ def test_agreement_is_tight():
         (np.full((T, D), np.nan), "All 15 values are wrong. Some are NaN"),
         (np.full((T, D), np.inf), "Some are infinite"),
         ([[1.0] * D] * T, "a list of 5; expected an array"),
-        (Foreign("Tensor"), "an object of a class of its own"),
+        (Foreign("Tensor"), "an object of its own class"),
         (Foreign("range"), "an object of type 'range'"),
         (Foreign("tuple of 3"), "a tuple of 3"),
         (Foreign("matrix"), "returned an np.matrix, which always has two axes; expected a plain"),
@@ -417,5 +417,5 @@ def test_key_that_a_call_puts_into_a_dict_is_a_change():
 
     given = {"params": {"embedding": np.ones(2)}}
     call_unchanged(Asked(lambda params: params), given)
-    with pytest.raises(Broken, match="changed its argument params: 'head' is new in it"):
+    with pytest.raises(Broken, match="changed its argument params: 'head' was added to it"):
         call_unchanged(Asked(lambda params: {**params, "head": np.ones(2)}), given)

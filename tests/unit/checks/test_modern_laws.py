@@ -38,7 +38,7 @@ def test_rotation_depends_on_distance_only():
 
 def test_a_position_that_is_not_turned_breaks_the_law_of_distance():
     one, shift = placed()
-    with pytest.raises(Broken, match="no distance between two of them changes"):
+    with pytest.raises(Broken, match="the distances between them stay the same"):
         depends_on_distance_only(turned_queries_only, [one], by=shift, seen=scores_of)
 
 

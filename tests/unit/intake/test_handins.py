@@ -168,11 +168,11 @@ OTHERWISE = ["step02_mask.py", "step02_scores_old.py", "step99_scores.py", "scor
 
 
 @pytest.mark.parametrize("name", PLAINLY)
-def test_file_is_taken_for_the_step_that_it_plainly_is(read, tmp_path, name):
+def test_file_is_read_as_the_step_that_its_name_means(read, tmp_path, name):
     spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", name: source()})
     submission = read("alice")
     assert dict(submission.sources) == {"step02_scores": source(), "step03_mask": "x = 1\n"}
-    assert submission.warnings == (f"{name} is taken for {FILE}.",)
+    assert submission.warnings == (f"{name} is read as {FILE}.",)
     assert dict(submission.modules) == {}
 
 
@@ -233,7 +233,7 @@ def test_module_that_shadows_another_is_left_out(read, tmp_path, name):
     submission = read("alice")
     assert dict(submission.modules) == {}
     assert submission.warnings == (
-        f"{name}: ignored, for Python or NumPy has a module of that name. Rename it.",
+        f"{name}: ignored, because Python or NumPy has a module of that name. Rename it.",
     )
 
 

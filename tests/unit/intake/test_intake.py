@@ -189,7 +189,7 @@ def test_other_files_are_listed_as_ignored(steps, tmp_path):
     assert dict(listing.ignored) == {
         "README.txt": "it is neither a folder nor a zip nor a notebook",
         "submission_metadata.yml": "it is neither a folder nor a zip nor a notebook",
-        FILE: "a step file must lie in a folder that has the student's name",
+        FILE: "a step file must be in a folder with the student's name",
     }
 
 

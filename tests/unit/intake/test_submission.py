@@ -121,7 +121,7 @@ REFUSED = {
     "UTF-16, the other way round": (writes("x = 1\n".encode("utf-16-be")), WIDE),
     "says it is ASCII": (
         writes("# coding: ascii\n# é\n".encode()),
-        "it is not the ascii text that it says it is",
+        "it is not the ascii text that its encoding line promises",
     ),
     "no encoding": (
         writes(b"# coding: zlib\nx = 1\n"),
