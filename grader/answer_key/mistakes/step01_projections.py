@@ -83,8 +83,8 @@ def proj_batch_flattened(x, weight, bias=None):
     "proj_batch_time_reshape",
     "linear",
     caught_by="linear_shapes",
-    says="A reshape stands where axes should be swapped back, so sequences are interleaved.",
-    hint="A reshape keeps the order in memory: which token stands at place [0, 1] afterwards?",
+    says="A reshape is used where axes should be swapped back, so sequences are interleaved.",
+    hint="A reshape keeps the order in memory: which token is at place [0, 1] afterwards?",
 )
 def proj_batch_time_reshape(x, weight, bias=None):
     time_first = np.swapaxes(x, 0, -2) if x.ndim > 2 else x
@@ -369,7 +369,7 @@ def proj_copy_vs_view_write(x, weight, bias=None):
     "proj_all_same_w",
     "project_qkv",
     caught_by="projections_agree",
-    says="What stands in v is k: x times w_k.",
+    says="v holds k: x times w_k.",
     hint="How often does each of the three weight matrices occur in your code?",
 )
 def proj_v_is_k(x, w_q, w_k, w_v):

@@ -210,7 +210,7 @@ def mask_rect_offset_sign(t_q, t_k=None):
     "causal_mask",
     caught_by="causal_rectangular",
     says="With more keys than queries no query sees its own position.",
-    hint="At which position of the keys does the last query stand?",
+    hint="At which position of the keys is the last query?",
 )
 def mask_rect_off_by_one(t_q, t_k=None):
     mask = right_causal_mask(t_q, t_k)
@@ -251,7 +251,7 @@ def mask_always_square(t_q, t_k=None):
     "causal_mask",
     caught_by="causal_errors",
     says="Fewer keys than queries are accepted without an error.",
-    hint="Where would the first query stand if there were more queries than keys?",
+    hint="Where would the first query be if there were more queries than keys?",
 )
 def mask_no_error(t_q, t_k=None):
     t_k = t_q if t_k is None else t_k
@@ -354,7 +354,7 @@ def pad_inverted(tokens, pad_id):
     "pad_on_query_rows",
     "padding_mask",
     caught_by="padding_agree",
-    says="The new axis stands behind the tokens, so queries are hidden instead of keys.",
+    says="The new axis comes after the tokens, so queries are hidden instead of keys.",
     hint="Should padding stop someone from looking, or from being looked at?",
 )
 def pad_on_query_rows(tokens, pad_id):
@@ -495,8 +495,8 @@ def pad_one_too_short(tokens, pad_id):
     "pad_only_at_the_end",
     "padding_mask",
     caught_by="padding_agree",
-    says="The real tokens are counted and taken to stand at the beginning.",
-    hint="What does the number of real tokens tell about where they stand?",
+    says="The real tokens are counted and assumed to be at the beginning.",
+    hint="What does the number of real tokens tell about where they are?",
 )
 def pad_only_at_the_end(tokens, pad_id):
     length = np.sum(tokens != pad_id, axis=-1, keepdims=True)
@@ -571,7 +571,7 @@ def pad_changes_tokens(tokens, pad_id):
     "mask_inverted_polarity",
     "additive_mask",
     caught_by="additive_agree",
-    says="Minus infinity stands where attending is allowed.",
+    says="The result has minus infinity where attending is allowed.",
     hint="Is a True in the mask a yes or a no?",
 )
 def additive_inverted(mask):
@@ -593,7 +593,7 @@ def additive_zero_times_infinity(mask):
     "mask_fill_positive_huge",
     "additive_mask",
     caught_by="additive_agree",
-    says="Plus infinity stands where attending is forbidden.",
+    says="The result has plus infinity where attending is forbidden.",
     hint="Which sign makes an exponential vanish?",
 )
 def additive_positive_infinity(mask):

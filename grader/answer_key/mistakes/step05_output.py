@@ -1274,7 +1274,7 @@ def pad_first_row_for_all_self(x, w_q, w_k, w_v, padding=None):
     "masked_self_attention",
     caught_by="self_attention_padding",
     says="Only the number of real tokens is used, as if all padding stood at the end.",
-    hint="Where in a text may padding stand?",
+    hint="Where in a text may padding be?",
 )
 def pad_assumed_at_end_self(x, w_q, w_k, w_v, padding=None):
     q, k, v = project_qkv(x, w_q, w_k, w_v)

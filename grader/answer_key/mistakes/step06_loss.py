@@ -263,7 +263,7 @@ def loss_eps_in_log(logits):
     "log_softmax",
     caught_by="log_softmax_agree",
     says="The probabilities of one token over all positions add up to one.",
-    hint="Along which axis do the tokens of the vocabulary stand?",
+    hint="Which axis counts the tokens of the vocabulary?",
 )
 def loss_wrong_axis(logits):
     return np.log(softmax(logits, axis=0))
@@ -456,7 +456,7 @@ def loss_reduction_wrong(logits, targets, ignore_id=None):
     "cross_entropy",
     caught_by="cross_entropy_shapes",
     says="The loss is averaged over time and added up over the batch.",
-    hint="Does your loss grow when the same text stands in the batch twice?",
+    hint="Does your loss grow when the same text is in the batch twice?",
 )
 def loss_summed_over_batch(logits, targets, ignore_id=None):
     log_probs, counted = masked_log_probs(logits, targets, ignore_id)
@@ -505,7 +505,7 @@ def loss_label_smoothing_extra(logits, targets, ignore_id=None):
     "cross_entropy",
     caught_by="cross_entropy_agree",
     says="The softmax runs over time instead of over the vocabulary.",
-    hint="Along which axis do the tokens of the vocabulary stand?",
+    hint="Which axis counts the tokens of the vocabulary?",
 )
 def loss_wrong_axis_time(logits, targets, ignore_id=None):
     counted = counted_positions(targets, ignore_id)

@@ -119,7 +119,7 @@ def head_order_reversed(x, n_heads):
     "head_axis_left_behind",
     "split_heads",
     caught_by="split_agree",
-    says="The new axis stays behind time: (T, n_heads, d_head).",
+    says="The new axis stays after time: (T, n_heads, d_head).",
     hint="Which two axes does attention take for time and features?",
 )
 def head_axis_left_behind(x, n_heads):

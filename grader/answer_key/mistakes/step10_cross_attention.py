@@ -83,7 +83,7 @@ def shift_keeps_last(tokens, start_id):
     "shift_right",
     caught_by="shift_right_agree",
     says="The first token is replaced by the start token, and nothing moves.",
-    hint="Where does the first token stand in the decoder's input?",
+    hint="Where is the first token in the decoder's input?",
 )
 def shift_replaces_first(tokens, start_id):
     shifted = tokens.copy()
@@ -96,7 +96,7 @@ def shift_replaces_first(tokens, start_id):
     "shift_right",
     caught_by="shift_right_agree",
     says="The tokens move to the left, with the start token at the end.",
-    hint="Which token stands at position 1 of the result, and which should?",
+    hint="Which token is at position 1 of the result, and which should?",
 )
 def shift_left(tokens, start_id):
     return np.concatenate([tokens[..., 1:], np.full_like(tokens[..., :1], start_id)], axis=-1)
@@ -107,7 +107,7 @@ def shift_left(tokens, start_id):
     "shift_right",
     caught_by="shift_right_agree",
     says="Each place is copied from one that was overwritten before, so token 0 fills the text.",
-    hint="In which order do you copy the tokens: what stands at place 1 when place 2 is copied?",
+    hint="In which order do you copy the tokens: what is at place 1 when place 2 is copied?",
 )
 def shift_overwrites(tokens, start_id):
     shifted = np.repeat(tokens[..., :1], tokens.shape[-1], axis=-1)

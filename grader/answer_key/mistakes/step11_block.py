@@ -220,7 +220,7 @@ def ln_ddof1_of_numpy(x, gain, bias, eps=1e-5):
     "layer_norm",
     caught_by="norm_agree",
     says="The spread is NumPy's std with ddof=1, and eps is added to it after the root.",
-    hint="By which number does the docstring divide the squares, and what stands under the root?",
+    hint="By which number does the docstring divide the squares, and what is under the root?",
 )
 def ln_ddof1_std(x, gain, bias, eps=1e-5):
     centred = x - x.mean(axis=-1, keepdims=True)
@@ -375,7 +375,7 @@ def ln_no_eps(x, gain, bias, eps=1e-5):
     "ln_eps_fixed",
     "layer_norm",
     caught_by="norm_eps",
-    says="The argument eps is not used: 1e-5 stands in its place.",
+    says="The argument eps is not used: 1e-5 is used instead.",
     hint="Follow the argument eps through your function: where does it act?",
 )
 def ln_eps_fixed(x, gain, bias, eps=1e-5):
@@ -397,7 +397,7 @@ def ln_smaller_eps(x, gain, bias, eps=1e-6):
     "ln_eps_fixed",
     "layer_norm",
     caught_by="norm_eps",
-    says="The argument eps is not used: 1e-6 stands in its place.",
+    says="The argument eps is not used: 1e-6 is used instead.",
     hint="Follow the argument eps through your function: where does it act?",
 )
 def ln_smaller_eps_fixed(x, gain, bias, eps=1e-5):
@@ -408,7 +408,7 @@ def ln_smaller_eps_fixed(x, gain, bias, eps=1e-5):
     "ln_eps_fixed",
     "layer_norm",
     caught_by="norm_eps",
-    says="The argument eps is not used: 1e-8 stands in its place.",
+    says="The argument eps is not used: 1e-8 is used instead.",
     hint="Follow the argument eps through your function: where does it act?",
 )
 def ln_tiny_eps_fixed(x, gain, bias, eps=1e-5):
@@ -996,7 +996,7 @@ def ffn_activation_first(x, params):
     "ffn_wrong_activation",
     "feed_forward",
     caught_by="feed_forward_agree",
-    says="Between the linear maps stands relu.",
+    says="The function between the linear maps is relu.",
     hint="Which function of this step belongs between the two linear maps?",
 )
 def ffn_relu(x, params):
@@ -1008,7 +1008,7 @@ def ffn_relu(x, params):
     "ffn_wrong_activation",
     "feed_forward",
     caught_by="feed_forward_agree",
-    says="Between the linear maps stands tanh.",
+    says="The function between the linear maps is tanh.",
     hint="Which function of this step belongs between the two linear maps?",
 )
 def ffn_tanh(x, params):
@@ -1087,7 +1087,7 @@ def ffn_weights_swapped(x, params):
     "np_symmetric_shapes_only",
     "feed_forward",
     caught_by="feed_forward_agree",
-    says="w_out is not used: the transpose of w_in stands in its place.",
+    says="w_out is not used: the transpose of w_in is used instead.",
     hint="Which of the four parameters have an influence on your result?",
 )
 def ffn_tied_weights(x, params):

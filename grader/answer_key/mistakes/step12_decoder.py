@@ -367,7 +367,7 @@ def stack_last_only_decoder(tokens, params, n_heads, padding=None):
     "decoder_logits",
     caught_by="decoder_blocks",
     says="Only the first two blocks run.",
-    hint="Does the number of blocks stand in your code, or in the list?",
+    hint="Is the number of blocks in your code, or in the list?",
 )
 def stack_two_only_decoder(tokens, params, n_heads, padding=None):
     x = embedded(tokens, params)
@@ -496,7 +496,7 @@ def mask_allows_one_future_decoder(tokens, params, n_heads, padding=None):
     "mask_excludes_self",
     "decoder_logits",
     caught_by="decoder_agree",
-    says="A token does not see itself, only what stands before it.",
+    says="A token does not see itself, only what is before it.",
     hint="How many keys may the first token use?",
 )
 def mask_excludes_self_decoder(tokens, params, n_heads, padding=None):

@@ -807,7 +807,7 @@ def stack_no_final_norm_cached(tokens_new, cache, params, n_heads):
     "decoder_step",
     caught_by="step_agree",
     also={"new_decoder_cache": "Memory"},
-    says="ln_1 stands before the feed-forward network too, where ln_2 belongs.",
+    says="ln_1 is used before the feed-forward network too, where ln_2 belongs.",
     hint="Which parameters of a block does your function never read?",
 )
 def block_norm_shared_decoder(tokens_new, cache, params, n_heads):

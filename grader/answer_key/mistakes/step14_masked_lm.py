@@ -364,7 +364,7 @@ def mlm_only_hidden_are_targets(tokens, select, replace, random_ids, mask_id, ra
     "mlm_targets_of_the_others",
     "mask_tokens",
     caught_by="corruption_agree",
-    says="The targets stand where nothing was chosen, and -100 where something was.",
+    says="The targets are where nothing was chosen, and -100 where something was.",
     hint="At which positions is the model to be scored?",
 )
 def mlm_targets_of_the_others(tokens, select, replace, random_ids, mask_id, rate=0.15):
@@ -377,7 +377,7 @@ def mlm_targets_of_the_others(tokens, select, replace, random_ids, mask_id, rate
     "mask_tokens",
     caught_by="corruption_agree",
     says="The targets are read from the corrupted text, so the model is asked for mask_id.",
-    hint="Which word is the model to find: the one that stands there, or the one that stood there?",
+    hint="Which word is the model to find: the one that is there, or the one that was there?",
 )
 def mlm_targets_of_the_corrupted(tokens, select, replace, random_ids, mask_id, rate=0.15):
     corrupted, _ = corruption(tokens, select, replace, random_ids, mask_id, rate)
@@ -437,7 +437,7 @@ def mlm_targets_shifted(tokens, select, replace, random_ids, mask_id, rate=0.15)
     "mlm_targets_where_changed",
     "mask_tokens",
     caught_by="corruption_agree",
-    says="A target stands only where the corrupted text differs from the original.",
+    says="There is a target only where the corrupted text differs from the original.",
     hint="Can a chosen token look the same afterwards?",
 )
 def mlm_targets_where_changed(tokens, select, replace, random_ids, mask_id, rate=0.15):
@@ -463,7 +463,7 @@ def mlm_targets_where_changed_or_kept(tokens, select, replace, random_ids, mask_
     "mask_tokens",
     caught_by="corruption_targets",
     says="Every mask_id in the corrupted text gets a target, also one that stood there before.",
-    hint="Can mask_id stand in the original text?",
+    hint="Can mask_id occur in the original text?",
 )
 def mlm_targets_where_mask_id(tokens, select, replace, random_ids, mask_id, rate=0.15):
     corrupted, _ = corruption(tokens, select, replace, random_ids, mask_id, rate)
@@ -908,7 +908,7 @@ def loss_first_sequence_only(logits, targets):
     "masked_lm_loss",
     caught_by="masked_loss_shapes",
     says="The mean is multiplied by the number of texts.",
-    hint="Does your loss grow when the same text stands in the batch twice?",
+    hint="Does your loss grow when the same text is in the batch twice?",
 )
 def mlm_summed_over_texts(logits, targets):
     rows = targets.size / targets.shape[-1]

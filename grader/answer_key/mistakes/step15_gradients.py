@@ -255,7 +255,7 @@ def linear_accumulates(d_out, x, weight):
     "linear_backward",
     caught_by="linear_back_arguments",
     says="x is overwritten with its own gradient.",
-    hint="Whose array stands on the left of your assignment?",
+    hint="Whose array is on the left of your assignment?",
 )
 def linear_writes_into_x(d_out, x, weight):
     d_weight, d_bias = for_weight(d_out, x), for_bias(d_out)
@@ -726,7 +726,7 @@ def entropy_all_ignored_zero(logits, targets, ignore_id=None):
     "cross_entropy_backward",
     caught_by="entropy_back_arguments",
     says="The gradient is written into the caller's logits.",
-    hint="Whose array stands on the left of your assignment?",
+    hint="Whose array is on the left of your assignment?",
 )
 def entropy_in_place(logits, targets, ignore_id=None):
     counted = counted_in(targets, ignore_id)
@@ -945,7 +945,7 @@ def table_in_float32(d_x, tokens, vocabulary):
     "embedding_grad_integers",
     "embedding_backward",
     caught_by="table_back_agree",
-    says="The table holds integers, so every gradient loses what is behind its point.",
+    says="The table holds integers, so every gradient loses its decimals.",
     hint="Which dtype does your table of zeros have?",
 )
 def table_of_integers(d_x, tokens, vocabulary):
@@ -972,7 +972,7 @@ def table_in_half(d_x, tokens, vocabulary):
     "np_input_mutated",
     "embedding_backward",
     caught_by="table_back_arguments",
-    says="The gradients of a token are added up in the caller's d_x, where it stands first.",
+    says="The gradients of a token are added up in the caller's d_x, where it comes first.",
     hint="What does += do to an array that your function was only lent?",
 )
 def table_adds_into_d_x(d_x, tokens, vocabulary):

@@ -118,7 +118,7 @@ def attention_forward_unscaled(d_out, q, k, v, mask=None):
     "attention_backward",
     caught_by="attention_back_agree",
     says="The gradient passes the softmax as if it were not there.",
-    hint="Which function of step 15 stands between d_weights and d_scores?",
+    hint="Which function of step 15 comes between d_weights and d_scores?",
 )
 def attention_softmax_skipped(d_out, q, k, v, mask=None):
     return gradients(d_out, q, k, v, mask, d_scores=d_out @ turned(v))

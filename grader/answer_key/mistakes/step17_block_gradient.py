@@ -148,7 +148,7 @@ def norm_gain_missing(d_out, x, gain, eps=1e-5):
     "norm_grad_gain_last",
     "layer_norm_backward",
     caught_by="norm_back_agree",
-    says="The gain is multiplied at the end, behind the means that should contain it.",
+    says="The gain is multiplied at the end, after the means that should contain it.",
     hint="In the forward pass, which came first: the norm or the gain? And backwards?",
 )
 def norm_gain_last(d_out, x, gain, eps=1e-5):
@@ -247,7 +247,7 @@ def norm_by_variance(d_out, x, gain, eps=1e-5):
     "norm_grad_centred_for_normed",
     "layer_norm_backward",
     caught_by="norm_back_agree",
-    says="In the third term stand the centred features where the normalised ones belong.",
+    says="The third term has the centred features where the normalised ones belong.",
     hint="By what have the features been divided when the gain meets them?",
 )
 def norm_centred_for_normed(d_out, x, gain, eps=1e-5):
@@ -262,7 +262,7 @@ def norm_centred_for_normed(d_out, x, gain, eps=1e-5):
     "ln_eps_fixed",
     "layer_norm_backward",
     caught_by="norm_back_eps",
-    says="The argument eps is not used: the default stands in its place.",
+    says="The argument eps is not used: the default is used instead.",
     hint="Follow the argument eps through your function: where does it act?",
 )
 def norm_eps_fixed(d_out, x, gain, eps=1e-5):
@@ -439,7 +439,7 @@ def gelu_first_term_only(d_out, x):
     "gelu_grad_inner_slope_missing",
     "gelu_backward",
     caught_by="gelu_back_agree",
-    says="The slope of what stands inside the tanh is missing.",
+    says="The slope of what is inside the tanh is missing.",
     hint="The tanh is taken of a function of x. Which rule adds a factor for that?",
 )
 def gelu_inner_slope_missing(d_out, x):
@@ -505,7 +505,7 @@ def gelu_sigmoid_form(d_out, x):
     "gelu_backward",
     caught_by="gelu_back_agree",
     says="This is the slope of relu: 1 above zero, 0 below.",
-    hint="Which function stands between the two linear maps?",
+    hint="Which function comes between the two linear maps?",
 )
 def gelu_as_relu(d_out, x):
     return d_out * (x > 0)
@@ -627,7 +627,7 @@ def gelu_same_buffer(d_out, x):
     "feed_forward_backward",
     caught_by="network_back_agree",
     says="The gradient passes gelu as if it were not there.",
-    hint="What stands between the two linear maps, and what is its slope?",
+    hint="What comes between the two linear maps, and what is its slope?",
 )
 def network_gelu_skipped(d_out, x, params):
     inner = linear(x, params["w_in"], params["b_in"])
@@ -704,7 +704,7 @@ def network_renamed(d_out, x, params):
     "feed_forward_backward",
     caught_by="network_back_agree",
     says="Only the gradients of the parameters come back: that of x is missing.",
-    hint="How does the gradient reach what stands before this sub-layer?",
+    hint="How does the gradient reach what is before this sub-layer?",
 )
 def network_x_missing(d_out, x, params):
     return network_back(d_out, x, params)[1]
@@ -1194,7 +1194,7 @@ def block_norms_swapped(d_out, x, params, n_heads, mask):
     "decoder_block_backward",
     caught_by="block_back_agree",
     says="The gradient goes from a sub-layer straight to the stream, past its norm.",
-    hint="What stands between the stream and each sub-layer?",
+    hint="What comes between the stream and each sub-layer?",
 )
 def block_norms_skipped(d_out, x, params, n_heads, mask):
     def norm(d, x, gain):

@@ -215,7 +215,7 @@ def loss_reads_all(tokens, params, n_heads, ignore_id=None):
     "decoder_loss",
     caught_by="decoder_loss_agree",
     says="The decoder runs without the causal mask: each position can read its own answer.",
-    hint="Where does the target of position t stand in the inputs?",
+    hint="Where is the target of position t in the inputs?",
 )
 def loss_without_mask(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
@@ -286,7 +286,7 @@ def loss_memoised(tokens, params, n_heads, ignore_id=None):
     "decoder_loss",
     caught_by="decoder_loss_arguments",
     says="The caller's tokens are shifted in place.",
-    hint="Whose array stands on the left of your assignment?",
+    hint="Whose array is on the left of your assignment?",
 )
 def loss_shifts_in_place(tokens, params, n_heads, ignore_id=None):
     inputs, targets = (part.copy() for part in shift_tokens(tokens))
@@ -575,7 +575,7 @@ def blocks_only_one(tokens, params, n_heads, ignore_id=None):
     "decoder_loss_and_gradients",
     caught_by="gradients_agree",
     says="The gradient goes from the head straight to the last block, past ln_f.",
-    hint="What stands between the last block and the logits?",
+    hint="What comes between the last block and the logits?",
 )
 def last_norm_skipped(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
@@ -789,7 +789,7 @@ def grads_in_float32(tokens, params, n_heads, ignore_id=None):
     "decoder_loss_and_gradients",
     caught_by="gradients_shapes",
     says="The gradient of the positions is summed over one axis, whatever batch axes there are.",
-    hint="How many axes stand in front of time in a batch of batches?",
+    hint="How many axes are before time in a batch of batches?",
 )
 def position_over_one_axis(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)

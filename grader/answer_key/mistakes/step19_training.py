@@ -429,7 +429,7 @@ def adamw_no_decay(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weigh
     caught_by="adamw_first",
     also={"new_adamw": "fresh"},
     says="The parameter is shrunk after the step, so the step is shrunk as well.",
-    hint="Which p stands in the first term of the docstring: the old or the new one?",
+    hint="Which p is in the first term of the docstring: the old or the new one?",
 )
 def adamw_decay_after(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     params, state = stepped(params, grads, state, lr, betas, eps, 0.0)
@@ -456,7 +456,7 @@ def adamw_decay_matrices_only(
     "adamw_step",
     caught_by="adamw_options",
     also={"new_adamw": "fresh"},
-    says="eps stands under the root.",
+    says="eps is under the root.",
     hint="Is eps added to v̂ or to its root?",
 )
 def adamw_eps_inside(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
@@ -554,7 +554,7 @@ def adamw_factors_swapped(
     "adamw_step",
     caught_by="adamw_options",
     also={"new_adamw": "fresh"},
-    says="The argument betas is not used: the defaults stand in its place.",
+    says="The argument betas is not used: the defaults are used instead.",
     hint="Follow the argument betas through your function: where does it act?",
 )
 def adamw_betas_fixed(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
@@ -566,7 +566,7 @@ def adamw_betas_fixed(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, we
     "adamw_step",
     caught_by="adamw_options",
     also={"new_adamw": "fresh"},
-    says="The argument eps is not used: the default stands in its place.",
+    says="The argument eps is not used: the default is used instead.",
     hint="Follow the argument eps through your function: where does it act?",
 )
 def adamw_eps_fixed(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
@@ -906,7 +906,7 @@ def rate_rises_again(step, peak, warmup, total, floor=0.0):
     "learning_rate",
     caught_by="rate_borders",
     says="A warm-up as long as the whole run divides by 0.",
-    hint="What is total − warmup if there is nothing behind the warm-up?",
+    hint="What is total − warmup if nothing follows the warm-up?",
 )
 def rate_divides_by_zero(step, peak, warmup, total, floor=0.0):
     if warmup > total:
@@ -972,7 +972,7 @@ def batch_one_too_short(stream, length, starts):
     "batch_transposed",
     "sample_batch",
     caught_by="batches_agree",
-    says="The windows stand in the columns: the result is (length + 1, B).",
+    says="The windows are the columns: the result is (length + 1, B).",
     hint="Which axis counts the sequences, and which the time?",
 )
 def batch_transposed(stream, length, starts):

@@ -295,7 +295,7 @@ def rotate_first_only(x, angles):
     "rotary_halves_swapped",
     "rotate",
     caught_by="rotate_agree",
-    says="The two halves of the result stand in the wrong order.",
+    says="The two halves of the result are in the wrong order.",
     hint="Which half of the result holds the first features of the pairs?",
 )
 def rotate_halves_swapped(x, angles):
@@ -309,7 +309,7 @@ def rotate_halves_swapped(x, angles):
     "rotate",
     caught_by="rotate_agree",
     says="Pairs are taken from the two halves, and put back as neighbours.",
-    hint="At which place does feature i + d_head/2 stand afterwards?",
+    hint="At which place is feature i + d_head/2 afterwards?",
 )
 def rotate_result_interleaved(x, angles):
     a, b = halves(x)
@@ -580,7 +580,7 @@ def right_bias(n_heads, t_q, t_k):
     "alibi_bias",
     caught_by="alibi_rectangular",
     says="The queries are taken for the first positions, not the last.",
-    hint="With 2 queries and 4 keys, at which position does the first query stand?",
+    hint="With 2 queries and 4 keys, at which position is the first query?",
 )
 def bias_top_left(n_heads, t_q, t_k=None):
     t_k = t_q if t_k is None else t_k
@@ -595,7 +595,7 @@ def bias_top_left(n_heads, t_q, t_k=None):
     "alibi_bias",
     caught_by="alibi_agree",
     says="The distance has a sign, so keys of the future get a bonus.",
-    hint="How far is a key that stands two positions later?",
+    hint="How far is a key two positions later?",
 )
 def bias_signed(n_heads, t_q, t_k=None):
     t_k = t_q if t_k is None else t_k
@@ -663,8 +663,8 @@ def bias_heads_last(n_heads, t_q, t_k=None):
     "alibi_too_few_keys",
     "alibi_bias",
     caught_by="alibi_errors",
-    says="Fewer keys than queries are accepted, and some queries stand at negative positions.",
-    hint="At which positions would 3 queries stand among 2 keys?",
+    says="Fewer keys than queries are accepted, and some queries are at negative positions.",
+    hint="At which positions would 3 queries be among 2 keys?",
 )
 def bias_any_rectangle(n_heads, t_q, t_k=None):
     t_k = t_q if t_k is None else t_k

@@ -78,7 +78,7 @@ def attended(q, k, v, params, mask, bias):
     "repeat_heads",
     caught_by="repeat_agree",
     says="The whole list of heads is repeated, not each head.",
-    hint="In which order should two heads stand when each is needed twice?",
+    hint="In which order should two heads come if each is needed twice?",
 )
 def repeat_tiled(x, n_repeats):
     return np.concatenate([x] * n_repeats, axis=-3)
@@ -123,8 +123,8 @@ def repeat_one_batch(x, n_repeats):
     "gqa_repeat_reshaped_wrongly",
     "repeat_heads",
     caught_by="repeat_agree",
-    says="The new axis stands in front of the heads when it is folded into them.",
-    hint="On which side of the head axis does your new axis stand before the reshape?",
+    says="The new axis is in front of the heads when it is folded into them.",
+    hint="On which side of the head axis is your new axis before the reshape?",
 )
 def repeat_reshaped(x, n_repeats):
     *batch, n, t, d = x.shape
@@ -335,7 +335,7 @@ def heads_interleaved(x, params, n_heads, n_kv_heads, mask=None, angles=None, bi
     "gqa_merge_wrong_order",
     "grouped_query_attention",
     caught_by="groups_agree",
-    says="Heads are merged without moving them behind time.",
+    says="Heads are merged without moving them after time.",
     hint="Write down the axes before you reshape.",
 )
 def heads_merged_wrongly(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
@@ -537,7 +537,7 @@ def angles_ignored(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=
     "grouped_query_attention",
     caught_by="groups_angles",
     says="Values are turned as well.",
-    hint="Does what a token carries depend on where it stands?",
+    hint="Does what a token carries depend on where it is?",
 )
 def values_turned(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
     q, k, v = projected(x, params, n_heads, n_kv_heads)

@@ -181,7 +181,7 @@ def window_as_integers(t_q, window, t_k=None):
     "sliding_window_mask",
     caught_by="window_rectangular",
     says="The queries are taken for the first positions.",
-    hint="With 2 queries and 5 keys, at which position does the first query stand?",
+    hint="With 2 queries and 5 keys, at which position is the first query?",
 )
 def window_upper_left(t_q, window, t_k=None):
     t_k = refuse(t_q, window, t_k)
@@ -233,7 +233,7 @@ def window_none(t_q, window, t_k=None):
     "sliding_window_mask",
     caught_by="window_errors",
     says="Fewer keys than queries are accepted.",
-    hint="At which positions would 3 queries stand among 2 keys?",
+    hint="At which positions would 3 queries be among 2 keys?",
 )
 def window_few_keys(t_q, window, t_k=None):
     t_k = t_q if t_k is None else t_k
@@ -340,7 +340,7 @@ def prefix_everything(t, n_prefix):
     "prefix_mask",
     caught_by="prefix_agree",
     says="The last keys are seen by all, not the first.",
-    hint="Where does a prefix stand?",
+    hint="Where is a prefix?",
 )
 def prefix_at_the_end(t, n_prefix):
     if not 0 <= n_prefix <= t:
@@ -617,7 +617,7 @@ def documents_memoised(documents):
     "document_mask",
     caught_by="documents_arguments",
     says="The numbers of the runs are written over the caller's documents.",
-    hint="Whose array stands on the left of your assignment?",
+    hint="Whose array is on the left of your assignment?",
 )
 def documents_renumbered(documents):
     documents[...] = runs(documents)
@@ -786,7 +786,7 @@ def places_memoised(documents):
     "document_positions",
     caught_by="places_arguments",
     says="The positions are written over the caller's documents.",
-    hint="Whose array stands on the left of your assignment?",
+    hint="Whose array is on the left of your assignment?",
 )
 def places_into_documents(documents):
     documents[...] = np.tril(same_run(documents), -1).sum(axis=-1)

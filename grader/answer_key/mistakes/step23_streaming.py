@@ -863,7 +863,7 @@ def stream_upper_left(q, k, v, block, causal=False):
     "streaming_whole_blocks_visible",
     "streaming_attention",
     caught_by="streaming_no_future",
-    says="A block is masked as a whole: a query sees all of the block that it stands in.",
+    says="A block is masked as a whole: a query sees all of its block.",
     hint="May a query see the keys of its own block that come later?",
 )
 def stream_mask_by_block(q, k, v, block, causal=False):

@@ -232,7 +232,7 @@ def norm_over_all(x, gain, eps=1e-5):
     "rms_norm",
     caught_by="rms_eps",
     says="eps is added after the root.",
-    hint="What exactly stands under the root?",
+    hint="What exactly is under the root?",
 )
 def norm_eps_outside(x, gain, eps=1e-5):
     return x / (np.sqrt(np.mean(x * x, axis=-1, keepdims=True)) + eps) * gain
@@ -706,7 +706,7 @@ def block_makes_mask(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
     "llama_block",
     caught_by="layer_agree",
     says="The angles are not handed on.",
-    hint="How does the attention learn where a token stands?",
+    hint="How does the attention learn where a token is?",
 )
 def block_without_angles(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
     angles = None
@@ -825,7 +825,7 @@ def out_returns_view_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-
     "llama_logits",
     caught_by="llama_agree",
     says="The last norm is missing.",
-    hint="What stands between the last block and the output head?",
+    hint="What comes between the last block and the output head?",
 )
 def logits_without_norm(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
     x, angles, mask = inputs(tokens, params, n_heads, base)
@@ -931,7 +931,7 @@ def logits_counted_from_end(tokens, params, n_heads, n_kv_heads, base=10000.0, e
     "llama_logits",
     caught_by="llama_agree",
     says="Angles are made from the ids of the tokens, not from their positions.",
-    hint="What is turned: by where a token stands, or by which one it is?",
+    hint="What is turned: by where a token is, or by which one it is?",
 )
 def logits_angles_by_id(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
     x, angles, mask = inputs(tokens, params, n_heads, base)
@@ -1149,7 +1149,7 @@ def np_input_mutated_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, e
     caught_by="llama_step_agree",
     also={"new_llama_cache": "layers_cache"},
     says="The positions of each chunk begin at 0.",
-    hint="At which position does a token stand that comes after five others?",
+    hint="What is the position of a token that comes after five others?",
 )
 def step_counts_from_zero(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
     return stepped(
@@ -1170,7 +1170,7 @@ def step_counts_from_zero(tokens_new, cache, params, n_heads, n_kv_heads, base=1
     caught_by="llama_step_agree",
     also={"new_llama_cache": "layers_cache"},
     says="The positions of a chunk begin one too late once there is a past.",
-    hint="At which position does the second token stand?",
+    hint="At which position is the second token?",
 )
 def step_one_late(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
     return stepped(
