@@ -23,6 +23,7 @@ from grader.steps.stubs import solution_of, stub
 SCREEN = "nopeek: visible checks on exercises/"
 FORGOTTEN = " / d_k**0.5"  # the second screen's student leaves this out of step 2
 COUNTED = re.compile(r"known wrong versions|right ones in|hostile submissions|all three|" + HEADER)
+PROGRAMS = "bin"  # a screen names the program that its reader types, whatever this machine has
 CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 
 
@@ -94,6 +95,9 @@ def _learner(files: Mapping[str, str], program: str) -> Iterator[Path]:
             (folder / "exercises" / filename).write_text(source, encoding="utf-8")
         if program == "make":
             (folder / "Makefile").touch()
+        (folder / PROGRAMS).mkdir()
+        for reader_has in ("make", "nopeek"):
+            (folder / PROGRAMS / reader_has).touch(mode=0o755)
         yield folder
 
 
@@ -102,7 +106,12 @@ def _run(folder: Path, arguments: Sequence[str]) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "grader", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join([str(folder / PROGRAMS), os.environ.get("PATH", "")]),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONIOENCODING": "utf-8",
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
