@@ -15,6 +15,7 @@ from pathlib import Path
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.steps.paths import HIDDEN, NOTEBOOKS, PACKAGE, ROOT, SOLUTIONS, STUBS, VALUES, VISIBLE
+from grader.steps.quiz import FOLDER as QUESTIONS
 from grader.steps.registry import DATA, KitError, Registry, Step, read_toml
 from grader.steps.stubs import BuildError, solution_of, stub, text_hash
 
@@ -34,6 +35,7 @@ def written_files(step_id: str) -> dict[str, Path]:
         "the sizes of the hidden checks": HIDDEN / f"test_{step_id}.py",
         "the known mistakes": MISTAKES / f"{step_id}.py",
         "right code in other styles": FAIR / f"{step_id}.py",
+        "the questions about its lesson": QUESTIONS / f"{step_id}.toml",
     }
 
 

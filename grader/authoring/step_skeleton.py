@@ -20,6 +20,7 @@ NAMES = {
     "the sizes of the hidden checks": "hidden.py.jinja",
     "the known mistakes": "mistakes.py.jinja",
     "right code in other styles": "fair.py.jinja",
+    "the questions about its lesson": "questions.toml.jinja",
 }
 
 

@@ -72,6 +72,7 @@ def test_new_step_is_whole(copy):
     assert [line for line in left if not line.endswith("still says TODO.")] == []
     assert "2 of 2 points" in run(copy, "check", STEP, "--submission", "solutions")
     assert "not attempted" in run(copy, "check", STEP)
+    assert f"{NUMBER}e  TODO" in run(copy, "quiz", str(NUMBER))
     assert "3 of 3                   1 of 1" in run(copy, "proof", STEP, "--suite", "visible")
 
 
