@@ -329,7 +329,7 @@ BAD = {
     "no title": ("points = 3", "it has no title"),
     "unknown key": ('title = "x"\npoint = 3', "is `points` meant?"),
     "no zone": ('title = "x"\ndue = 2026-11-20T23:59:00', "has no time zone"),
-    "zone": ('title = "x"\ntimezone = "../../etc/passwd"', "`timezone` is not one that is known"),
+    "zone": ('title = "x"\ntimezone = "../../etc/passwd"', "`timezone` is unknown here"),
     "step": ('title = "x"\nsteps = ["99"]', "there is no step '99'"),
     "negative": ('title = "x"\npoints = -1', "must be a number from 0"),
     "not finite": ('title = "x"\npoints = inf', "must be a number from 0"),

@@ -51,6 +51,14 @@ def export(out):
     return run
 
 
+@pytest.mark.parametrize("platform", ["moodle", "canvas"])
+def test_feedback_without_a_download_is_not_written(export, out, platform):
+    done = export("--format", f"{platform}-feedback", "--out", out / "feedback.zip")
+    assert done.exit_code == 2
+    assert "nobody's work is from such a download, so nothing was written" in done.output
+    assert not (out / "feedback.zip").exists()
+
+
 def test_export_writes_one_file(export, out):
     done = export("--format", "csv", "--out", out)
     assert (done.exit_code, done.output) == (0, f"wrote {out / 'grades.csv'}\n")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.report.influences import count_words
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
@@ -33,9 +34,9 @@ def course(file: Path) -> None:
     for line in _describe(found):
         click.echo(one_line(line, 300))
     if roster:
-        click.echo(f"{len(roster)} people on the class list")
+        click.echo(f"class list: {count_words(len(roster), 'student')}")
     if overrides:
-        click.echo(f"{len(overrides)} changes by hand")
+        click.echo(f"changes by hand: {len(overrides)}")
 
 
 def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
@@ -70,14 +71,14 @@ def _describe(course: Course) -> list[str]:
     if course.extra_credit:
         lines.append(f"extra credit: {', '.join(course.extra_credit)}")
     if course.drop:
-        lines.append(f"the lowest {course.drop} of the steps are dropped")
+        lines.append(f"dropped: the lowest {count_words(course.drop, 'step')}")
     if course.due:
-        lines.append(f"due {course.due}; {len(course.extensions)} extensions")
+        lines.append(f"due {course.due}; {count_words(len(course.extensions), 'extension')}")
     if course.late:
         late = course.late
         lines.append(
             f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} "
             f"minutes of grace, {late.floor_percent:g} % always remain"
         )
-    lines.append(f"seed: {course.seed}; {len(course.groups)} groups")
+    lines.append(f"seed: {course.seed}; {count_words(len(course.groups), 'group')}")
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import zipfile
@@ -19,6 +20,7 @@ from grader.classroom.gradebook import Gradebook, GradebookError
 from grader.classroom.marking import Rules, rules_of
 from grader.cli.kit.grade import gradebook_in
 from grader.report.files import put, write_whole
+from grader.report.influences import count_words
 from grader.report.names import safe_name
 from grader.report.problem import Problem
 from grader.report.records import Graded
@@ -51,7 +53,7 @@ def _each(kind: Each, class_: Iterable[Graded], options: Options, out: Path) -> 
             continue
         write_whole(out / f"{safe_name(graded.student)}.json", [text])
         count += 1
-    click.echo(f"wrote {count} files into {out}{os.sep}")
+    click.echo(f"wrote {count_words(count, 'file')} into {out}{os.sep}")
     _students("not gradable, so without a file", tuple(without))
 
 
@@ -86,7 +88,7 @@ def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out
             "Nothing was written"
         )
     write_whole(path, [merged.text])
-    click.echo(f"wrote {merged.written} scores into {path}")
+    click.echo(f"wrote {count_words(merged.written, 'score')} into {path}")
     _tell(merged)
     if merged.lost > placed:
         raise Problem(
@@ -107,14 +109,16 @@ def _tell(merged: Merged) -> None:
 
 def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> None:
     path = out / kind.file if out.is_dir() else out
+    files = iter(kind.write(class_, options))
+    first = next(files, None)
+    if first is None:
+        raise Problem("nobody's work is from such a download, so nothing was written")
     count = 0
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in kind.write(class_, options):
+        for name, data in itertools.chain([first], files):
             put(file, name, data)
             count += 1
-    click.echo(f"wrote {path}: {count} files")
-    if not count:
-        raise Problem("nobody's work is from such a download, so there is nothing to give back")
+    click.echo(f"wrote {path}: {count_words(count, 'file')}")
 
 
 def _options(assignment: str, column: str, feedback_column: str, overwrite: bool) -> Options:
