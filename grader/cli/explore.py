@@ -64,7 +64,7 @@ def _answer(
     from grader.demos.explorer.measure import Question, read_words
     from grader.demos.explorer.measure import explore as measure
     from grader.demos.gpt2.small import load_small
-    from grader.demos.loaded import NotReady
+    from grader.demos.submission_worker import NotReady
 
     small = load_small()
     masked = asked.get("masked")

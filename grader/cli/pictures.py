@@ -45,7 +45,7 @@ def _choose_code(path: Path | None, registry: Registry) -> Submission:
 @contextlib.contextmanager
 def _host(registry: Registry) -> Iterator[Host]:
     """Yield a host for the user's own code. Turn failures into Problem."""
-    from grader.demos.loaded import NotReady
+    from grader.demos.submission_worker import NotReady
 
     with hosts(registry, "auto", 1) as (host,):
         try:

@@ -77,8 +77,8 @@ def show_end(host: Host, registry: Registry, part: Part, folder: Path, printer: 
 
 def _show_map(host: Host, registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
     """Print the map of the part's function, measured now."""
-    from grader.demos.loaded import NotReady
     from grader.demos.own_maps import FINE, measure_own
+    from grader.demos.submission_worker import NotReady
     from grader.report.text.influence_map import draw_map
     from grader.report.text.sheet import Sheet
 

@@ -74,7 +74,7 @@ def train(
     """
     if d_model % heads:
         raise Problem(f"--d-model is {d_model}, which --heads, {heads}, does not divide")
-    from grader.demos.loaded import NotReady, right_modules
+    from grader.demos.submission_worker import NotReady, right_modules
     from grader.demos.training import run, stories
     from grader.report.text.terminal import Printer
 
@@ -178,7 +178,7 @@ class Plan:
 
     def _train(self, worker: Worker, host: Host, model: Model, start: int) -> Iterator[Taken]:
         """Train one of the models, and note its progress step by step."""
-        from grader.demos.loaded import NotReady
+        from grader.demos.submission_worker import NotReady
         from grader.demos.training import run
 
         size = (self.steps, self.lr, self.seed + start)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from grader.demos.growth import Price, Row
-from grader.demos.loaded import NotReady, sources, step_of, worker_with
+from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, TimedOut, Worker

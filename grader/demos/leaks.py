@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from grader.checks.compare import as_array, describe
 from grader.checks.laws.influence import Bools, everything, movement, past
 from grader.checks.student import Student, StudentFunction
-from grader.demos.loaded import NotReady, sources, step_of, worker_with
 from grader.demos.stacks import Stack
+from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from grader.checks.compare import Broken
 from grader.checks.laws.influence import Map
 from grader.checks.student import Student
-from grader.demos.loaded import NotReady, sources, worker_with
+from grader.demos.submission_worker import NotReady, sources, worker_with
 from grader.engine.influence_maps import maps_of
 from grader.intake.submission import Submission
 from grader.isolation import Host

@@ -11,10 +11,10 @@ from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
 from grader.diagnosis.lookup import Answers
+from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
 from grader.diagnosis.properties.facts import said, says_all
 from grader.diagnosis.properties.survey import survey
-from grader.diagnosis.properties.tried import Tried
 from grader.diagnosis.search import Cause, Library, Log, diagnose, find_used, suppose
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench

@@ -11,8 +11,8 @@ from grader.demos import costs, counting
 from grader.demos.curves import Curves, in_letters, ticks
 from grader.demos.growth import Growth, Price, Row, describe_growth, slope
 from grader.demos.growth_plot import plot_growth
-from grader.demos.loaded import NotReady
 from grader.demos.pictures import growth_page
+from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission, read_folder
 from grader.isolation.client import TimedOut
 from grader.report.text.sheet import Sheet

@@ -8,10 +8,10 @@ from click.testing import CliRunner
 
 from grader.cli.main import cli
 from grader.demos import leaks
-from grader.demos.loaded import NotReady
 from grader.demos.pictures import stack_page
 from grader.demos.stack_map import draw_stack
 from grader.demos.stacks import Stack, describe_stack
+from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission, read_folder
 from grader.report.records import Influence
 from grader.report.text.sheet import Sheet

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from grader.cli.hosts import hosts
-from grader.demos.loaded import NotReady, right_modules
+from grader.demos.submission_worker import NotReady, right_modules
 from grader.demos.training import run, stories
 from grader.steps.registry import load
 from tests.conftest import ROOT

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.demos.loaded import NotReady, right_modules, worker_with
+from grader.demos.submission_worker import NotReady, right_modules, worker_with
 from grader.isolation import Process, start_host
 from grader.isolation.client import Program
 from tests.support import processes

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.gpt2.small import Small
-from grader.demos.loaded import NotReady, step_of, worker_with
+from grader.demos.submission_worker import NotReady, step_of, worker_with
 from grader.demos.training.run import modules
 from grader.intake.submission import Submission
 from grader.isolation import Host

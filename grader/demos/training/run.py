@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.loaded import NotReady, right_modules, worker_with
+from grader.demos.submission_worker import NotReady, right_modules, worker_with
 from grader.demos.training.stories import Text
 from grader.demos.training.weights import flatten
 from grader.intake.submission import Submission

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.checks.compare import WORDS
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, whole
 from grader.diagnosis.properties.conditions import (
     Condition,
     fixed_conditions,
@@ -18,7 +19,6 @@ from grader.diagnosis.properties.conditions import (
     too_many_before,
     zero,
 )
-from grader.diagnosis.properties.tried import Fact, Tried, whole
 
 MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
 UNWRITABLE = ("output operand", "read-only")  # in NumPy's words

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import WORDS
-from grader.diagnosis.properties.tried import Tried
+from grader.diagnosis.properties.case_outcomes import Tried
 from grader.steps.tree import leaves
 
 FAR = 2  # times as long as any case that is right

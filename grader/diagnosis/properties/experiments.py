@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
 from grader.checks.tolerances import EXACT, SINGLE, Tolerance
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, whole
 from grader.diagnosis.properties.conditions import is_very_large, lead, length
 from grader.diagnosis.properties.survey import PATIENCE, agrees
-from grader.diagnosis.properties.tried import Fact, Tried, differ, whole
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from grader.checks.compare import WORDS
+from grader.diagnosis.properties.case_outcomes import Fact
 from grader.diagnosis.properties.conditions import lead, length
 from grader.diagnosis.properties.pairs import Pair
-from grader.diagnosis.properties.tried import Fact
 
 PLAIN = {
     **{f"{n}": float(n) for n in range(2, 11)},

@@ -17,6 +17,7 @@ import numpy as np
 from grader.checks.compare import KINDS, as_array, wrong_cells
 from grader.checks.tolerances import EXACT, SINGLE
 from grader.diagnosis.properties import places, resemblance
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, distinct
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import (
     digits,
@@ -26,7 +27,6 @@ from grader.diagnosis.properties.factors import (
     find_joined,
 )
 from grader.diagnosis.properties.pairs import Pair, enough, pairs
-from grader.diagnosis.properties.tried import Fact, Tried, differ, distinct
 from grader.report.records import PROPERTY, Diagnosis
 from grader.steps.tree import named_leaves
 

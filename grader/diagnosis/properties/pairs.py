@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import as_array, same_kind, wrong_cells
 from grader.checks.tolerances import EXACT, SINGLE, Tolerance
-from grader.diagnosis.properties.tried import Tried, distinct
+from grader.diagnosis.properties.case_outcomes import Tried, distinct
 
 MANY = 10_000  # elements; there is no need to look into larger arrays
 LOOSE = Tolerance(1e-8, 1e-10)

@@ -18,7 +18,7 @@ from grader.checks.laws import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.checks.tolerances import SINGLE, Tolerance
-from grader.diagnosis.properties.tried import Tried
+from grader.diagnosis.properties.case_outcomes import Tried
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Laid

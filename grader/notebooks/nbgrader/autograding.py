@@ -30,9 +30,9 @@ from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
-from grader.notebooks.nbgrader.ahead import Ahead, Reading
 from grader.notebooks.nbgrader.books import open_once
 from grader.notebooks.nbgrader.collecting import without_links
+from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
 from grader.notebooks.nbgrader.rebuilding import Known, rebuild
 from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
 from grader.report.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 
 from grader.demos.explorer.measure import Question, explore, read_words
 from grader.demos.gpt2.small import load_small
-from grader.demos.loaded import NotReady
+from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
 from tests.conftest import ROOT, STEPS
 
@@ -147,7 +147,7 @@ def test_decoder_that_cannot_be_looked_into_gets_a_sentence(name, host, steps):
 
 
 def test_step_that_is_not_written_is_named_where_there_are_no_solutions(host, steps, monkeypatch):
-    monkeypatch.setattr("grader.demos.loaded.solutions", lambda registry: {})
+    monkeypatch.setattr("grader.demos.submission_worker.solutions", lambda registry: {})
     stub = (ROOT / "exercises" / "step09_heads.py").read_text("utf-8")
     told = r"Your decoder cannot run yet: line \d+ of exercises/step09_heads.py is still to be"
     with pytest.raises(NotReady, match=told):

@@ -9,7 +9,7 @@ import pytest
 from grader.classroom import judge
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome
 from grader.intake.submission import Submission, SubmissionError
-from grader.notebooks.nbgrader.ahead import MOST, Ahead
+from grader.notebooks.nbgrader.judging_ahead import MOST, Ahead
 from grader.report.records import Report
 
 EXAM = Exam("hidden", 7, "bubblewrap", ("step02_scores",), "kit")
@@ -130,7 +130,7 @@ def test_refusal_at_its_turn_is_told(ahead, judging):
 
 
 def test_what_is_asked_for_comes_first(ahead, judging, monkeypatch):
-    monkeypatch.setattr("grader.notebooks.nbgrader.ahead._spare_cores", lambda: 1)
+    monkeypatch.setattr("grader.notebooks.nbgrader.judging_ahead._spare_cores", lambda: 1)
     judging.may_go_on.clear()
     others = [replace(ADA, id=f"other{number}") for number in range(5)]
     ahead.begin({Path(one.id): lambda one=one: (EXAM, one) for one in others})
@@ -159,7 +159,7 @@ def test_what_nobody_will_ask_for_is_dropped(ahead, judging):
 def test_judges_are_as_many_as_a_class_and_the_cores_are_worth(
     ahead, judging, monkeypatch, cores, students, threads
 ):
-    monkeypatch.setattr("grader.notebooks.nbgrader.ahead._spare_cores", lambda: cores)
+    monkeypatch.setattr("grader.notebooks.nbgrader.judging_ahead._spare_cores", lambda: cores)
     ahead.begin({Path(str(number)): lambda: (EXAM, ADA) for number in range(students)})
     assert len(ahead.threads) == threads
 
