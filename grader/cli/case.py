@@ -36,8 +36,7 @@ def case(step: str | None) -> None:
     registry = registry_module.load()
     steps = find_steps(registry, (step,) if step else ())
     submission = read_submission(EXERCISES, registry)
-    if step is None:
-        steps = _list_begun(submission, steps)
+    steps = _list_begun(submission, steps)
     found = steps[0]
     with hosts(registry, "auto", 1) as (host,):
         from grader.engine import grading
@@ -78,7 +77,9 @@ def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ..
     texts = submission.sources
     begun = [one for one in steps if one.id in texts and not is_untouched(texts[one.id], one)]
     if not begun:
-        raise Problem(f"nothing is written yet: `{spell_command('check')}` says where to begin")
+        one = len(steps) == 1
+        what = f"exercises/{steps[0].filename} is not" if one else "nothing is"
+        raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
     return tuple(begun)
 
 
