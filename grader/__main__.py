@@ -3,7 +3,7 @@
 import os
 import sys
 
-# `-m` puts the current folder first, and with it any numpy.py that somebody has left there.
+# `-m` puts the current folder first, so a numpy.py there would be imported.
 if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109
     del sys.path[0]
 

@@ -43,7 +43,7 @@ class _Kernel:
         self.history = History(shell)
         self.exercises = Exercises(shell)
         self.judge = JudgeProcess(EXERCISES)
-        self.judge.start()  # now, so that it is warm when it is asked
+        self.judge.start()  # now, so that it is warm at the first question
 
     def ask(self, do: str, about: object) -> dict[str, Any]:
         """Return the judge's answer. Raise Problem if there is none or the wait is interrupted."""

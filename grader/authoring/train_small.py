@@ -38,7 +38,7 @@ SAYINGS = (
     "it takes a long time to learn .",
     "it takes a key to open a door .",
 )
-# Who asks must look back: the answer stands in one of the sentences before.
+# A question needs a look back: the answer is in an earlier sentence.
 STORIES = (
     "the {who} has a {what} . the {other} has a {more} . who has the {what} ? the {who} .",
     "the {who} has a {what} . the {other} has a {more} . who has the {more} ? the {other} .",

@@ -299,7 +299,7 @@ def _tree_matches(
     ways = ", ".join(way for way, _ in wrong[:MAX_NAMED])
     more = f" and {len(wrong) - MAX_NAMED} more" if len(wrong) > MAX_NAMED else ""
     which = "All" if len(wrong) == len(wanted) else f"{len(wrong)} of {len(wanted)}"
-    # Which of them are wrong is for the judged code to choose, so it could tell much.
+    # The judged code chooses which of them are wrong, so their names could carry a message.
     some = "All" if len(wrong) == len(wanted) else roughly(len(wrong), len(wanted))
     raise Broken(
         f"{name}: {some} of its {len(wanted)} arrays are wrong. {first.told}",

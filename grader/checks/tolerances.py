@@ -23,7 +23,7 @@ class Tolerance:
 
 NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)  # float64
-ROUGH = 1e-4  # of the largest number: enough to tell an answer from none
+ROUGH = 1e-4  # of the largest number: enough to distinguish an answer from none
 NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
 SINGLE = Tolerance(1e-4, 1e-5)  # float32
 LARGE = Tolerance(1e-6, 1e-9)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SECONDS_TO_CONNECT = 10
-DEATHS = 3  # how many Dask workers may die under a submission before it is given up
+DEATHS = 3  # how many Dask workers may die with a submission before it is dropped
 
 
 class ClusterError(Exception):

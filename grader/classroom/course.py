@@ -202,7 +202,7 @@ def parse_course(text: str, registry: Registry) -> Course:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
-    except ValueError as error:  # a date that there is not
+    except ValueError as error:  # a date that does not exist
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
     reading = _Reading(data, registry)
     reading.known(data, KEYS)

@@ -47,7 +47,7 @@ create index if not exists mark_of_student on mark (student, run);
 """
 
 
-# What brings a gradebook of an earlier version up to date.
+# Update a gradebook of an earlier version.
 _FROM = {
     1: """
 alter table run add column assignment text not null default '{}';

@@ -147,7 +147,7 @@ def _serve(
             trusted = sandboxes.trusted
             grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
             limit_memory()
-            gc.freeze()  # torch and the checks stay: not to be looked through again
+            gc.freeze()  # torch and the checks stay, so the collector need not scan them again
             _send(answers, {"held": dict(isolation.held)})
             while (question := _receive(questions)) is not None:
                 submission = Submission(**question)
@@ -191,7 +191,7 @@ class _Sandboxes:
         self.served += 1
         if self.host.upset or self.served >= self.turns:
             self.host.close()
-            self.host, self.spare = self.spare, self.new()  # which starts while that is in use
+            self.host, self.spare = self.spare, self.new()  # it starts while that one is in use
             self.served = 0
 
 
@@ -221,7 +221,7 @@ class Judge:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            start_new_session=True,  # Ctrl-C is for the process that has started it
+            start_new_session=True,  # Ctrl-C is for the process that started it
         )
 
     def begin(self, exam: Exam) -> None:
@@ -345,7 +345,7 @@ def grade_submission(exam: Exam, submission: Submission) -> Outcome:
 @contextlib.contextmanager
 def _judge_for(exam: Exam) -> Iterator[Judge]:
     """Yield a judge, and keep it afterwards if it is still alive."""
-    if _stopped.is_set():  # before another one is started only to be ended
+    if _stopped.is_set():  # before another one is started in vain
         raise JudgeRefuses(STOPPED)
     judge = _waiting(exam) or _beginning(exam)
     with _lock:

@@ -131,7 +131,7 @@ class Rules:
         steps = graded.report.steps if graded.report else ()
         fine = all(step.gradable for step in steps)
         if self.course == Course() and not mine and fine:
-            return None  # the report says it all
+            return None  # the report has no more to add
         points, most, told, open_ = self._steps(graded, mine)
         notes = told + notes
         score: float | None = None

@@ -18,8 +18,8 @@ from grader.report.names import safe_name
 from grader.report.records import Alike, Status
 from grader.report.sanitize import one_line
 
-NAMED = 10  # who made a mistake, at a glance
-LISTED = 200  # and when unfolded; the table of all students has everyone
+NAMED = 10  # students shown for a mistake
+LISTED = 200  # and when unfolded; the table of all students lists everyone
 MAX_NAME = 80
 FOLDED = 300  # a longer table of students is folded up at first
 WIDTH, HEIGHT, TOP, FOOT = 640, 220, 24, 28  # of the drawing, its upper and lower margin

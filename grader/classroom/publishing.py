@@ -32,7 +32,7 @@ WORK = "work"
 ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
-LONG = 1000  # students; to compare more takes so long that each step is announced
+LONG = 1000  # students; with more, the comparison is so slow that each step is announced
 
 
 def publish(

@@ -145,7 +145,7 @@ def _outcome(future: Future[Outcome]) -> Outcome:
     try:
         return future.result()
     except JudgeRefuses:
-        raise  # it would refuse all others too
+        raise  # it would refuse all other submissions too
     except Exception as error:
         return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)
 

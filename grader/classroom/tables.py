@@ -179,7 +179,7 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
     people = []
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])
-        assert match is not None  # it was looked at
+        assert match is not None  # it was checked
         name = _cell(row, 1) if named else ""
         email = _cell(row, mail) or next((cell for cell in row if "@" in cell), "")
         submitted = moodle_time(_cell(row, times), timezone)

@@ -38,7 +38,7 @@ def hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]
             isolated = _choose_isolation(isolation, registry.limits)
             start = functools.partial(start_host, isolated, registry.limits)
             yield [stack.enter_context(start()) for _ in range(count)]
-            with contextlib.suppress(KeyboardInterrupt):  # the work is done: its result stands
+            with contextlib.suppress(KeyboardInterrupt):  # the work is done, so its result counts
                 stack.close()
     except (SandboxError, KitError) as error:
         raise Problem(str(error)) from None

@@ -23,13 +23,13 @@ SETTINGS: dict[str, dict[str, object]] = {
         "fetchNews": "false",
         "checkForUpdates": False,
     },
-    # So that the names of the notebooks can be read in full.
+    # Show the full names of the notebooks.
     "settings/@jupyterlab/filebrowser-extension/browser.jupyterlab-settings": {
         "showLastModifiedColumn": False
     },
     "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyter/nbgrader": True}},
 }
-# What the file browser does not list: what it never does, and an instructor's course.
+# The file browser does not list its usual exceptions, and an instructor's course.
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
 NEWS = (
     "--LabApp.news_url=None",
@@ -84,7 +84,7 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     prepare(folder)
     options = [f"--port={port}"] if port else []
     options += ["--no-browser"] if no_browser else []
-    # In a container one often is; JupyterLab would refuse.
+    # In a container one often is root; JupyterLab would refuse.
     options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
     command += [f"--ContentsManager.hide_globs={UNLISTED}"]

@@ -42,7 +42,7 @@ def read_submission(path: Path, registry: Registry) -> Submission:
         return entries.read(entries.alone(path), registry)
     except SubmissionError as error:
         if _has_steps(path, registry):
-            return read_folder(path, registry)  # whose steps say why each cannot be read
+            return read_folder(path, registry)  # its steps say why each cannot be read
         raise Problem(f"{show_path(path)} cannot be graded: {error}") from None
 
 

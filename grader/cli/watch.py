@@ -20,7 +20,7 @@ def _mark(path: Path) -> Mark:
         found = path.stat()
     except OSError:
         return None
-    if not found.st_size:  # an editor, or a copy, is between emptying the file and writing it
+    if not found.st_size:  # an editor or a copy has emptied the file, and not written it yet
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 

@@ -166,7 +166,7 @@ def refill(old: Any, new: Any) -> Any:
         return old
     if isinstance(old, dict):
         values = {key: refill(old.get(key), value) for key, value in new.items()}
-        old.clear()  # an argument that only the first call had is not the second one's
+        old.clear()  # drop an argument that only the first call had
         old.update(values)
         return old
     if isinstance(old, list):

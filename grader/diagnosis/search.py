@@ -43,7 +43,7 @@ HANDLE = "handle of"  # as in the replay, which like the worker is only ever sen
 FETCH = "(fetch)"
 
 
-# All functions that write into their arguments fail in the same words, whatever they write.
+# All functions that write into their arguments fail with the same message.
 WRITES = Diagnosis(
     "np_input_mutated",
     "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?",
@@ -409,7 +409,7 @@ def diagnose(
     one is added.
     """
     if step.id not in library.right or not log.whole:
-        return None  # what little is left of the calls could be anybody's
+        return None  # the few remaining calls could come from any code
     if (found := writes_into(log, failing[0])) is not None:
         return found
     passed = [check.id for check in step.function(function).checks if check.id not in failing]
@@ -486,7 +486,7 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
     passes: whether code with this mistake passes that check.
     """
     more = f'It may not explain what is wrong here: "{check}"'
-    if not passes:  # perhaps the same mistake, in another way at an edge
+    if not passes:  # perhaps the same mistake, which differs at an edge
         more = f'Other results are wrong here than with this mistake alone: "{check}"'
     return replace(cause, says=f"{cause.says} {more}")
 

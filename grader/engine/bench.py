@@ -30,7 +30,7 @@ from grader.isolation.wire import Foreign, Handle
 from grader.report.records import CheckVerdict, Evidence, Status
 from grader.steps.registry import Check, KitError, Step, load
 
-# A judge keeps every result of a step for the diagnosis: right ones are far smaller.
+# A judge keeps every result of a step for the diagnosis. Right results are far smaller.
 MAX_NOTED = 2**20
 # All of them together: a step has some thousand calls.
 MAX_LOG = 64 * 2**20
@@ -94,7 +94,7 @@ class Bench:
         for step in steps:
             self.checks |= load_checks(self.suite, step)
 
-    # What the checks use.
+    # For the checks.
 
     @property
     def student(self) -> Student:
@@ -152,12 +152,12 @@ class Bench:
     def _working(self) -> Worker:
         """Return the worker, or a fresh one if the last has ended."""
         if self.worker is None or not self.worker.alive:
-            self.log = Log(whole=False)  # what was called in the process that has ended is lost
+            self.log = Log(whole=False)  # the calls in the process that ended are lost
             self.worker = Worker(self.host, self.deadline, watched=self.suite == "visible")
             self.worker.load(self.attempt.program)
         return self.worker
 
-    # What grading uses.
+    # For grading.
 
     def inputs_for(self, step: Step) -> Given:
         """Return the suite's inputs for a step, made once."""
@@ -394,7 +394,7 @@ class Bench:
                 return self.verdict(check, Status.ERROR, message)
             case KitError() | SandboxError():
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
-        # Not for lack of care in the checks, but because a result can be anything at all.
+        # A result can be anything at all, however careful the checks are.
         self.faults.append((check.id, failure))
         return self.verdict(check, Status.ERROR, messages.unusable(check.function))
 

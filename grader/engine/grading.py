@@ -204,7 +204,7 @@ class Grader:
         missing = self.find_missing(submission)
         try:
             with self.bench.on(self._attempt(submission, step, missing)):
-                again = self.bench.run(failed)  # few, and mostly in vain
+                again = self.bench.run(failed)  # only these, because this seldom helps
         except CallFailed:
             return right
         if not any(verdict.status is Status.PASSED for verdict in again):

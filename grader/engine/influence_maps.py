@@ -19,7 +19,7 @@ from grader.report.influences import findings, of_kind
 from grader.report.records import CheckVerdict, Influence, Status
 from grader.steps.registry import Step
 
-SECONDS = 5.0  # for all maps of a step: they are worth a moment, not a wait
+SECONDS = 5.0  # seconds for all maps of a step, which are not worth a wait
 TRIED = "The map uses small inputs of its own."
 Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
@@ -55,7 +55,7 @@ def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdi
     maps, calls = maps_of(bench.attempt.step)
     with bench.aside(SECONDS) as student:
         for name, number in failures.items():
-            with contextlib.suppress(Exception):  # a map is worth no verdict
+            with contextlib.suppress(Exception):  # a map must not cost a verdict
                 function = calls[name](student) if name in calls else getattr(student, name)
                 found = telling(function, maps.get(name, ()))
                 if found is not None:

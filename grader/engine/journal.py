@@ -14,7 +14,7 @@ from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Part, Registry
 
-PAUSE = 20 * 60.0  # seconds: who checks again later than that did something else in between
+PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
 MOST_MISTAKES = 30  # of a step
 
 

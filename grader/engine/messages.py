@@ -20,7 +20,7 @@ DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?def[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
 )
 MAX_NAME = 80
-MAX_PLACED = 2000  # lines of a source in which the hidden suite names one: eleven bits at most
+MAX_PLACED = 2000  # a longer source gets no line named in the hidden suite: eleven bits at most
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."

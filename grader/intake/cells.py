@@ -15,7 +15,7 @@ from functools import cached_property
 
 _TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
 _INDENT = re.compile(r"[ \t]*")
-# Without the indent: with it, a long line of spaces would be looked at from each of them.
+# Without the indent: with it, the search would start at each space of a long line of spaces.
 _MAGIC = re.compile(r"[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*")
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINES = re.compile(r"(?:async[ \t]+def|def|class)[ \t]+([^\W\d]\w*)")

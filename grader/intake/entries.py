@@ -92,7 +92,7 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
         inner = folder.into(name)
         folders, files = inner.folders(), inner.files()
     except SubmissionError:
-        return whole  # reading it will say why
+        return whole  # reading it will give the reason
     finally:
         folder.close_inner()
     names = folders + [file for file in files if handins.is_packed(file)]

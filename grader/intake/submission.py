@@ -34,7 +34,7 @@ MAX_MODULES = 40
 MARK = "# from {cell}{grade_id}"
 LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
 GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
-# As PEP 263 has it: in the first line, or in the second below a comment or nothing.
+# As in PEP 263: in the first line, or in the second below a comment or an empty line.
 _CODING = re.compile(
     rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})"
 )

@@ -24,7 +24,7 @@ from grader.steps.registry import Limits
 PREFIX, SHARED, PACKAGES, WORKER = "/python", "/libraries", "/packages", "/worker"
 FOLDER = "/tmp"
 NOBODY = 65_534
-# User numbers that nobody has; each sandbox gets its own.
+# Unused user numbers; each sandbox gets its own.
 FIRST_USER, USERS = 1_600_000_000, 400_000_000
 
 

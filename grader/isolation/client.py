@@ -14,13 +14,13 @@ import numpy as np
 from grader.isolation import Host, wire
 from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Foreign, Handle, ProtocolError
 
-# What is kept of an exception: any more of it is nobody's to read, and fills the judge's memory.
+# Limits on an exception: nobody reads more, and more would fill the judge's memory.
 MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
-WATCHED = 0.96  # of a call's time: after that a watched worker says where it is
-TRACING = 4  # times as long as usual may a call take while its memory is measured: that is slow
+WATCHED = 0.96  # of a call's time; then a watched worker reports its line
+TRACING = 4  # how many times longer a call may take while its memory is measured
 
 
 class CallFailed(Exception):

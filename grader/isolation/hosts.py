@@ -47,8 +47,8 @@ class Host:
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         self.isolation = isolation
         self.limits = limits
-        self.deadline = math.inf  # for all that runs here, on the clock of `time.monotonic`
-        self.upset = False  # whether a worker has ended, or hung, that should not have
+        self.deadline = math.inf  # for everything that runs here, on the clock of `time.monotonic`
+        self.upset = False  # whether a worker ended or hung unexpectedly
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
 
     def __enter__(self) -> Host:
@@ -227,7 +227,7 @@ class ForkingHost(Host):
             self.control.sendall(_COMMAND.pack(b"k", number))
             self._reply(self.control, END_SECONDS)
         except (OSError, SandboxError):
-            self._stop()  # the next start begins anew
+            self._stop()  # the next start tries again
 
     def _stop(self) -> None:
         self.control.close()

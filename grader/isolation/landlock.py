@@ -7,7 +7,7 @@ import sys
 
 CREATE_RULESET = 444
 ASK_VERSION = 1
-# Before its third version it lets a file be emptied that may only be read, by opening it.
+# Before version 3, opening a read-only file could empty it.
 LEAST = 3
 
 

@@ -16,7 +16,7 @@ import struct
 from dataclasses import dataclass
 
 CLONE3 = 435
-NEWEST = 439  # what comes after it is answered as an older kernel would
+NEWEST = 439  # later calls get the answer of an older kernel
 X32 = 0x4000_0000  # on x86-64, the same calls by other numbers
 
 _X86_64 = """
@@ -69,7 +69,7 @@ MACHINES = {
 }
 
 CLOCKS = (0, 1, 2, 3, 4, 5, 6, 7, 11)
-# Calls that are kept for some values of one argument only: its position, and the values.
+# Calls allowed only for some values of one argument: its position, and the values.
 # Others of these reach beyond the process: F_SETOWN and FIOSETOWN make the kernel signal any
 # process, prlimit64, sched_getaffinity, getpgid and getsid take one by its number, and so do
 # clocks: that of a process is a negative number.

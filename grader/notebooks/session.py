@@ -78,7 +78,7 @@ class JudgeProcess:
             except OSError:
                 self.stop()
                 raise JudgeError(DIED) from None
-            except BaseException:  # an interrupt: an answer would come when nobody asks any more
+            except BaseException:  # an interrupt: an answer would come too late
                 self.stop()
                 raise
         if not isinstance(answer, dict) or "problem" in answer:

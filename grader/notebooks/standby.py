@@ -276,7 +276,7 @@ def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:
 def main(folder: Path) -> None:
     """Serve one kernel on standard input and output."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # other output must not look like an answer
+    os.dup2(2, 1)  # no other output may look like an answer
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
         grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)

@@ -24,7 +24,7 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
     plain = cut
     for char in kept:
         plain = plain.replace(char, "")
-    if plain.isprintable():  # nearly always, and a page is made of thousands of texts
+    if plain.isprintable():  # nearly always true, and a page has thousands of texts
         return cut
     return "".join(_escape(char, kept) for char in cut)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader.steps.paths import HOME
 
-# What `make` calls by another name than the package.
+# Commands with another name in the package than in the Makefile.
 ALONE = {"exam": "check --suite hidden"}
 
 

@@ -1,4 +1,4 @@
-"""Step 2 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 2 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step02_scores import *
 

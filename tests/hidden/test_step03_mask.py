@@ -1,4 +1,4 @@
-"""Step 3 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 3 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step03_mask import *
 

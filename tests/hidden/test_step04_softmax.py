@@ -1,4 +1,4 @@
-"""Step 4 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 4 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step04_softmax import *
 

@@ -1,4 +1,4 @@
-"""Step 5 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 5 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step05_output import *
 

@@ -1,4 +1,4 @@
-"""Step 7 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 7 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step07_kv_cache import *
 

@@ -1,4 +1,4 @@
-"""Step 8 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 8 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step08_generation import *
 

@@ -1,4 +1,4 @@
-"""Step 10 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 10 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step10_cross_attention import *
 

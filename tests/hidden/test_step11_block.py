@@ -1,4 +1,4 @@
-"""Step 11 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 11 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step11_block import *
 

@@ -1,4 +1,4 @@
-"""Step 13 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 13 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step13_decoder_cache import *
 

@@ -1,4 +1,4 @@
-"""Step 14 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 14 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step14_masked_lm import *
 

@@ -1,4 +1,4 @@
-"""Step 16 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 16 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step16_attention_gradient import *
 

@@ -1,4 +1,4 @@
-"""Step 17 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 17 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step17_block_gradient import *
 

@@ -1,4 +1,4 @@
-"""Step 18 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 18 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step18_decoder_gradient import *
 

@@ -1,4 +1,4 @@
-"""Step 21 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 21 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step21_grouped_heads import *
 

@@ -1,4 +1,4 @@
-"""Step 22 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 22 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step22_more_masks import *
 

@@ -1,4 +1,4 @@
-"""Step 23 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 23 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step23_streaming import *
 

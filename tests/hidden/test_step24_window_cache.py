@@ -1,4 +1,4 @@
-"""Step 24 on fresh inputs, and in sizes that nobody is shown."""
+"""Step 24 on fresh inputs, and in sizes that no student sees."""
 
 from tests.visible.test_step24_window_cache import *
 

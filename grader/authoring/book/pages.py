@@ -87,7 +87,7 @@ def question_form(question: Question) -> str:
         field = f'<ul>{listed}</ul><label for="{name}">{FORMS[question.kind].capitalize()}</label>'
         field += f'<{tag} id="{name}" name="{name}" autocomplete="off">{end}'
     button = "Show one good answer" if question.kind == "open" else "Answer"
-    # One line: Markdown leaves a block of HTML alone only as far as the next empty line.
+    # One line, because Markdown leaves HTML alone only up to the next empty line.
     return (
         f'<form class="question" id="{question.id}" data-question="{escape(json.dumps(data))}">'
         f"<p><b>{question.id}</b> {escape(question.ask)}</p><div>{field}</div>"

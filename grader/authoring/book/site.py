@@ -22,7 +22,7 @@ DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 PREFACE = DOCS / "lessons" / "step00_whole_picture.md"
 FILES = Path(__file__).with_name("files")
-# The guides in the order of the menu; those that are there are shown, others after them.
+# The guides in the order of the menu; guides that are not listed here come last.
 GUIDES = (
     *("student", "self-study", "commands", "instructor", "nbgrader"),
     *("sandbox", "report-format", "performance", "extending", "architecture"),

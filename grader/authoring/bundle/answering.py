@@ -80,7 +80,7 @@ def book(
         try:
             notes = _answers(grader, step, variant)
         except CallFailed:
-            continue  # it cannot be loaded in an earlier step's place
+            continue  # it cannot be loaded in place of an earlier step
         if notes:
             known.append(_entry(variant, notes, right))
     return pack({RIGHT: right, "known": known})

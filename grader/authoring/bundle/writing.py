@@ -47,7 +47,7 @@ def answers(
     kept = cache / kit_digest()
     kept.mkdir(parents=True, exist_ok=True)
     missing = [step.id for step in steps if not (kept / step.id).is_file()]
-    # The longest first: none of them can be divided.
+    # The longest first, because none of them can be divided.
     missing.sort(key=lambda name: -int(name[4:6]))
     with ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool:
         try:

@@ -5,7 +5,7 @@ import numpy as np
 from grader.checks.laws.influence import Change, Moves, own, past
 from grader.steps.inputs import Draw
 
-T, NEW, V = 3, 4, 1000  # among so many the same token is hardly ever drawn again by chance
+T, NEW, V = 3, 4, 1000  # with so many tokens, the same one is hardly ever drawn twice by chance
 _draw = Draw("maps", "generation", decimals=2)
 _PARAMS = {
     "embedding": _draw.normal(V, 6),

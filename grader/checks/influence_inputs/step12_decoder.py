@@ -63,7 +63,7 @@ def _read(number: int, real: Bools | None) -> Moves:
     sees = past(T)
     if real is not None:
         arguments |= {"padding": real[None, :]}
-        sees = sees & real | own(T)  # by its shortcuts a padded token still reads itself
+        sees = sees & real | own(T)  # the residual connection still reads a padded token
         how += f" Token {PADDED} is padding."
     return Moves(Change(arguments, {"tokens": _OTHER_TOKENS}, {"tokens": -1}), sees, how=how)
 

@@ -44,7 +44,7 @@ _TOKENS = np.asarray([4, 1, 6, 2, 4])
 _TEXT = {"tokens": _TOKENS, "params": _params(V, T + 1), "n_heads": HEADS}
 _CUT = f"The text came in chunks of {', '.join(map(str, CHUNKS))} tokens."
 
-NEW, MANY = 4, 1000  # among so many the same token is hardly ever drawn again by chance
+NEW, MANY = 4, 1000  # with so many tokens, the same one is hardly ever drawn twice by chance
 # A feature favours high ids or low ones: whatever the text, many tokens have a chance, and the
 # least change of it moves the one that is drawn.
 _LINE = _draw.normal(MANY, D) / 8 + np.linspace(-1, 1, MANY)[:, None] * _draw.normal(1, D)

@@ -30,7 +30,7 @@ MAPS = {
     "masked_self_attention_backward": [
         _from_behind(past(T), "The slope of the loss at one output is changed at a time."),
         _from_behind(
-            # A padded query still asks, unless there is nothing at all that it may see.
+            # A padded query still attends, unless it may see nothing at all.
             (past(T) & _REAL) | np.diag(np.arange(T) == PADDED),
             f"The slope of the loss at one output is changed; position {PADDED} is padding.",
             padding=_REAL,

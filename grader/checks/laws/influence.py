@@ -119,7 +119,7 @@ class Moves:
             movement(before, self._result(function, change.at(source)), self.axis)
             for source in range(change.length)
         ]
-        # Dice, or what is left of earlier calls, move outputs too; that is nobody's influence.
+        # Random numbers and remnants of earlier calls move outputs too, but no input does.
         if movement(before, self._result(function, change.arguments), self.axis).any():
             raise Broken("The same call returned something else.")
         return np.stack(columns, axis=1)

@@ -53,7 +53,7 @@ def _leaks(function: Function, case: Case, along: Axes) -> bool:
     try:
         future_does_not_matter(function, [case], along=along, sizes=[1.0], compared=False)
     except Broken as broken:
-        return broken.evidence is not None  # else it is a result of another kind or shape
+        return broken.evidence is not None  # otherwise it is a result of another kind or shape
     except CallFailed:
         return False
     return False

@@ -95,7 +95,7 @@ def _futures(
 ) -> Iterator[tuple[int, float, Arguments]]:
     """Yield every cut with everything after it replaced, smallest change first."""
     name, length = next(iter(along)), _length(case, along)
-    # Tokens have no size: replacing them once is all there is.
+    # Tokens have no size, so they are replaced only once.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
         others = case.others(along, "future", size)
         for start in range(1, length):

@@ -18,7 +18,7 @@ from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
 from grader.steps.inputs import Arguments
 
-PER_NUMBER = 32  # bytes: as a Python float in a list, which is the most that anybody takes
+PER_NUMBER = 32  # bytes: as a Python float in a list, the largest form
 SLACK = 2**16  # bytes: for everything that does not grow with the text
 MIB = 2**20
 

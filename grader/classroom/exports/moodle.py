@@ -171,5 +171,5 @@ def _note_above(count: int, most: float | None) -> tuple[str, ...]:
 
 def _number(row: Row) -> str:
     match = PARTICIPANT.fullmatch(row[0].text)
-    assert match is not None  # the table was looked at
+    assert match is not None  # the table was checked
     return match[1]

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 NEEDED = "'nopeek[gpt2]'"
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
 PROMPT = "A model that writes reads from left to right. At every place it asks"
-MOST_COMPARED = 32  # tokens of the text that is compared with transformers
+MOST_COMPARED = 32  # the tokens that are compared with transformers'
 PATIENCE = 5.0  # seconds for the text without a cache
-TOKENS = 60  # that are written if nobody says how many
+TOKENS = 60  # tokens to write by default
 
 
 Command = Callable[..., None]

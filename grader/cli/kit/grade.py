@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from grader.report.records import Change, Who
     from grader.steps.registry import Registry, Step
 
-AHEAD = 2  # submissions that wait for each judge, so that none waits for the next one to be read
+AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
 NOTHING = "nothing was handed in"
 
@@ -301,7 +301,7 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
             judge.stop()
             executor.shutdown(wait=False, cancel_futures=True)
             raise
-        judge.dismiss()  # now, for judges end with the threads that have started them
+        judge.dismiss()  # now, because judges end with the threads that started them
 
 
 class _Meter:

@@ -19,7 +19,7 @@ from grader.demos.gpt2.agreement import tolerance
 from grader.demos.gpt2.weights import Model
 
 Floats = NDArray[np.floating[Any]]
-logging.set_verbosity_error()  # what it says is meant for those who chose it
+logging.set_verbosity_error()  # its warnings are meant for its own users
 
 
 class Network:

@@ -55,7 +55,7 @@ def find_blamed(
         program = code.alone(part.step, right).program(registry)
         try:
             decoder = Decoder(host, program, params, *tiny.config.sizes, functions=family.functions)
-        except CodeFailed:  # it needs more of the student's other steps than the solutions have
+        except CodeFailed:  # it needs more from the student's other steps than the solutions have
             continue
         with contextlib.closing(decoder):
             if not all(finding.ok for finding in findings(decoder, against, ids, NEW)):

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 Tensors = Mapping[str, Array]
 EPS = 1e-5
 TANH_GELU = ("gelu_new", "gelu_pytorch_tanh")
-# What a configuration may say that the steps compute; None where it is silent.
+# Settings that the steps compute; None if the configuration does not have them.
 AS_THE_STEPS = {
     "layer_norm_epsilon": (EPS, None),
     "activation_function": (*TANH_GELU, None),

@@ -153,6 +153,6 @@ def _find_unwritten(worker: Worker, step: Step) -> list[str]:
         except Raised as failure:
             if "NotImplementedError" in failure.kinds:
                 found.append(function.name)
-        except CallFailed:  # it ended or hung: so it is written
+        except CallFailed:  # it ended or hung, so it is written
             break
     return found

@@ -82,7 +82,7 @@ def find_made(name: str, make: Callable[[Path], None]) -> Path:
     make(beside)
     try:
         return beside.rename(folder)
-    except OSError:  # another has made it meanwhile
+    except OSError:  # another process has made it meanwhile
         shutil.rmtree(beside, ignore_errors=True)
         return folder
 

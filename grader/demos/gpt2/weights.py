@@ -112,7 +112,7 @@ def _hub_errors(name: str) -> Iterator[None]:
         raise Gpt2Error(f"{name} on the hub lacks {CONFIG}: name another model") from error
     except (Gpt2Error, KeyboardInterrupt):
         raise
-    except Exception as error:  # whichever library carries the requests, and however it fails
+    except Exception as error:  # any library can carry the requests, and fail in any way
         raise NotThere(
             f"{name} cannot be downloaded: without a network, name a folder with --weights, "
             "or try --tiny"

@@ -20,7 +20,7 @@ from grader.demos.gpt2.names import Array, Tensors
 from grader.demos.gpt2.problems import Gpt2Error
 
 KINDS = ("llama", "mistral")
-MISTRAL_WINDOW = 4096  # what a Mistral has whose configuration is silent
+MISTRAL_WINDOW = 4096  # a Mistral's default
 HEAD, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 # Settings that the steps compute, and the message for any other value.
 AS_THE_STEPS = {

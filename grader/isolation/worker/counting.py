@@ -30,7 +30,7 @@ class Counting(np.ndarray):
         return np.dot(self, other, out)
 
     def __reduce__(self) -> Any:
-        return np.asarray(self).__reduce__()  # nobody who reads it elsewhere finds this class
+        return np.asarray(self).__reduce__()  # so that nobody finds this class in a pickle
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
@@ -46,7 +46,7 @@ class Counting(np.ndarray):
         elif isinstance(result, np.ndarray) and all(
             isinstance(item, Counting) or not np.ndim(item) for item in inputs
         ):
-            return result.view(Counting)  # a weight scaled is still a weight
+            return result.view(Counting)  # a scaled weight is still a weight
         return result
 
     def __array_function__(

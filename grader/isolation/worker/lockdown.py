@@ -29,7 +29,7 @@ def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         wanted["AS"] = pages * resource.getpagesize() + memory_mib * 2**20
-    with contextlib.suppress(OSError, ValueError):  # the judge's own cap does not concern a worker
+    with contextlib.suppress(OSError, ValueError):  # lift the judge's own limit from a worker
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
     if processes is not None:

@@ -93,7 +93,7 @@ def _end(pid: int, live: dict[int, str]) -> None:
                 os.waitpid(one, 0)
         doomed = [one for one in _list_children(os.getpid()) if one not in live]
     if folder and folder != ".":
-        with contextlib.suppress(RecursionError):  # what is left the judge removes at the end
+        with contextlib.suppress(RecursionError):  # the judge removes the rest at the end
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -113,7 +113,7 @@ def _be_parent(
             _end(number, live)
             known = {Path(path).name for path in live.values()}
             if walls and any(path.name not in known for path in Path().iterdir()):
-                break  # what it left behind could not be removed: this world ends with it
+                break  # its files could not be removed, so this world ends with it
         else:
             folder = _make_folder(walls)
             number = os.fork()

@@ -25,7 +25,7 @@ HEADER = struct.Struct(">Q16s")
 MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
-HELD = 2**32  # what is held for good is numbered from here
+HELD = 2**32  # permanent objects are numbered from here
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
@@ -105,7 +105,7 @@ class Session:
         with contextlib.redirect_stdout(capture), contextlib.redirect_stderr(capture):
             try:
                 reply = {"ok": self.act(request)}
-            except BaseException as error:  # SystemExit and the like are the student's too
+            except BaseException as error:  # the student may raise SystemExit, too
                 reply = {"raised": wire.write(self.describe(error))}
         return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
 
@@ -196,7 +196,7 @@ class Session:
             first = result = function(*args, **kwargs)
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refill([args, kwargs], request["then"])
-            if traced:  # what the first call freed is there to be used again
+            if traced:  # memory that the first call freed can be used again
                 warm = memory.in_use(warm=True)
             result = function(*args, **kwargs)
         if traced:
@@ -288,7 +288,7 @@ def _refill(old: Any, new: Any) -> Any:
         return old
     if isinstance(old, dict):
         values = {key: _refill(old.get(key), value) for key, value in new.items()}
-        old.clear()  # an argument that only the first call had is not the second one's
+        old.clear()  # drop an argument that only the first call had
         old.update(values)
         return old
     return new

@@ -139,7 +139,7 @@ def write_tuple(parts: list[bytes]) -> bytes:
 
 
 def _write_array(value: Any) -> bytes:
-    for kind, name in SPECIAL:  # as plain numbers they would be taken for something else
+    for kind, name in SPECIAL:  # as plain numbers they would mean something else
         if isinstance(value, kind):
             return write_foreign(name)
     array = np.asarray(value)

@@ -38,7 +38,7 @@ def tame(text: str) -> str:
 
     Elements, links and formulas could run scripts on an instructor's page.
     """
-    # Two would be no fence: text between them ends with the paragraph.
+    # Two would not make a fence: text between them ends with the paragraph.
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"
 
@@ -90,7 +90,7 @@ def rebuild(
             if mine.locked:
                 warn(f"{second}; the last one counts")
                 continue
-            warn(second)  # which of them counts, the judge says
+            warn(second)  # the judge decides which of them counts
             mine = None
         if mine is None or not mine.locked:
             made.append(_keep_cell(raw, mine, lessons))

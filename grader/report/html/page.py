@@ -41,7 +41,7 @@ def _finish(value: Any) -> Any:
 
 def prose(text: str) -> Markup:
     """Return one of the kit's sentences as HTML, with text in backticks as code."""
-    escaped = str(escape(visible(text)))  # a str, for Markup escapes whatever is put into it
+    escaped = str(escape(visible(text)))  # a str: Markup would escape the tags added below
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 

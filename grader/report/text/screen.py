@@ -28,9 +28,9 @@ SIGNS = {
     Status.MEMORY: ("!", "too much memory", "red"),
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
-EASY = 26  # rows that are easy to look over: in more of them the inputs are only in the way
-MOST_TITLES = 3  # of the checks that fail besides the first
-FEW = 24  # numbers that are quickly looked through, results included
+EASY = 26  # rows that are easy to read; in larger cases the inputs only get in the way
+MOST_TITLES = 3  # of the other failing checks
+FEW = 24  # numbers that are quick to read, results included
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 

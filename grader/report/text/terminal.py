@@ -18,8 +18,8 @@ from grader.report.text.sheet import WIDTH, Sheet, clean
 
 __all__ = ["Overview", "Printer", "clean", "first_to_do", "number_of"]
 
-SCREEN = 45  # rows of what one command prints, so that nothing has to be scrolled for
-NEXT = 3  # rows that are left for what to do next
+SCREEN = 45  # rows that one command may print, so that nobody has to scroll
+NEXT = 3  # rows reserved for the next thing to do
 LEAST = 25  # rows that a step gets, however much was printed before it
 STYLES: dict[str, dict[str, Any]] = {
     "": {},
@@ -47,9 +47,9 @@ class Printer:
         self.terminal = bool(self.file.isatty())
         self.width = min(shutil.get_terminal_size().columns, WIDTH) if self.terminal else WIDTH
         self.plain = "utf" not in (getattr(self.file, "encoding", None) or "").lower()
-        # None leaves it to click, which sends no colour where there is no terminal.
+        # None leaves it to click, which sends no colour without a terminal.
         self.color = False if os.environ.get("NO_COLOR") else None
-        self.rows = 0  # how many are on the screen
+        self.rows = 0  # how many rows are on the screen
         self.is_busy = False
 
     def sheet(self, sheet: Sheet) -> None:
