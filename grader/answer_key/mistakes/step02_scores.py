@@ -11,7 +11,7 @@ first_scale = []
 
 
 def scaled_scores(q, k):
-    """The right scores, for variants that go wrong before or after them."""
+    """Return the right scores, for variants that go wrong before or after them."""
     return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
 
 

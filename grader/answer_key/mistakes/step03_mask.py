@@ -12,7 +12,7 @@ mask_memory = np.zeros(1 << 20, dtype=bool)
 
 
 def right_causal_mask(t_q, t_k=None):
-    """The right causal mask, for variants that go wrong before or after it."""
+    """Return the right causal mask, for variants that go wrong before or after it."""
     t_k = t_q if t_k is None else t_k
     if t_k < t_q:
         raise ValueError("t_k must be at least t_q")

@@ -10,18 +10,18 @@ totals_so_far = {}
 
 
 def safe_exponentials(scores, axis=-1):
-    """exp(scores - maximum), for variants that go wrong before or after it."""
+    """Return exp(scores - maximum), for variants that go wrong before or after it."""
     maximum = np.max(scores, axis=axis, keepdims=True)
     return np.exp(scores - np.where(maximum == -np.inf, 0.0, maximum))
 
 
 def safe_ratio(exponentials, total):
-    """exponentials / total, and 0 where the total is 0."""
+    """Return exponentials / total, and 0 where the total is 0."""
     return exponentials / np.where(total == 0, 1.0, total)
 
 
 def right_weights(scores, axis=-1):
-    """The right weights, for variants that go wrong before or after them."""
+    """Return the right weights, for variants that go wrong before or after them."""
     exponentials = safe_exponentials(scores, axis)
     return safe_ratio(exponentials, np.sum(exponentials, axis=axis, keepdims=True))
 

@@ -34,7 +34,7 @@ def stable_log_softmax(logits):
 
 
 def log_probs_of(logits, targets):
-    """log p(target) at every position."""
+    """Return log p(target) at every position."""
     return np.take_along_axis(stable_log_softmax(logits), targets[..., None], axis=-1)[..., 0]
 
 

@@ -17,7 +17,7 @@ projection_buffers = {}
 
 
 def dict_cache():
-    """An empty cache, for the variants that keep it in a dict."""
+    """Return an empty cache, for the variants that keep it in a dict."""
     return {}
 
 
@@ -50,7 +50,7 @@ def newest_cache_only():
 
 
 def joined(cache, name, new):
-    """The old keys or values, followed by the new ones."""
+    """Return the old keys or values, followed by the new ones."""
     return np.concatenate([cache[name], new], axis=-2) if name in cache else new
 
 

@@ -26,7 +26,7 @@ def refuse_bad_lengths(prompt, n_new, params, temperature, u):
 
 
 def kept_ids(logits, top_k):
-    """True for the top_k largest logits, the lowest ids on a tie."""
+    """Return True for the top_k largest logits, the lowest ids on a tie."""
     order = np.argsort(-logits, axis=-1, kind="stable")
     keep = np.ones(logits.shape, dtype=bool)
     if top_k is not None:

@@ -21,7 +21,7 @@ def divides(x, n_heads):
 
 
 def cut(x, n_heads):
-    """(..., T, d_model) as (..., T, n_heads, d_head)."""
+    """Return (..., T, d_model) as (..., T, n_heads, d_head)."""
     divides(x, n_heads)
     return x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads)
 
@@ -55,7 +55,7 @@ def straight(x, n_heads):
 
 
 def interleaved(x, n_heads):
-    """Head h has the features h, h + n_heads, h + 2 n_heads, ..."""
+    """Return heads of which head h has the features h, h + n_heads, h + 2 n_heads, ..."""
     *batch, t, d_model = x.shape
     return np.moveaxis(x.reshape(*batch, t, d_model // n_heads, n_heads), -1, -3)
 

@@ -49,7 +49,7 @@ def divided_by_total(exponentials):
 
 
 def started(tokens, start_id):
-    """The right result of shift_right."""
+    """Return the right result of shift_right."""
     return np.concatenate([np.full_like(tokens[..., :1], start_id), tokens[..., :-1]], axis=-1)
 
 

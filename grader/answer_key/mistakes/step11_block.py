@@ -23,7 +23,7 @@ def in_the_same_array(result):
 
 
 def standardised(x, axis=-1, eps=1e-5):
-    """Mean 0 and variance 1 along the axis."""
+    """Return x with mean 0 and variance 1 along the axis."""
     centred = x - x.mean(axis=axis, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=axis, keepdims=True) + eps)
 
@@ -54,7 +54,7 @@ def normed_in_place(x, norm):
 
 
 def fed(x, params):
-    """A right feed-forward network."""
+    """Apply a right feed-forward network."""
     return linear(tanh_gelu(linear(x, params["w_in"], params["b_in"])), *outward(params))
 
 
@@ -74,7 +74,7 @@ def refined(x, params):
 
 
 def by_weights(x, params, n_heads, weights_of):
-    """Multi-head attention whose weights come from a function of the scores."""
+    """Return multi-head attention whose weights come from a function of the scores."""
     q, k, v = (split_heads(linear(x, params[f"w_{n}"], params[f"b_{n}"]), n_heads) for n in "qkv")
     weights = weights_of(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]))
     return linear(merge_heads(weights @ v), params["w_o"], params["b_o"])

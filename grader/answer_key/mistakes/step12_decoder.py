@@ -33,7 +33,7 @@ def normed(x, norm):
 
 
 def headed(x, params):
-    """The last norm and the output head."""
+    """Apply the last norm and the output head."""
     return linear(normed(x, params["ln_f"]), params["embedding"].T)
 
 

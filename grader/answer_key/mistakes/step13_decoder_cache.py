@@ -74,13 +74,13 @@ def normed(x, params):
 
 
 def projected(x, weights, n_heads):
-    """Queries, keys and values, each (..., n_heads, T, d_head)."""
+    """Return queries, keys and values, each (..., n_heads, T, d_head)."""
     names = ("q", "k", "v")
     return [split_heads(linear(x, weights[f"w_{n}"], weights[f"b_{n}"]), n_heads) for n in names]
 
 
 def joined(kept, k, v):
-    """The old keys and values, each followed by the new ones."""
+    """Return the old keys and values, each followed by the new ones."""
     if kept is None:
         return k, v
     return np.concatenate([kept[0], k], axis=-2), np.concatenate([kept[1], v], axis=-2)
@@ -92,7 +92,7 @@ def causal(q, k):
 
 
 def mixed(heads, weights):
-    """The heads' outputs side by side, through w_o."""
+    """Return the heads' outputs side by side, through w_o."""
     return linear(merge_heads(heads), weights["w_o"], weights["b_o"])
 
 

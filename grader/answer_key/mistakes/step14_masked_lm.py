@@ -13,12 +13,12 @@ drawn_numbers = np.random.RandomState(0)
 
 
 def filled_in(tokens, hidden, replaced, random_ids, mask_id):
-    """The tokens, mask_id where hidden, random_ids where replaced."""
+    """Return the tokens, mask_id where hidden, random_ids where replaced."""
     return np.where(hidden, mask_id, np.where(replaced, random_ids, tokens))
 
 
 def target_ids(tokens, chosen):
-    """The original id where chosen, -100 elsewhere."""
+    """Return the original id where chosen, -100 elsewhere."""
     return np.where(chosen, tokens.astype(np.int64), -100)
 
 
@@ -46,7 +46,7 @@ def chosen_positions(targets):
 
 
 def losses(logits, targets):
-    """-log p(target) at every position, 0 where it is not chosen."""
+    """Return -log p(target) at every position, 0 where it is not chosen."""
     chosen = targets != -100
     ids = np.where(chosen, targets, 0)[..., None]
     return np.where(chosen, -np.take_along_axis(log_softmax(logits), ids, axis=-1)[..., 0], 0.0)

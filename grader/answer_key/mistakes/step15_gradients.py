@@ -21,12 +21,12 @@ def rows_of(array):
 
 
 def for_weight(d_out, x):
-    """A right gradient of the weight."""
+    """Return a right gradient of the weight."""
     return rows_of(x).T @ rows_of(d_out)
 
 
 def for_bias(d_out):
-    """A right gradient of the bias."""
+    """Return a right gradient of the bias."""
     return rows_of(d_out).sum(axis=0)
 
 
@@ -44,13 +44,13 @@ def one_hot(targets, counted, vocabulary):
 
 
 def gap(logits, targets, counted):
-    """Probabilities minus one-hot targets, 0 where a target does not count."""
+    """Return probabilities minus one-hot targets, 0 where a target does not count."""
     difference = softmax(logits) - one_hot(targets, counted, logits.shape[-1])
     return np.where(counted[..., None], difference, 0.0)
 
 
 def table_of(d_x, tokens, vocabulary):
-    """A right gradient of the table."""
+    """Return a right gradient of the table."""
     table = np.zeros((vocabulary, d_x.shape[-1]))
     np.add.at(table, tokens, d_x)
     return table

@@ -20,12 +20,12 @@ def in_the_same_array(result):
 
 
 def turned(array):
-    """The last two axes swapped."""
+    """Swap the last two axes."""
     return np.swapaxes(array, -1, -2)
 
 
 def weights_of(q, k, mask):
-    """Right weights."""
+    """Return right weights."""
     scores = attention_scores(q, k)
     return softmax(scores if mask is None else apply_mask(scores, mask))
 
@@ -52,7 +52,7 @@ def projected_back(d_parts, x, weights):
 
 
 def self_attention_back(d_out, x, w_q, w_k, w_v, mask, back=gradients):
-    """Right gradients of self-attention under that mask."""
+    """Return right gradients of self-attention under that mask."""
     d_parts = back(d_out, *project_qkv(x, w_q, w_k, w_v), mask)
     d_x, d_weights = projected_back(d_parts, x, (w_q, w_k, w_v))
     return (sum(d_x), *d_weights)

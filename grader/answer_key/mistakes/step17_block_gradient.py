@@ -28,12 +28,12 @@ def standardised(x, eps=1e-5):
 
 
 def over_positions(array):
-    """The sum over all positions."""
+    """Return the sum over all positions."""
     return array.reshape(-1, array.shape[-1]).sum(axis=0)
 
 
 def norm_back(d_out, x, gain, eps=1e-5):
-    """A right gradient of layer norm."""
+    """Return a right gradient of layer norm."""
     n, spread = standardised(x, eps)
     d_n = d_out * gain
     d_x = d_n - d_n.mean(axis=-1, keepdims=True) - n * (d_n * n).mean(axis=-1, keepdims=True)
@@ -47,7 +47,7 @@ def slope_of_gelu(x):
 
 
 def network_back(d_out, x, params):
-    """A right gradient of feed-forward."""
+    """Return a right gradient of feed-forward."""
     inner = linear(x, params["w_in"], params["b_in"])
     d_hidden, d_w_out, d_b_out = linear_backward(d_out, gelu(inner), params["w_out"])
     d_x, d_w_in, d_b_in = linear_backward(d_hidden * slope_of_gelu(inner), x, params["w_in"])
@@ -55,7 +55,7 @@ def network_back(d_out, x, params):
 
 
 def heads_back(d_out, x, params, n_heads, mask, back=attention_backward):
-    """A right gradient of multi-head attention, by any gradient of attention."""
+    """Return a right gradient of multi-head attention, by any gradient of attention."""
     mask = None if mask is None else np.asarray(mask)[..., None, :, :]
     parts = [split_heads(linear(x, params[f"w_{n}"], params[f"b_{n}"]), n_heads) for n in "qkv"]
     merged = merge_heads(attention(*parts, mask))
@@ -71,7 +71,7 @@ def heads_back(d_out, x, params, n_heads, mask, back=attention_backward):
 
 
 def block_back(d_out, x, params, n_heads, mask, norm=norm_back):
-    """A right gradient of a block."""
+    """Return a right gradient of a block."""
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
     middle = x + multi_head_attention(n_1, params["attention"], n_heads, mask)

@@ -14,7 +14,7 @@ kept_arrays = {}
 
 
 def forward(inputs, params, n_heads, mask=None):
-    """The stream below each block and at the top, and the normalised top."""
+    """Return the stream below each block and at the top, and the normalised top."""
     length = inputs.shape[-1]
     if length > len(params["position"]):
         raise ValueError("too many tokens")
@@ -26,7 +26,7 @@ def forward(inputs, params, n_heads, mask=None):
 
 
 def backward(d_x, stream, params, n_heads, mask):
-    """The gradient at the bottom, and that of each block."""
+    """Return the gradient at the bottom, and that of each block."""
     d_blocks = []
     for x, block in zip(reversed(stream[:-1]), reversed(params["blocks"]), strict=True):
         d_x, d_block = decoder_block_backward(d_x, x, block, n_heads, mask)
@@ -49,14 +49,14 @@ def shares(inputs, targets, params, n_heads, ignore_id, mask=None):
 
 
 def position_of(d_x, params):
-    """A right gradient of the position table."""
+    """Return a right gradient of the position table."""
     d_position = np.zeros_like(params["position"])
     d_position[: d_x.shape[-2]] = d_x.reshape(-1, *d_x.shape[-2:]).sum(axis=0)
     return d_position
 
 
 def all_of(tokens, params, n_heads, ignore_id=None, mask=None):
-    """The right loss and the right gradients."""
+    """Return the right loss and the right gradients."""
     inputs, targets = shift_tokens(tokens)
     loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id, mask)
     read = embedding_backward(d_x, inputs, len(params["embedding"]))

@@ -20,7 +20,7 @@ def each(function, *trees):
 
 
 def leaves(tree):
-    """All arrays of a tree."""
+    """Return all arrays of a tree."""
     if isinstance(tree, dict):
         return [leaf for item in tree.values() for leaf in leaves(item)]
     if isinstance(tree, list):
@@ -38,19 +38,19 @@ def positive(max_norm):
 
 
 def clipped(grads, max_norm):
-    """Right clipping."""
+    """Clip the gradients correctly."""
     positive(max_norm)
     norm = norm_of(grads)
     return each(lambda g: g * min(1.0, max_norm / norm) if norm else g, grads), norm
 
 
 def fresh(params):
-    """A right state."""
+    """Return a right state."""
     return {"t": 0, "m": each(np.zeros_like, params), "v": each(np.zeros_like, params)}
 
 
 def means(state, grads, betas):
-    """The state after these gradients, a new one."""
+    """Return the state after these gradients, a new one."""
     m = each(lambda m, g: betas[0] * m + (1 - betas[0]) * g, state["m"], grads)
     v = each(lambda v, g: betas[1] * v + (1 - betas[1]) * g**2, state["v"], grads)
     return {"t": state["t"] + 1, "m": m, "v": v}
@@ -68,7 +68,7 @@ def moved(params, state, lr, betas, eps, weight_decay, t=None):
 
 
 def stepped(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-    """A right step."""
+    """Take a right step."""
     state = means(state, grads, betas)
     return moved(params, state, lr, betas, eps, weight_decay), state
 

@@ -567,7 +567,7 @@ def bias_positive(n_heads, t_q, t_k=None):
 
 
 def right_bias(n_heads, t_q, t_k):
-    """The bias as it should be."""
+    """Return the bias as it should be."""
     t_k = t_q if t_k is None else t_k
     if t_k < t_q:
         raise ValueError("t_k is less than t_q")

@@ -28,7 +28,7 @@ def refuse_uneven(n_heads, n_kv_heads):
 
 
 def projected(x, params, n_heads, n_kv_heads):
-    """Queries, keys and values in heads."""
+    """Return queries, keys and values in heads."""
     refuse_uneven(n_heads, n_kv_heads)
     return (
         split_heads(linear(x, params["w_q"]), n_heads),
@@ -43,7 +43,7 @@ def turned(q, k, angles):
 
 
 def shared(k, v, n_heads):
-    """Keys and values, one for each query head."""
+    """Return keys and values, one for each query head."""
     repeats = n_heads // k.shape[-3]
     return repeat_heads(k, repeats), repeat_heads(v, repeats)
 
@@ -54,12 +54,12 @@ def headed(mask):
 
 
 def masked(scores, mask):
-    """The scores, -inf where the mask is False."""
+    """Return the scores, -inf where the mask is False."""
     return scores if mask is None else apply_mask(scores, headed(mask))
 
 
 def biased(scores, bias):
-    """The scores and the bias."""
+    """Add the bias to the scores."""
     return scores if bias is None else scores + bias
 
 
@@ -868,7 +868,7 @@ def bias_changed(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=No
 
 
 def grouped(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
-    """Right attention in groups."""
+    """Return right attention in groups."""
     q, k, v = projected(x, params, n_heads, n_kv_heads)
     q, k = turned(q, k, angles)
     k, v = shared(k, v, n_heads)

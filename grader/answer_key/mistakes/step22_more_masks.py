@@ -33,7 +33,7 @@ def same_run(documents):
 
 
 def beginnings(documents):
-    """True where a document begins."""
+    """Return True where a document begins."""
     first = np.ones(documents.shape, dtype=bool)
     first[..., 1:] = documents[..., 1:] != documents[..., :-1]
     return first

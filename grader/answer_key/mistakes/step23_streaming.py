@@ -24,13 +24,13 @@ def in_half(array):
 
 
 def scored(q, k, mask):
-    """Scores, -inf where the mask is False."""
+    """Return scores, -inf where the mask is False."""
     scores = attention_scores(q, k)
     return scores if mask is None else apply_mask(scores, mask)
 
 
 def logsumexp(scores):
-    """The log of the sum of exponentials; -inf where nothing is allowed."""
+    """Return the log of the sum of exponentials; -inf where nothing is allowed."""
     top = scores.max(axis=-1, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore"):
@@ -84,7 +84,7 @@ def streamed(q, k, v, block, causal=False, part=partial):
 
 
 def nothing(q, v):
-    """The result over no keys."""
+    """Return the result over no keys."""
     return np.zeros((*q.shape[:-1], v.shape[-1])), np.full(q.shape[:-1], -np.inf)
 
 

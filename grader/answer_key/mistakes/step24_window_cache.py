@@ -14,7 +14,7 @@ every_key = []
 
 
 def cache_with(window):
-    """An empty dict that knows its window."""
+    """Return an empty dict that knows its window."""
     if window < 1:
         raise ValueError("window")
     return {"window": window}
@@ -43,7 +43,7 @@ def cache_of_the_newest_window(window):
 
 
 def cache_with_texts(window):
-    """An empty dict that knows its window, and room for the texts."""
+    """Return an empty dict that knows its window, and room for the texts."""
     return {**cache_with(window), "x": None}
 
 

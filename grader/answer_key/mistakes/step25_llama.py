@@ -46,7 +46,7 @@ def unshifted_attention(q, k, v, mask):
 
 
 def silu(x):
-    """x times its sigmoid."""
+    """Return x times its sigmoid."""
     with np.errstate(over="ignore"):
         return x / (1 + np.exp(-x))
 
@@ -64,7 +64,7 @@ def layered(x, params, n_heads, n_kv_heads, mask, angles, eps):
 
 
 def streamed(tokens, params, n_heads, n_kv_heads, base, eps):
-    """The stream after all blocks."""
+    """Return the stream after all blocks."""
     x, angles, mask = inputs(tokens, params, n_heads, base)
     for block in params["blocks"]:
         x = llama_block(x, block, n_heads, n_kv_heads, mask, angles, eps)
@@ -85,23 +85,23 @@ def inputs(tokens, params, n_heads, base):
 
 
 def head(x, params, eps):
-    """The last norm and the output head."""
+    """Apply the last norm and the output head."""
     return linear(rms_norm(x, params["norm_f"], eps), params["w_out"])
 
 
 def layers_cache(n_layers):
-    """A cache in a dict."""
+    """Return a cache in a dict."""
     return {"length": 0, "layers": [None] * n_layers}
 
 
 def shared_cache(n_layers):
-    """The one dict of this module, emptied."""
+    """Return the one dict of this module, emptied."""
     shared_layers.update({"length": 0, "layers": [None] * n_layers})
     return shared_layers
 
 
 def tokens_cache(n_layers):
-    """No tokens yet."""
+    """Return an empty list of tokens."""
     return None
 
 
@@ -120,7 +120,7 @@ def stepped(
     attend=attention,
     late=0,
 ):
-    """The right step, in which a few things can be replaced.
+    """Take the right step, in which a few things can be replaced.
 
     positions, mask: made from start and stop. late: the error in the positions of later layers.
     of_layer: which layer's keys a layer reads. kept: which of the present keys and values are
