@@ -1,4 +1,4 @@
-"""What the tests of the kit share: the registry, one host of workers, and grading in one line."""
+"""Share the registry, one host of workers, and grading in one line among the tests."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -30,7 +30,7 @@ ENOUGH = 5.0  # times as fast as nbgrader's own executor
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for."""
+    """The options on the command line."""
 
     students: int
     rounds: int
@@ -57,7 +57,7 @@ def _filled_in(path: Path, source: str) -> str:
 
 
 def ours(options: Options, step: Step) -> Graded:
-    """What `nbgrader autograde` takes with the kit's configuration."""
+    """Return the time of `nbgrader autograde` with the kit's configuration."""
 
     def grade(everyone: Mapping[str, Work], folder: Path) -> Spent:
         shutil.copytree(NBGRADER / "source" / step.id, folder / "source" / step.id)
@@ -76,7 +76,7 @@ def ours(options: Options, step: Step) -> Graded:
 
 
 def theirs(tests: rivals.Tests) -> Graded:
-    """What it takes with nbgrader's own executor, which must at least accept what is right."""
+    """Return its time with nbgrader's own executor, which must at least accept right work."""
 
     def grade(everyone: Mapping[str, Work], folder: Path) -> Spent:
         took, failed = rivals.nbgrader(everyone, tests, folder)
@@ -94,7 +94,7 @@ def _line(name: str, found: Rate, best: Rate) -> str:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--students", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=1)

@@ -1,7 +1,7 @@
-"""How long things take, side by side in one run: whole processes in turn, medians, ratios.
+"""Measure how long commands and calls take, in turn in one run: medians and ratios.
 
-Run with `make bench`, or with the names of some subjects. Machines differ and are busy, so ratios
-are what to look at.
+Run it with `make bench`, or with the names of some subjects. Machines differ and are busy, so look
+at the ratios.
 """
 
 import statistics
@@ -63,7 +63,7 @@ def per_call(call: Callable[[], object]) -> float:
 
 
 def overhead() -> list[tuple[str, float, float]]:
-    """A call through the worker, and the same call here: small arrays and larger ones."""
+    """Measure a call through the worker, and the same call here, on small and larger arrays."""
     registered = registry.load()
     source = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
     here: dict[str, Callable[..., object]] = {}
@@ -81,7 +81,7 @@ def overhead() -> list[tuple[str, float, float]]:
 
 
 def commands() -> None:
-    """Prints what whole commands take."""
+    """Print the times of whole commands."""
     times = in_turn(WHOLE)
     torch = times["import torch"]
     print(f"whole processes, medians of {ROUNDS}                 seconds   of `import torch`")
@@ -90,7 +90,7 @@ def commands() -> None:
 
 
 def calls() -> None:
-    """Prints what a call of a student's function takes."""
+    """Print the time of a call of a student's function."""
     print("one call of a student's function                   in the worker   here   ratio")
     for name, there, alone in overhead():
         print(f"  {name:<48} {there:8.0f} µs {alone:8.0f} µs {there / alone:6.1f}")
@@ -106,7 +106,7 @@ SUBJECTS = {
 
 
 def main() -> None:
-    """The subjects named on the command line, or all."""
+    """Run the subjects named on the command line, or all."""
     unknown = set(sys.argv[1:]) - SUBJECTS.keys()
     if unknown:
         sys.exit(f"no such subject: {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")

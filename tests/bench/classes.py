@@ -37,7 +37,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for."""
+    """The options on the command line."""
 
     students: int
     theirs: int

@@ -1,4 +1,4 @@
-"""What the one process that hands out the work needs for a class of ten thousand.
+"""Measure the process that hands out the work, for a class of ten thousand.
 
     python tests/bench/coordinator.py [STUDENTS]
 
@@ -56,7 +56,7 @@ class Standing(Executor):
 
 
 def real_outcomes(registered: Registry, exam: Exam) -> list[Outcome]:
-    """What judges make of the first students."""
+    """Return real judges' outcomes for the first students."""
     steps = list(registered.steps)
     found = []
 
@@ -72,7 +72,7 @@ def real_outcomes(registered: Registry, exam: Exam) -> list[Outcome]:
 
 @contextlib.contextmanager
 def stage(name: str, count: int) -> Iterator[None]:
-    """Prints what the block took."""
+    """Print the time of the block."""
     start, cpu = time.perf_counter(), own_cpu()
     yield
     wall, used = time.perf_counter() - start, own_cpu() - cpu
@@ -153,7 +153,7 @@ def _publish(book: Any, number: int, out: Path, registered: Registry, count: int
 
 
 def main(students_there: int = 10_000) -> None:
-    """Prints what each stage takes, at a tenth of the class and at all of it."""
+    """Print the costs of each stage, at a tenth of the class and at all of it."""
     registered = registry.load()
     steps = tuple(step.id for step in registered.steps)
     exam = Exam("hidden", 7, "process", steps, kit_digest())

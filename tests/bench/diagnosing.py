@@ -1,4 +1,4 @@
-"""What the diagnosis costs: the same programs with the checks alone, and with causes."""
+"""Measure the cost of the diagnosis: the same programs with the checks alone, and with causes."""
 
 import statistics
 import time
@@ -41,7 +41,7 @@ def measured(grader: Grader, step: Step) -> dict[str, list[tuple[float, float]]]
 
 
 def main() -> None:
-    """Prints, for each step, what causes add to the checks."""
+    """Print, for each step, the time that causes add to the checks."""
     known = registry.load()
     print("checks alone, and what causes add, medians, milliseconds")
     print(f"  {'':<20}{'it passes:':>12}{'more':>7}{'it fails:':>13}{'more':>7}{'ratio':>8}")

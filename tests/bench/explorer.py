@@ -1,8 +1,4 @@
-"""How long the explorer takes: the first page after the command, and a picture after a save.
-
-Times are medians. Beside each stands the processor time, which does not depend on what else the
-machine does. Run it by `make bench BENCH=explorer`.
-"""
+"""Measure the explorer: the first page after the command, and a picture after a save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks of one function cost, on right code: the parts beside each other, in one run."""
+"""Measure the checks of one function on right code, the parts side by side in one run."""
 
 import statistics
 import time

@@ -1,8 +1,4 @@
-"""How long `check()` takes in a notebook, from running the cell to its answer, in a real kernel.
-
-Beside it the processor time of the kernel and its judge together, which is what a check takes where
-nothing else is running.
-"""
+"""Measure `check()` in a notebook, from running the cell to its answer, in a real kernel."""
 
 import os
 import shutil

@@ -50,7 +50,7 @@ def _run(command: Sequence[str], cwd: Path | None = None, **variables: str) -> S
 
 
 def _variables(folder: Path, tool: Path) -> dict[str, str]:
-    """What keeps Jupyter's files out of the user's home."""
+    """Return the variables that keep Jupyter's files out of the user's home."""
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
     return {
@@ -122,7 +122,7 @@ Failed = dict[str, int]
 
 
 def nbgrader(everyone: Mapping[str, Work], tests: Tests, folder: Path) -> tuple[Spent, Failed]:
-    """What `nbgrader autograde` took for the class."""
+    """Return the time of `nbgrader autograde` for the class."""
     tool = environment_of("nbgrader")
     folder.mkdir(parents=True)
     variables = _variables(folder, tool)
@@ -143,7 +143,7 @@ def _notebook_at(folder: Path, notebook: str) -> None:
 
 
 def _errors(folder: Path) -> int:
-    """How many test cells of a graded notebook hold an error."""
+    """Return how many test cells of a graded notebook hold an error."""
     cells = json.loads((folder / f"{NOTEBOOK}.ipynb").read_text())["cells"]
     tests = [cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("grade")]
     assert tests, "nbgrader has lost the tests"
@@ -164,7 +164,7 @@ def _otter_test(function: str, test: str) -> str:
 
 
 def otter(everyone: Mapping[str, Work], tests: Tests, folder: Path) -> tuple[Spent, Failed]:
-    """What `otter run`, which needs no containers, took for the class: one process each."""
+    """Return the time of `otter run`, which needs no containers, one process for each student."""
     tool = environment_of("otter")
     folder.mkdir(parents=True)
     variables = _variables(folder, tool)

@@ -1,4 +1,4 @@
-"""What isolation costs: starting a sandbox, and a worker in it, side by side, in milliseconds."""
+"""Measure the cost of isolation: starting a sandbox, and a worker in it, in milliseconds."""
 
 from __future__ import annotations
 

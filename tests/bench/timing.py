@@ -1,4 +1,4 @@
-"""What a command took, and what this process and its children have taken so far."""
+"""Time a command, or this process and its children so far."""
 
 import os
 import resource

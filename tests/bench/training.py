@@ -77,7 +77,7 @@ def clip(tensors):
 
 
 def seconds(work):
-    """How long it took, and what came of it."""
+    """Return the time of a call, and its result."""
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result

@@ -129,14 +129,14 @@ def clocked_workers(folder: Path) -> Iterator[Path]:
 
 
 def _seconds_in(log: Path) -> tuple[float, int]:
-    """What the calls took together, and how many there were."""
+    """Return the time of the calls together, and their number."""
     data = log.read_bytes()
     calls = struct.unpack(f"{len(data) // 8}d", data)
     return sum(calls), len(calls)
 
 
 def starting(registered: registry.Registry) -> tuple[float, float]:
-    """What the worker program takes to start, and what each worker takes that does nothing."""
+    """Return the start-up time of the worker program, and that of each idle worker."""
     empty = client.Program("empty", {"empty": ("import numpy as np\n", "empty")})
     spent = []
     for workers in (0, WORKERS) * 3:

@@ -1,4 +1,4 @@
-"""What the test cells of an assignment say to whoever works on it, and `nbgrader validate`."""
+"""Test the messages of an assignment's test cells, and `nbgrader validate`."""
 
 import json
 import subprocess
@@ -51,7 +51,7 @@ class Desk:
         return path
 
     def validated(self, notebook, step=STEP):
-        """What `nbgrader validate` says."""
+        """Return the output of `nbgrader validate`."""
         done = subprocess.run(
             [sys.executable, "-m", "nbgrader", "validate", str(self.put(notebook, step))],
             cwd=self.folder,

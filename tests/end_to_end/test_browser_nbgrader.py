@@ -83,7 +83,7 @@ def put(folder, source):
 
 
 def validated(page, url):
-    """What the dialog says that Validate opens."""
+    """Return the text of the dialog that Validate opens."""
     page.goto(f"{url}/lab/tree/{STEP}.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     page.get_by_text("Validate", exact=True).first.click()

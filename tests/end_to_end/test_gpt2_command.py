@@ -152,7 +152,7 @@ BAD = {
 
 
 def refused(done, said):
-    """Whether the command ended as it should: one sentence, and no traceback."""
+    """Return whether the command ended with one sentence and no traceback."""
     assert isinstance(done.exception, SystemExit), done.exc_info
     assert done.exit_code == 2
     assert said in done.output.splitlines()[-1]

@@ -39,7 +39,7 @@ def zipped():
 
 @pytest.fixture
 def home(tmp_path, zipped):
-    """What Gradescope makes of the zip: its contents in source, run_autograder beside it."""
+    """Unpack the zip as Gradescope does: its contents in source, run_autograder beside it."""
     home = tmp_path / "autograder"
     for name in ("source", "submission", "results"):
         (home / name).mkdir(parents=True)

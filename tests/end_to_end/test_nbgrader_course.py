@@ -27,7 +27,7 @@ def variants(step, folder, count):
 
 
 def works(step):
-    """What each student has written for a step; None leaves the notebook as it was released."""
+    """Return each student's work for a step; None leaves the notebook as it was released."""
     found = {"right": solution(step), "untouched": None}
     for kind, folder, count in (("fair", FAIR, 2), ("mistake", MISTAKES, 5)):
         for number, variant in enumerate(variants(step, folder, count)):

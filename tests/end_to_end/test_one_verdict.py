@@ -26,7 +26,7 @@ REGISTRY = registry.load()
 
 
 def notebooks(step):
-    """What students hand in, as notebooks: right and wrong work."""
+    """Return the students' notebooks: right and wrong work."""
     source = json.loads((NBGRADER / "source" / step / f"{step}.ipynb").read_text(encoding="utf-8"))
     stub = stub_text(step)
     broken = f"def {REGISTRY.find(step).functions[0].name}(x)\n    return x\n"  # no colon
@@ -67,7 +67,7 @@ print(json.dumps([CliRunner().invoke(cli, ["check", *command]).output for comman
 
 
 def terminal(folder, step, written, suite="hidden"):
-    """What the overview in the terminal says, one submission at a time."""
+    """Return the overview in the terminal, one submission at a time."""
     seed = ["--seed", str(SEED)] if suite == "hidden" else []
     paths = list(spread(folder / "alone", written).iterdir())
     commands = [[step, "--submission", str(path), "--suite", suite, *seed] for path in paths]
@@ -78,7 +78,7 @@ def terminal(folder, step, written, suite="hidden"):
 
 
 def whole_class(folder, step, written, suite="hidden"):
-    """What `grade` writes into grades.csv."""
+    """Return the grades that `grade` writes into grades.csv."""
     out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
     options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
     python("-m", "grader", "grade", spread(folder / "class", written), *options)
@@ -87,7 +87,7 @@ def whole_class(folder, step, written, suite="hidden"):
 
 
 def nbgrader(folder, step, written):
-    """What nbgrader exports."""
+    """Return nbgrader's exported grades."""
     course = Course(folder, SEED, "process")
     course.released(step)
     for name, notebook in written.items():
@@ -97,7 +97,7 @@ def nbgrader(folder, step, written):
 
 
 def in_a_notebook(folder, step, written):
-    """What `check()` says of the cells of each notebook, to the judge that stands by a kernel."""
+    """Return the answers of `check()` on the cells of each notebook, from a kernel's judge."""
     judge = JudgeProcess(kernels.home(folder) / "exercises")
     try:
         return {name: _checked(judge, step, notebook) for name, notebook in written.items()}

@@ -1,4 +1,4 @@
-"""What the book is made of: its sources, its words, its formulas and its figures."""
+"""Test the material of the book: its sources, its words, its formulas and its figures."""
 
 import re
 

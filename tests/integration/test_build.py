@@ -1,4 +1,4 @@
-"""What is generated is what the solutions say, and gives nothing away."""
+"""Test that generated files say what the solutions say, and give nothing away."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What further calls tell of wrong results: true, and only where it could be otherwise."""
+"""Test the facts from further calls: true, and only if they could be otherwise."""
 
 from dataclasses import replace
 

@@ -35,7 +35,7 @@ SOURCE = "def attention_scores(q, k):\n    return 0\n"
 
 
 def tried(read):
-    """What was read, or None where it was refused with one line of text; nothing else may be."""
+    """Return what was read, or None after a refusal with one line of text; allow nothing else."""
     try:
         return read()
     except SubmissionError as error:

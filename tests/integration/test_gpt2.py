@@ -38,7 +38,7 @@ def ids(words):
 
 
 def apart(decoder, gpt2, ids):
-    """How far the decoder's logits are from the other's, read at once and token by token."""
+    """Return how far the decoder's logits are from the other's, read at once and token by token."""
     whole = np.abs(decoder.logits(ids) - gpt2.logits(ids)).max()
     steps = np.abs(agreement.stepwise(decoder, ids) - gpt2.stepwise(ids)).max()
     return max(whole, steps)

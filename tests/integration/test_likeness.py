@@ -1,4 +1,4 @@
-"""What is listed for a human to look at: shared by few, explained by nothing, and never guessed."""
+"""Test the list of similar work: shared by few, explained by nothing, and never guessed."""
 
 import pytest
 

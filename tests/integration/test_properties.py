@@ -1,4 +1,4 @@
-"""What is said of unknown mistakes: true of all that is wrong, and nothing where that is chance."""
+"""Test the patterns in unknown mistakes: true of all wrong results, and none if it is chance."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ class Returns:
 
 
 def tried(right, wrong, cases):
-    """What a survey notes when `wrong` stands where `right` should."""
+    """Return the notes of a survey when `wrong` replaces `right`."""
     survey = Survey(None, Returns)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, lambda name, given: right(**given))
@@ -338,7 +338,7 @@ def test_results_that_have_changed_places_are_recognised(wrong, name):
 
 
 def note_parts(names, right, wrong, cases):
-    """What is said of a function with several results, where `wrong` stands for `right`."""
+    """Return the patterns in a function with several results, when `wrong` replaces `right`."""
 
     class Named:
         returns = names

@@ -17,7 +17,7 @@ SHOWN = {Status.PASSED: "passed", Status.SKIPPED: "skipped", Status.NOT_ATTEMPTE
 
 
 def outcome_of(case):
-    """What pytest says of a test case in its XML."""
+    """Return pytest's outcome of a test case, from its XML."""
     kinds = {child.tag for child in case}
     return next((k for k in ("failure", "error", "skipped") if k in kinds), "passed")
 

@@ -45,7 +45,7 @@ def moved(call, x, row):
 
 
 def divisor(f, d_k):
-    """What a dot product is divided by."""
+    """Return the divisor of a dot product."""
     return d_k / f.attention_scores(np.ones((1, d_k)), np.ones((1, d_k))).item()
 
 
@@ -54,7 +54,7 @@ def attended(f, x, mask):
 
 
 def leaking_ways(f):
-    """Which ways of masking let a change of the last token move the first output."""
+    """Return the ways of masking in which a change of the last token moves the first output."""
     mask = f.causal_mask(3)
     ways = [
         lambda s: f.softmax(np.where(mask, s, -INF)),
@@ -105,13 +105,13 @@ def decoder(d):
 
 
 def reach(blocks):
-    """How far ahead position 0 sees if each of the blocks lets one more position in."""
+    """Return how far ahead position 0 sees if each block lets one more position in."""
     step = np.tri(30, 30, 1, dtype=int)
     return np.flatnonzero(np.linalg.matrix_power(step, blocks)[0]).max()
 
 
 def corrupted_kinds(f):
-    """How many of 1,000 tokens are chosen, hidden, replaced and kept: numbers evenly spread."""
+    """Count the chosen, hidden, replaced and kept among 1,000 tokens, for evenly spread numbers."""
     select, replace = np.meshgrid((np.arange(100) + 0.5) / 100, (np.arange(100) + 0.5) / 100)
     tokens = np.zeros(select.shape, dtype=int)
     corrupted, targets = f.mask_tokens(tokens, select, replace, tokens + 1, 9)

@@ -628,7 +628,7 @@ def test_other_machine_is_refused(monkeypatch):
 
 
 def decide(machine, number, audit=None, arguments=(0,) * 6):
-    """What the filter says to a call: a small interpreter of its five instructions."""
+    """Return the filter's answer to a call: a small interpreter of its five instructions."""
     code = [struct.unpack("=HBBI", code) for code in chunks(syscalls.program(machine), 8)]
     audit = syscalls.MACHINES[machine].audit if audit is None else audit
     data = struct.pack("=iIQ6Q", number, audit, 0, *arguments)

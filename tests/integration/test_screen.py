@@ -1,4 +1,4 @@
-"""What a student reads of a wrong program: on one screen, the cause before the numbers."""
+"""Test the screen of a wrong program: one screen, the cause before the numbers."""
 
 import ast
 import io

@@ -1,4 +1,4 @@
-"""What counts of a notebook's executions, and how it gets into a file and back."""
+"""Test which of a notebook's executions count, and how they get into a file and back."""
 
 from dataclasses import replace
 

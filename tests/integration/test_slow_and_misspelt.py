@@ -1,4 +1,4 @@
-"""What a beginner is told of a loop without an end and of a misspelt name, and who is not."""
+"""Test the messages on an endless loop and on a misspelt name, and who does not see them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is said of right code that is given something else: only what reproduces every call."""
+"""Test suppositions about right code with changed inputs: only what reproduces every call."""
 
 import ast
 

@@ -156,7 +156,7 @@ def function(body, prelude="import os, sys, time\nimport numpy as np"):
 
 
 def standing(host):
-    """How many processes a host has while no worker runs."""
+    """Return how many processes a host has while no worker runs."""
     return 2 if isinstance(host, ForkingHost) else 0
 
 

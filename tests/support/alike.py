@@ -6,7 +6,7 @@ import numpy as np
 
 
 def alike(one, other):
-    """Whether the two are the same; byte order and layout in memory do not count."""
+    """Return whether the two are the same; byte order and memory layout do not count."""
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):

@@ -1,4 +1,4 @@
-"""What the tests may know of the machine's processes."""
+"""Tell the tests about the machine's processes."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def interruptible():
 
 
 def descriptors():
-    """How many descriptors this process has open."""
+    """Return how many descriptors this process has open."""
     return len(list(Path("/dev/fd").iterdir()))
 
 
@@ -64,7 +64,7 @@ def running(pid):
 
 
 def soon(holds):
-    """Whether it comes to hold; what was killed takes the system a moment."""
+    """Return whether it holds soon; the system takes a moment to end a killed process."""
     for _ in range(500):
         if holds():
             return True
@@ -73,5 +73,5 @@ def soon(holds):
 
 
 def gone(pid):
-    """Whether the process, which was killed, is gone."""
+    """Return whether the process, which was killed, is gone."""
     return soon(lambda: not running(pid))

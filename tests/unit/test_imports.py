@@ -1,4 +1,4 @@
-"""What the contract of rooms in pyproject.toml does not say: who may import what else."""
+"""Test which code may import what, beyond the contract of rooms in pyproject.toml."""
 
 import ast
 import functools

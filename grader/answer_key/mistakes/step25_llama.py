@@ -101,7 +101,7 @@ def shared_cache(n_layers):
 
 
 def tokens_cache(n_layers):
-    """Return an empty list of tokens."""
+    """Return None, because there are no tokens yet."""
     return None
 
 

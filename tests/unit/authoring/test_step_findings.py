@@ -1,4 +1,4 @@
-"""What `dev check` finds: nothing in the kit, and every kind of gap in a copy of a step."""
+"""Test `dev check`: it finds nothing in the kit, and every kind of gap in a copy of a step."""
 
 import shutil
 from dataclasses import replace

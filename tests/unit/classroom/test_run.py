@@ -1,4 +1,4 @@
-"""How a run of grading counts, with a stand-in for the judges."""
+"""Test how a run of grading counts, with a stand-in for the judges."""
 
 from concurrent.futures import Executor, Future
 

@@ -15,7 +15,7 @@ SHAPES = [(2, 3, 4), (2, 5, 4), (2, 5, 6)]
 
 
 def raised(code, **names):
-    """What Python or NumPy says to this code."""
+    """Return the exception of Python or NumPy for this code."""
     try:
         exec(code, {"np": np, **names})
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What is noted about the calls of an attempt."""
+"""Test the notes about the calls of an attempt."""
 
 import numpy as np
 

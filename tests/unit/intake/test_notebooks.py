@@ -265,7 +265,7 @@ def test_unclosed_solution_costs_only_what_follows(read):
 
 
 def test_function_without_its_end_is_left_out(read):
-    """What was written of it would be another function."""
+    """A function without its end would be another function."""
     notebook = read("def softmax(x):\n    y = x\n    return (y\n", RIGHT)
     assert "def softmax" not in notebook.sources["step04_softmax"]
     assert notebook.written == {STEP: 1, "step04_softmax": 0}

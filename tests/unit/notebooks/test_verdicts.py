@@ -1,4 +1,4 @@
-"""What nbgrader's pages show below a test cell, and the score that nbgrader reads there."""
+"""Test the output below a test cell, and the score that nbgrader reads there."""
 
 from dataclasses import replace
 

@@ -13,7 +13,7 @@ P, F, N = Status.PASSED, Status.FAILED, Status.NOT_ATTEMPTED
 
 
 def rows(*statuses, message="", parts=PARTS):
-    """What is printed for the four steps."""
+    """Return the rows printed for the four steps."""
     printer = Printer(io.StringIO())
     overview = Overview(printer, parts)
     for name, status in zip(chain(*PARTS.values()), statuses, strict=True):

@@ -1,4 +1,4 @@
-"""How a function that nobody has written is found in a source."""
+"""Test how unwritten functions are found in a source."""
 
 import pytest
 
