@@ -1,4 +1,4 @@
-"""Find words and constructions that the rules for English forbid, in code and in guides."""
+"""Find words and constructions that the rules for English forbid, wherever people read them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,12 @@ OPENING = re.compile(r"(What|Whether|Who|Whose|Whoever)\b")
 def find_bad_english() -> Iterator[str]:
     """Yield a line for each forbidden word or construction: where, what, and how to fix it."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent.name != "mistakes" and path != Path(__file__):
+        if path != Path(__file__):
             yield from _in_source(path)
+    for path in sorted([*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.toml")]):
+        text = without_markup(path.read_text(encoding="utf-8"))
+        for number, line in enumerate(text.splitlines(), 1):
+            yield from _name_place(path, number, find_forbidden(line))
     for path in [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
         yield from _in_guide(path)
 
@@ -60,6 +64,17 @@ def _in_guide(path: Path) -> Iterator[str]:
         place = text[: text.find(paragraph)].count("\n") + 1
         yield from _name_place(path, place, find_forbidden(paragraph))
         yield from _name_place(path, place, find_long_sentences(paragraph))
+
+
+def without_markup(template: str) -> str:
+    """Return a template with the same lines, but without the code in braces.
+
+    >>> without_markup("{% if x is none %}{{ y }} is missing.")
+    ' is missing.'
+    """
+    return re.sub(
+        r"\{%.*?%\}|\{\{.*?\}\}", lambda code: "\n" * code[0].count("\n"), template, flags=re.S
+    )
 
 
 def find_forbidden(text: str) -> list[str]:

@@ -687,7 +687,7 @@ def additive_writes_into_copy(mask):
     "additive_mask",
     caught_by="additive_agree",
     says="A causal mask is made from the shape, and the given mask is not looked at.",
-    hint="Try a mask that is no triangle.",
+    hint="Try a mask that is not a triangle.",
 )
 def additive_always_causal(mask):
     n_queries, n_keys = mask.shape[-2:]

@@ -411,7 +411,7 @@ def mask_after_softmax_no_renorm_attention(q, k, v, mask=None):
     "attention",
     caught_by="attention_no_future",
     says="The mask comes after the softmax, and a small number is added to what is divided by.",
-    hint="Which number must a masked score become, so that nothing has to be mended afterwards?",
+    hint="Which number must a masked score become, so that nothing has to be fixed afterwards?",
 )
 def mask_after_softmax_renormalised_attention(q, k, v, mask=None):
     weights = softmax(attention_scores(q, k))

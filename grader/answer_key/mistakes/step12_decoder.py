@@ -216,7 +216,7 @@ def dec_embedding_scaled(tokens, params, n_heads, padding=None):
     "decoder_logits",
     caught_by="decoder_agree",
     says="The tokens are shifted to the right inside the model: a position reads the one before.",
-    hint="Who shifts the tokens for training: the model, or whoever calls it?",
+    hint="Who shifts the tokens for training: the model, or its caller?",
 )
 def dec_input_shifted(tokens, params, n_heads, padding=None):
     shifted = np.concatenate([np.zeros_like(tokens[..., :1]), tokens[..., :-1]], axis=-1)

@@ -2,7 +2,12 @@
 
 import pytest
 
-from grader.authoring.english import find_bad_english, find_forbidden, find_long_sentences
+from grader.authoring.english import (
+    find_bad_english,
+    find_forbidden,
+    find_long_sentences,
+    without_markup,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +38,10 @@ def test_forbidden_construction_is_found(text):
 )
 def test_plain_english_passes(text):
     assert find_forbidden(text) == []
+
+
+def test_template_is_read_without_its_code():
+    assert without_markup("{% if x\nis none %}{{ y }} is no zip.\n") == "\n is no zip.\n"
 
 
 def test_sentence_may_have_25_words():
