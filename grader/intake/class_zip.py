@@ -62,7 +62,7 @@ def _unpack(file: BinaryIO, folder: Path) -> dict[str, str]:
         except (FileExistsError, NotADirectoryError):
             ignored["/".join(parts)] = "another file of the zip has that name"
             continue
-        except (OSError, ValueError, RecursionError) as error:  # the last of a very deep path
+        except (OSError, ValueError, RecursionError) as error:  # RecursionError: a very deep path
             if isinstance(error, OSError) and not _is_about_name(error):
                 raise SubmissionError(f"{show_name('/'.join(parts))} cannot be written") from None
             ignored["/".join(parts)] = "that is not a file name here"

@@ -217,10 +217,11 @@ def brings_code() -> list[str]:
 
 
 def meets() -> list[str]:
-    """Return the ways to wake, or to be woken by, whoever has the same library in memory."""
+    """Return the ways to wake, or be woken by, another process with the same library in memory."""
     library = ctypes.CDLL(None, use_errno=True)
     number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
-    place = ctypes.c_void_p(ctypes.cast(library.getpid, ctypes.c_void_p).value & ~3)
+    address = ctypes.cast(library.getpid, ctypes.c_void_p).value or 0
+    place = ctypes.c_void_p(address & ~3)
     got = []
     for name, operation in {"wait": 0, "wake": 1}.items():
         ctypes.set_errno(0)

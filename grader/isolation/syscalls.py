@@ -85,11 +85,11 @@ KEPT_FOR = {
     # could put pages of libraries together into code that is in none of them.
     "mmap": (2, (0, 1, 2, 3)),
     "mprotect": (2, (0, 1, 2, 3)),
-    # Private ones, to wait for a lock or wake who waits for it, also until a time. Others meet at a
-    # place in a file that both have in memory, such as a library: all workers could talk there.
+    # Only private locks: to wait for one, with or without a deadline, or to wake a waiting thread.
+    # Shared locks could be in a file that two workers have in memory, such as a library.
     "futex": (1, (128, 129, 137, 393)),
-    # Without flags, as Python does it: one byte out of order (MSG_OOB), which nobody needs here, has
-    # led from sandboxes like this one into the kernel.
+    # Without flags, as Python calls them. MSG_OOB, which nobody needs here, has let attackers break
+    # out of sandboxes like this one into the kernel.
     "sendto": (3, (0,)),
     "recvfrom": (3, (0,)),
     "prlimit64": (0, (0,)),  # its own

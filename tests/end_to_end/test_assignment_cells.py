@@ -156,7 +156,7 @@ def test_function_that_was_not_run_is_missed(desk):
     notebook = source()
     cell_of(notebook, "attention_scores")["source"] = ""
     found = output(desk.executed(notebook))
-    assert found["evalue"] == "attention_scores is not there: run its cell first."
+    assert found["evalue"] == "attention_scores is not defined: run its cell first."
 
 
 def test_cell_with_an_open_bracket_is_named(desk):

@@ -159,7 +159,7 @@ def test_conversion_to_a_plain_array_does_not_stop_the_count(rows):
 
 def test_ways_that_differ_are_told(rows):
     told = describe_growth(growth(rows(FORGETS, 16)))
-    assert told[0].startswith("The two ways do not give the same logits (first at 8 tokens)")
+    assert told[0].startswith("The two ways give different logits (first at 8 tokens)")
 
 
 def test_length_that_takes_too_long_ends_the_table(rows, monkeypatch):

@@ -188,7 +188,7 @@ def test_notebook_with_the_step_is_graded(home):
 def test_wrong_upload_is_told_as_it_is(home, name, data, reason):
     (home / "submission" / name).write_bytes(data)
     found = run(home)
-    assert found["output"].startswith(f"What was uploaded could not be graded: {reason}")
+    assert found["output"].startswith(f"Your upload could not be graded: {reason}")
     assert "not your fault" not in found["output"]
 
 

@@ -245,7 +245,7 @@ UNUSUAL = {
     "no-metadata": (without_metadata, f"{TEST} was missing; it is there again"),
     "shuffled": (shuffled, ""),
     "a-copy": (with_a_copy, f"this {NAME} counts; it is also in cell 1."),
-    "more-cells": (with_more_cells, "cell 3: what is for the notebook only was taken out"),
+    "more-cells": (with_more_cells, "cell 3: notebook commands were removed"),
     "huge-outputs": (with_huge_outputs, ""),
     "no-cells-of-a-kind": (with_cells_of_no_kind, "cell 4: it holds something other than text"),
     "answer-made-a-text": (retyped_answer, ""),

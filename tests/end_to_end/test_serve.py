@@ -225,7 +225,7 @@ def test_change_that_could_be_for_two_is_refused(visitor, graded):
         book.mark(run, Mark("dan", reason="no zip", who=Who(number="bob")))
     status, text = visitor.change("bob", points="7")
     assert status == 422
-    assert "does not name one student alone" in text
+    assert "several students have this id" in text
     assert rows(graded) == []
 
 

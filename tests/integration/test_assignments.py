@@ -90,7 +90,7 @@ def test_cell_ids_stay_when_a_text_changes():
 def test_two_functions_in_one_cell_are_refused(monkeypatch):
     two = load().find("step01_projections")
     text = "# %%\ndef linear(x): pass\ndef project_qkv(x): pass\n"
-    with pytest.raises(BuildError, match="step01_projections, cell 1: a cell for each function"):
+    with pytest.raises(BuildError, match="step01_projections, cell 1: give each function a cell"):
         assignments.notebook(two, text)
 
 

@@ -1170,7 +1170,7 @@ NOT_LOADED = {
     "a missing step from the package": ("from exercises import step09_x", "step09_x"),
     "a step by its bare name": (
         "import step02_scores",
-        "`exercises.step02_scores` is its name here",
+        "import `exercises.step02_scores` instead",
     ),
     "torch": ("import torch", "a step may import NumPy and the standard library, not 'torch'"),
     "part of torch": ("import torch.nn.functional as F", "not 'torch'"),
