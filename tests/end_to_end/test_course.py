@@ -84,7 +84,7 @@ def exported(place, name, *more, status=0):
 def test_canvas_grade_arrives_at_the_id_of_the_download(canvas):
     target, told = exported(canvas, "canvas", "--column", "Scores (77)")
     assert [row[5] for row in rows(target)] == ["Scores (77)", "10", "10", "EX", "3"]
-    assert "wrote 1 scores" in told
+    assert "wrote 1 score into" in told
     assert "left alone without --overwrite (2):" in told
 
 
