@@ -485,6 +485,61 @@ def test_small_number_in_the_sum_is_named_with_what_it_does_not_fix(diagnosed, t
     assert {cause and cause.misconception for cause in found.values()} == {named}
 
 
+EVERY_ROW = """    rows = scores.reshape(-1, scores.shape[-1])
+    out = np.zeros(rows.shape)
+    for i, row in enumerate(rows):
+        e = np.exp(row - row.max())
+        out[i] = e / e.sum()
+    return out.reshape(scores.shape)"""
+FIRST_AXIS = """    out = np.zeros(scores.shape)
+    for i, row in enumerate(scores):
+        e = np.exp(row - row.max())
+        out[i] = e / e.sum()
+    return out"""
+DIVIDED = "    return e / e.sum(axis=axis, keepdims=True)"
+OF_BEGINNERS = {
+    "clip 50": (f"    e = np.exp(np.clip(scores, -50, 50))\n{DIVIDED}", "softmax_clipped"),
+    "clip 500": (f"    e = np.exp(np.clip(scores, -500, 500))\n{DIVIDED}", "softmax_clipped"),
+    "minimum 50": (
+        f"    e = np.exp(np.minimum(scores, 50))\n{DIVIDED}",
+        "softmax_clipped + softmax_inf_minus_inf",
+    ),
+    "every row": (EVERY_ROW, "softmax_axis_ignored + softmax_inf_minus_inf"),
+    "first axis": (FIRST_AXIS, "softmax_loops_over_first_axis + softmax_inf_minus_inf"),
+    "sum of all": (
+        "    e = np.exp(scores)\n    return e / np.sum(e)",
+        "softmax_global + softmax_no_max",
+    ),
+    "maximum and sum of all": (
+        "    e = np.exp(scores - np.max(scores))\n    return e / np.sum(e)",
+        "softmax_global + softmax_inf_minus_inf",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "named"), OF_BEGINNERS.values(), ids=OF_BEGINNERS)
+def test_softmax_of_a_beginner_is_named(diagnosed, body, named):
+    found = diagnosed("step04_softmax", f"\ndef softmax(scores, axis=-1):\n{body}\n")
+    assert {cause and cause.misconception for cause in found.values()} == {named}
+
+
+ROWS_OF_TARGETS = """
+def cross_entropy(logits, targets, ignore_id=None):
+    log_probs = log_softmax(logits)
+    if ignore_id is not None:
+        kept = targets != ignore_id
+        if not kept.any():
+            raise ValueError("nothing to score")
+        log_probs, targets = log_probs[kept], targets[kept]
+    return float(-log_probs[targets].mean())
+"""
+
+
+def test_targets_that_choose_rows_are_named_where_ignored_ones_are_left_out(diagnosed):
+    cause = diagnosed("step06_loss", ROWS_OF_TARGETS)["cross_entropy_agree"]
+    assert cause.misconception == "loss_targets_index_texts"
+
+
 @pytest.mark.parametrize(
     "source",
     ["x = " + "-" * 60_000 + "1", "x = " + "+".join("1" * 30_000), "x = 1\n" * 100_000, "x = ("],

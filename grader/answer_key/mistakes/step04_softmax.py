@@ -335,6 +335,72 @@ def softmax_axis_counts_from_end(scores, axis=-1):
     return right_weights(scores, axis if axis < 0 else -1 - axis)
 
 
+@mistake(
+    "softmax_global + softmax_no_max",
+    "softmax",
+    caught_by="softmax_agree",
+    says="At least two things differ. All weights of the whole array together add up to 1. No "
+    "maximum is subtracted, so the exponential overflows.",
+    hint="How many distributions should there be?",
+)
+def softmax_global_textbook(scores, axis=-1):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum()
+
+
+@mistake(
+    "softmax_global + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_agree",
+    says="At least two things differ. All weights of the whole array together add up to 1. An "
+    "array of minus infinity gives NaN, because its maximum is subtracted from itself.",
+    hint="How many distributions should there be?",
+)
+def softmax_global_unguarded(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores))
+    return exponentials / exponentials.sum()
+
+
+@mistake(
+    "softmax_axis_ignored + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_axis",
+    says="At least two things differ. The argument axis is ignored: it is always the last one. "
+    "A row of minus infinity gives NaN, because its maximum is subtracted from itself.",
+    hint="Where does your function use its second argument?",
+)
+def softmax_axis_ignored_unguarded(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@mistake(
+    "softmax_loops_over_first_axis",
+    "softmax",
+    caught_by="softmax_axis",
+    says="A loop takes the first axis apart and shares 1 out over each piece: that is a row "
+    "only if there are two axes, and axis is ignored.",
+    hint="What does a loop over an array with three axes give you each time?",
+)
+def softmax_loops_over_first_axis(scores, axis=-1):
+    pieces = [safe_exponentials(piece, None) for piece in scores]
+    return np.array([safe_ratio(piece, piece.sum()) for piece in pieces])
+
+
+@mistake(
+    "softmax_loops_over_first_axis + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_axis",
+    says="At least two things differ. A loop takes the first axis apart and shares 1 out over "
+    "each piece: that is a row only if there are two axes, and axis is ignored. A row of "
+    "minus infinity gives NaN.",
+    hint="What does a loop over an array with three axes give you each time?",
+)
+def softmax_loops_over_first_axis_unguarded(scores, axis=-1):
+    pieces = [np.exp(piece - np.max(piece)) for piece in scores]
+    return np.array([piece / piece.sum() for piece in pieces])
+
+
 # large scores
 
 
@@ -451,6 +517,106 @@ def softmax_abs_max(scores, axis=-1):
 def softmax_clipped(scores, axis=-1):
     exponentials = np.exp(np.minimum(scores, 500.0))
     return safe_ratio(exponentials, exponentials.sum(axis=axis, keepdims=True))
+
+
+@mistake(
+    "softmax_clipped",
+    "softmax",
+    caught_by="softmax_large",
+    says="Scores beyond -50 and 50 are cut off, minus infinity too, so that nothing overflows.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_both_ways_at_50(scores, axis=-1):
+    exponentials = np.exp(np.clip(scores, -50.0, 50.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped",
+    "softmax",
+    caught_by="softmax_large",
+    says="Scores beyond -100 and 100 are cut off, minus infinity too, so that nothing overflows.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_both_ways_at_100(scores, axis=-1):
+    exponentials = np.exp(np.clip(scores, -100.0, 100.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped",
+    "softmax",
+    caught_by="softmax_large",
+    says="Scores beyond -500 and 500 are cut off, minus infinity too, so that nothing overflows.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_both_ways_at_500(scores, axis=-1):
+    exponentials = np.exp(np.clip(scores, -500.0, 500.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped",
+    "softmax",
+    caught_by="softmax_large",
+    says="Scores beyond -700 and 700 are cut off, minus infinity too, so that nothing overflows.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_both_ways_at_700(scores, axis=-1):
+    exponentials = np.exp(np.clip(scores, -700.0, 700.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_large",
+    says="At least two things differ. Scores above 50 are cut off so that the exponential "
+    "cannot overflow. A row of minus infinity gives NaN, because its sum is 0.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_at_50_unguarded(scores, axis=-1):
+    exponentials = np.exp(np.minimum(scores, 50.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_large",
+    says="At least two things differ. Scores above 100 are cut off so that the exponential "
+    "cannot overflow. A row of minus infinity gives NaN, because its sum is 0.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_at_100_unguarded(scores, axis=-1):
+    exponentials = np.exp(np.minimum(scores, 100.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_large",
+    says="At least two things differ. Scores above 500 are cut off so that the exponential "
+    "cannot overflow. A row of minus infinity gives NaN, because its sum is 0.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_at_500_unguarded(scores, axis=-1):
+    exponentials = np.exp(np.minimum(scores, 500.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@mistake(
+    "softmax_clipped + softmax_inf_minus_inf",
+    "softmax",
+    caught_by="softmax_large",
+    says="At least two things differ. Scores above 700 are cut off so that the exponential "
+    "cannot overflow. A row of minus infinity gives NaN, because its sum is 0.",
+    hint="Two large scores differ by one: do their weights?",
+)
+def softmax_clipped_at_700_unguarded(scores, axis=-1):
+    exponentials = np.exp(np.minimum(scores, 700.0))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 @mistake(

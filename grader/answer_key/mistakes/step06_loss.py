@@ -379,6 +379,23 @@ def loss_targets_index_texts(logits, targets, ignore_id=None):
 
 
 @mistake(
+    "loss_targets_index_texts",
+    "cross_entropy",
+    caught_by="cross_entropy_agree",
+    says="The targets are used as an index along the first axis, which holds positions or texts.",
+    hint="Which axis of the log probabilities holds the vocabulary, and which does your index use?",
+)
+def loss_targets_index_kept_positions(logits, targets, ignore_id=None):
+    log_probs = stable_log_softmax(logits)
+    if ignore_id is not None:
+        kept = targets != ignore_id
+        if not kept.any():
+            raise ValueError("every target is ignored")
+        log_probs, targets = log_probs[kept], targets[kept]
+    return float(-log_probs[targets].mean())
+
+
+@mistake(
     "loss_sign",
     "cross_entropy",
     caught_by="cross_entropy_agree",
