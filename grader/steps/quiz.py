@@ -149,7 +149,8 @@ def _matrix(question: Question, answer: object) -> str:
     rows = [[*row] if isinstance(row, (list, tuple)) else [row] for row in map(_plain, rows)]
     wanted_rows, wanted_columns = question.shape
     if len(rows) != wanted_rows or any(len(row) != wanted_columns for row in rows):
-        found = f"{len(rows)} rows of {' and '.join(sorted({str(len(row)) for row in rows}))}"
+        widths = " and ".join(sorted({str(len(row)) for row in rows}))
+        found = f"{len(rows)} row{'s' * (len(rows) != 1)} of {widths}"
         raise AnswerError(
             f"The answer has {wanted_rows} rows of {wanted_columns} numbers, yours has {found}."
         )

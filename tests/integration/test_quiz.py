@@ -457,6 +457,7 @@ def test_answer_may_be_written_in_several_ways():
         ("3b", "nan", "finite"),
         ("3b", [1, 2], "one number"),
         ("3a", "1 1; 0 1", "2 rows of 4 numbers, yours has 2 rows of 2"),
+        ("3a", "12", "2 rows of 4 numbers, yours has 1 row of 1"),
         ("3a", "a b", "not a matrix"),
         ("3a", 5, "row by row"),
         ("3a", np.ones((2, 4, 1)), "one number"),
