@@ -160,6 +160,15 @@ def test_lesson_in_a_browser(lab, page, settings, request):
     expect(check.locator(".nopeek code").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
     looked_at(page, f"wrong_{name}")
 
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+b")
+    page.set_viewport_size({"width": 400, "height": 1000})
+    title = check.locator(".check-row h4").first
+    title.scroll_into_view_if_needed()
+    assert title.bounding_box()["width"] > 180
+    looked_at(page, f"narrow_{name}")
+    page.set_viewport_size({"width": 1280, "height": 1000})
+
     rewrite(page, function, WRONG + " / q.shape[-1] ** 0.5")
     run(page, check)
     expect(check.locator(".nopeek")).to_contain_text("passed", timeout=SECONDS * 1000)
