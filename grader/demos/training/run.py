@@ -18,6 +18,7 @@ from grader.demos.training.weights import flatten
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, Worker
+from grader.steps.commands import spell_command
 from grader.steps.registry import Registry
 from grader.steps.stubs import is_unfinished
 
@@ -190,7 +191,7 @@ def explain_gone(
             found = worker.call("decoder_loss_and_gradients", args, {}).value
         name, size = find_largest(found[1])
     except (NotReady, TypeError, ValueError, LookupError, AttributeError):
-        return f"{gone} Look at the gradients: `make check STEP=18`."
+        return f"{gone} Look at the gradients: `{spell_command('check', 18)}`."
     kind = f"{size:.3g}" if math.isfinite(size) else "not a finite number"
     return (
         f"{gone} The largest gradient until then was that of {name}: {kind}. "
