@@ -1,5 +1,6 @@
 """`python -m grader gpt2` as its users have it: one sentence for whatever is wrong."""
 
+import io
 import json
 import os
 import shutil
@@ -15,7 +16,9 @@ from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
 from grader.cli.demos import gpt2 as command
+from grader.cli.demos import models
 from grader.demos.gpt2 import tiny, weights, writing
+from grader.report.text.terminal import Printer
 from tests.conftest import ROOT
 
 SOLUTIONS = ROOT / "solutions"
@@ -41,10 +44,15 @@ def gpt2(made, monkeypatch):
     monkeypatch.setattr(tiny, "make_cached", lambda: made)
 
     def run(*arguments, submission=SOLUTIONS, tokens=6):
-        given = [*map(str, arguments), "--submission", str(submission), "--tokens", str(tokens)]
+        given = [*map(str, arguments), "--submission", str(submission)]
+        given += ["--tokens", str(tokens)] if tokens else []
         return CliRunner().invoke(command.gpt2, given)
 
     return run
+
+
+def said(done):
+    return " ".join(done.output.split())
 
 
 def settings(folder, **changes):
@@ -208,11 +216,12 @@ def no_network(monkeypatch, tmp_path):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
-def test_no_network_lets_the_tiny_model_stand_in(gpt2, no_network):
+def test_no_network_lets_the_small_model_stand_in(gpt2, no_network):
     done = gpt2()
     assert done.exit_code == 0, done.output
     assert "gpt2 cannot be downloaded: is there a network?" in done.output.splitlines()[0]
-    assert "GPT-2: a tiny one made here, its weights random" in done.output
+    assert "GPT-2: the kit's small trained model" in done.output
+    assert "The same, trained without its mask:" in done.output
 
 
 def test_no_network_for_a_model_that_is_named_is_told(gpt2, no_network):
@@ -328,6 +337,15 @@ def test_interrupted_text_ends_cleanly(gpt2, monkeypatch):
     refused(gpt2("--tiny"), "nopeek: stopped")
 
 
+def test_text_is_wrapped_between_words():
+    printer = Printer(io.StringIO())
+    printer.terminal, printer.width = True, 20
+    run = models.Run(None, printer, np.float32)
+    for piece in ("the fox has", " a", " key", " .", " the", " frog", " lo", "oks", "\n"):
+        run._put(piece)
+    assert printer.file.getvalue() == "the fox has a key .\nthe frog looks\n"
+
+
 def test_nothing_moves_the_cursor(gpt2):
     done = gpt2("--tiny", "--prompt", "a\x1b[31m\rb")
     assert "a\ufffd[31m\ufffdb" in done.output
@@ -368,6 +386,19 @@ def test_small_model_writes_readable_words_and_nonsense_without_its_mask(gpt2):
     assert written[0] == "a"
     assert babble[0] != "a"
     assert len(written) == len(babble) == 20
+
+
+def test_small_model_writes_as_much_as_there_is_room_for(gpt2):
+    done = gpt2("--small", "--prompt", "the fox has a key . " * 4, tokens=None)
+    assert done.exit_code == 0, done.output
+    assert "With the cache: 8 tokens" in done.output
+
+
+def test_small_model_says_which_words_it_does_not_know(gpt2):
+    done = gpt2("--small", "--prompt", "Once upon the tree ?", tokens=2)
+    assert 'It does not know "Once" and "upon", and reads "?" for each.' in said(done)
+    assert "Its words: . ? a and ask at ball" in said(done)
+    assert "does not know" not in said(gpt2("--small", "--prompt", "The tree ?", tokens=2))
 
 
 def test_small_model_is_one_of_its_own(gpt2):

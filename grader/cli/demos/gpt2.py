@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PROMPT = "the fox has a key . the owl has"
 TOKENS = 20
+TEMPERATURE = 0.3  # it knows few words: at 0.8 it forgets its stories
 MORAL = (
     "In training it saw each next word, and its loss was 0.03. Now the next word is not there to "
     "be seen."
@@ -32,10 +33,10 @@ def _load() -> Family:
 def gpt2(small: bool, **given: Any) -> None:
     """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
 
-    The default is the model gpt2 from the hub. If the hub cannot be reached, it is a tiny model
-    with random weights, made here.
+    The default is the model gpt2 from the hub. If the hub cannot be reached, it is the kit's own
+    small model.
     """
     from grader.demos.gpt2.small import CHEAT, FOLDER
 
-    brought = Small(str(FOLDER), str(FOLDER / CHEAT), PROMPT, TOKENS, MORAL) if small else None
-    run_model(_load, "gpt2", small=brought, **given)
+    brought = Small(str(FOLDER), str(FOLDER / CHEAT), PROMPT, TOKENS, TEMPERATURE, MORAL)
+    run_model(_load, "gpt2", brought=brought, small=small, **given)

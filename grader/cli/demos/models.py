@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from grader.demos.gpt2.family import Family, Reader
     from grader.demos.gpt2.own import Code
     from grader.demos.gpt2.running import Decoder
+    from grader.demos.gpt2.tokens import Words
     from grader.demos.gpt2.weights import Model
     from grader.demos.gpt2.writing import Choice, Timed
     from grader.intake.submission import Submission
@@ -37,6 +39,7 @@ PROMPT = "A model that writes reads from left to right. At every place it asks"
 MOST_COMPARED = 32  # the tokens that are compared with transformers'
 PATIENCE = 5.0  # seconds for the text without a cache
 TOKENS = 60  # tokens to write by default
+TEMPERATURE = 0.8  # how freely to draw by default
 
 
 Command = Callable[..., None]
@@ -52,7 +55,6 @@ OPTIONS = (
     click.option(
         "--temperature",
         type=click.FloatRange(0),
-        default=0.8,
         help="0 takes the most likely token.",
     ),
     click.option(
@@ -82,6 +84,7 @@ class Small:
     cheat: str
     prompt: str
     tokens: int
+    temperature: float
     moral: str
 
 
@@ -99,45 +102,48 @@ def run_model(
     tiny: bool,
     prompt: str | None,
     tokens: int | None,
-    temperature: float,
+    temperature: float | None,
     top_k: int,
     seed: int,
     submission: Path,
     double: bool,
     no_cache: bool,
-    small: Small | None = None,
+    brought: Small | None = None,
+    small: bool = False,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
 
-    small: the kit's trained model, if that is the one. It also writes a text without its mask.
+    brought: the trained model that the kit brings. It runs if it is asked for, by small, or if
+    the hub does not answer. It also writes a text without its mask.
     """
     _need(name)
-    if tiny + bool(small) + (weights is not None) > 1:
+    if tiny + small + (weights is not None) > 1:
         if small:
             raise Problem("--small is a model of its own: leave out --tiny and --weights")
         raise Problem("--tiny is a model of its own: leave out --weights")
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
-    run = Run(load_family(), Printer(), np.float64 if double else np.float32)
+    run = Run(load_family(), Printer(), np.float64 if double else np.float32, brought)
     own = read_submission(submission, run.registry)  # before anything is downloaded
-    if small:
-        weights, prompt, tokens = small.weights, prompt or small.prompt, tokens or small.tokens
-    tokens, choice = tokens or TOKENS, Choice(temperature, top_k, seed)
     with _one_sentence(), run:
-        run.read("" if tiny else weights or run.family.hub_name, given=weights is not None)
+        run.read("" if tiny else weights or run.family.hub_name, weights is not None, small)
+        kept = run.small
         begun = run.choose_prompt(prompt)
-        ids = run.prompt(begun, tokens)
+        ids, tokens = run.prompt(begun, tokens)
+        if temperature is None:
+            temperature = kept.temperature if kept else TEMPERATURE
+        choice = Choice(temperature, top_k, seed)
         run.start(own)
         agreed = run.compare()
-        begun += " " * bool(small)  # its tokens are words, and bring no blank
+        begun += " " * bool(kept)  # its tokens are words, and bring no blank
         if agreed:
             run.write(begun, ids, tokens, choice, cache=not no_cache)
-        if agreed and small:
+        if agreed and kept:
             run.printer.line("\nThe same, trained without its mask:", "bold")
-            run.change_weights(small.cheat)
+            run.change_weights(kept.cheat)
             run.write(begun, ids, tokens, choice, cache=not no_cache)
-            run.printer.line(f"\n{small.moral}")
+            run.printer.line(f"\n{kept.moral}")
     sys.exit(0 if agreed else 1)
 
 
@@ -172,10 +178,19 @@ def _one_sentence() -> Iterator[None]:
 class Run:
     """One run of the command: everything that it has loaded, to be closed together."""
 
-    def __init__(self, family: Family, printer: Printer, dtype: type[np.floating[Any]]) -> None:
+    def __init__(
+        self,
+        family: Family,
+        printer: Printer,
+        dtype: type[np.floating[Any]],
+        brought: Small | None = None,
+    ) -> None:
         self.family = family
         self.printer = printer
         self.dtype = dtype
+        self.brought = brought
+        self.small: Small | None = None  # the one brought, if it is the one that runs
+        self.column = 0  # of the text that is being written
         self.registry = registry_module.load()
         self.model: Model
         self.words: Reader
@@ -190,22 +205,34 @@ class Run:
     def __exit__(self, *error: object) -> None:
         self.open.close()
 
-    def read(self, name: str, given: bool) -> None:
-        """Load the model of that name, or the tiny one for "" or if the hub does not answer."""
+    def read(self, name: str, given: bool, small: bool = False) -> None:
+        """Load the model of that name, the tiny one for "", or the kit's small one.
+
+        If the hub does not answer, a model of the kit stands in: the small one, if there is one.
+        """
         from grader.demos.gpt2 import weights
         from grader.demos.gpt2.problems import NotThere
 
         say = self.printer.line
+        self.small = self.brought if small else None
         try:
-            file = weights.locate(name) if name else None
+            file = weights.locate(name) if name and not self.small else None
         except NotThere:
             if given:
                 raise
-            say(f"{name} cannot be downloaded: is there a network? A tiny model stands in for it.")
+            self.small = self.brought
+            other = "The kit's small trained model" if self.small else "A tiny model"
+            say(f"{name} cannot be downloaded: is there a network? {other} stands in for it.")
             file = None
-        local = file is not None and Path(name).expanduser().exists()
-        which = f"the weights in {show_path(file)}" if file and local else name
-        say(f"{self.family.title}: {which if file else self.family.tiny_name}", "bold")
+        if self.small:
+            file, which = weights.locate(self.small.weights), "the kit's small trained model"
+        elif file is None:
+            which = self.family.tiny_name
+        else:
+            which = (
+                f"the weights in {show_path(file)}" if Path(name).expanduser().exists() else name
+            )
+        say(f"{self.family.title}: {which}", "bold")
         with self._busy("reading the weights"):
             self.model = self.family.read(file) if file else self.family.read_tiny()
         config = self.model.config
@@ -235,17 +262,38 @@ class Run:
 
         if given is not None:
             return given
+        if self.small:
+            return self.small.prompt
         if isinstance(self.words, Characters):
             return self.words.begin()
         return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
 
-    def prompt(self, text: str, n_new: int) -> list[int]:
-        """Return the prompt's tokens, if there is room for them and the new ones."""
+    def prompt(self, text: str, n_new: int | None) -> tuple[list[int], int]:
+        """Return the prompt's tokens and how many to write, if there is room for them.
+
+        If nobody says how many, the room decides.
+        """
+        from grader.demos.gpt2.tokens import Words
         from grader.demos.gpt2.writing import check_length
 
-        ids = self.words.ids(text)
-        check_length(ids, n_new, self.model.config.t_max)
-        return ids
+        ids, most = self.words.ids(text), self.model.config.t_max
+        if n_new is None:
+            wanted = self.small.tokens if self.small else TOKENS
+            n_new = max(1, min(wanted, most - len(ids)))
+        check_length(ids, n_new, most)
+        if isinstance(self.words, Words):
+            self._say_unknown(self.words, text)
+        return ids, n_new
+
+    def _say_unknown(self, words: Words, text: str) -> None:
+        """Say which words of the prompt the model was never taught, if any."""
+        unknown = words.unknown(text)
+        if not unknown:
+            return
+        *most, last = [f'"{word}"' for word in unknown]
+        named = f"{', '.join(most)} and {last}" if most else last
+        self.printer.line(f'It does not know {named}, and reads "{words.blank}" for each.')
+        self.printer.line(f"Its words: {' '.join(words.all())}", "dim")
 
     def start(self, submission: Submission) -> None:
         """Load the student's steps, print whose they are, and pass them the model's params."""
@@ -373,10 +421,21 @@ class Run:
             word = "the same tokens" if same else "other tokens, which should be the same"
             self.printer.line(f"Without it: {_speed(again)}; {word}.")
 
+    def _wrap(self, text: str) -> str:
+        """Return the text with a line's end in place of a blank before a word that does not fit."""
+        parts = re.findall(r"\n| ?[^ \n]+| ", text)
+        for place, part in enumerate(parts):
+            if part.startswith(" ") and self.column + len(part) > self.printer.width:
+                parts[place] = part = "\n" + part[1:]
+            ended = "\n" in part
+            self.column = len(part) - 1 if ended else self.column + len(part)
+        return "".join(parts)
+
     def _put(self, text: str, bold: bool = False) -> None:
         """Print text without characters that would move the cursor."""
         file = self.printer.file
         shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+        shown = self._wrap(shown) if self.printer.terminal else shown
         encoding = getattr(file, "encoding", None) or "utf-8"
         shown = shown.encode(encoding, "replace").decode(encoding)
         shown = click.style(shown, bold=True) if bold else shown

@@ -32,6 +32,24 @@ class Words:
             )
         return found
 
+    @property
+    def blank(self) -> str | None:
+        """Return the token that stands for a word that the model does not know, if there is one."""
+        return getattr(self.tokenizer.model, "unk_token", None)
+
+    def unknown(self, text: str) -> list[str]:
+        """Return the words of the text that the model does not know, each once."""
+        if self.blank is None:
+            return []
+        read = self.tokenizer.encode(text)
+        found = [text[slice(*place)] for place in read.offsets]
+        pairs = zip(found, read.tokens, strict=True)
+        return list(dict.fromkeys(w for w, token in pairs if token == self.blank != w))
+
+    def all(self) -> list[str]:
+        """Return every token of the vocabulary, in order."""
+        return sorted(self.tokenizer.get_vocab())
+
     def streaming(self) -> Streaming:
         """Return a stream that turns one sequence's ids into text."""
         return Streaming(self.tokenizer)
