@@ -90,6 +90,16 @@ def test_page_fits_and_has_all_pictures(url, open_page, width, scheme):
         page.screenshot(path=f"{folder}/explorer-{width}-{scheme}.png", full_page=True)
 
 
+def test_eleven_words_fit_on_a_narrow_screen(url, open_page):
+    page = open_page(url, 400)
+    page.locator("#prompt").fill("it takes great courage to ask . the fox has a")
+    page.keyboard.press("Enter")
+    page.locator("#attention svg g").nth(11 * 11 - 1).wait_for()
+    for name in ("attention", "leaks"):
+        fits = "element => element.scrollWidth <= element.clientWidth"
+        assert page.locator(f"#{name}").evaluate(fits)
+
+
 def test_every_picture_has_its_numbers_as_a_table(url, open_page):
     page = open_page(url)
     for name in ("attention", "leaks", "cache"):
@@ -145,7 +155,8 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
     right = path.read_text(encoding="utf-8")
     try:
         path.write_text(right + NO_MASK, encoding="utf-8")
-        until(page.locator("#leaks-said"), "It peeks in 10 places")
+        first = "It peeks in 10 places: the prediction after “it” (word 1) changes when “takes” "
+        until(page.locator("#leaks-said"), first + "(word 2) is replaced.")
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
     finally:

@@ -15,7 +15,7 @@ function element(name, attributes = {}, ...children) {
 const show = (id, ...children) => $(id).replaceChildren(...children);
 const percent = (p) => (p === null ? "not a number" : p >= 0.9995 ? "100 %" : (100 * p).toPrecision(p < 0.001 ? 1 : 3) + " %");
 const number = (x) => (x === null ? "nan" : x === 0 ? "0" : Math.abs(x) < 0.001 ? x.toExponential(0) : x.toFixed(3));
-const place = (words, i) => `${i + 1} ${words[i]}`;
+const place = (words, i) => `“${words[i]}” (word ${i + 1})`;
 
 function table(corner, across, down, cells, mark = () => "") {
   const head = element("tr", {}, element("th", { scope: "col" }, corner), ...across.map((word) => element("th", { scope: "col" }, word)));
@@ -28,6 +28,7 @@ function table(corner, across, down, cells, mark = () => "") {
 function grid(words, label, draw) {
   const unit = 26, left = 82, top = 66, size = words.length * unit;
   const svg = element("svg", { role: "img", "aria-label": label, width: left + size + 4, height: top + size + 4, viewBox: `0 0 ${left + size + 4} ${top + size + 4}` });
+  svg.style.minWidth = `${0.75 * (left + size + 4)}px`; // on a narrow screen it shrinks as far as its words can be read
   words.forEach((word, j) => {
     const x = left + (j + 0.65) * unit;
     svg.append(element("text", { x, y: top - 6, transform: `rotate(-55 ${x} ${top - 6})` }, word));
@@ -101,7 +102,7 @@ function drawLeaks() {
   const { data } = state, words = data.words;
   const leaks = new Set(data.leaks.map(([i, j]) => `${i},${j}`));
   const first = data.leaks[0];
-  $("leaks-said").textContent = first ? `It peeks in ${data.leaks.length} places: the prediction after ${place(words, first[0])} moves when ${place(words, first[1])} is replaced.` : "No prediction depends on a later word.";
+  $("leaks-said").textContent = first ? `It peeks in ${data.leaks.length} places: the prediction after ${place(words, first[0])} changes when ${place(words, first[1])} is replaced.` : "No prediction depends on a later word.";
   show("leaks", grid(words, "Leak map. " + $("leaks-said").textContent, (i, j, at, cell) => {
     const leak = leaks.has(`${i},${j}`), moved = data.moved[i][j] === null || data.moved[i][j] > 1e-9;
     if (moved) cell.append(element("rect", { class: leak ? "leak" : "may", ...at }), element("text", { class: "on", x: at.x + 12, y: at.y + 16 }, leak ? "✗" : "●"));
