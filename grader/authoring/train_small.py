@@ -27,8 +27,9 @@ from grader.steps import registry as registry_module
 from grader.steps.paths import SOLUTIONS
 
 SIZES = run.Sizes(n_layers=2, n_heads=4, d_model=48, length=32, batch=16)
-STEPS, PEAK, SEED = 1000, 0.005, 0
-WORDS = 60_000
+STEPS, PEAK, SEED = 6000, 0.005, 0  # at 1000 it speaks, but does not look back yet
+CHEAT_STEPS = 1000
+WORDS = 300_000
 WHO = ("fox", "owl", "mouse", "cat", "frog", "bear", "dog", "girl", "boy", "king")
 WHAT = ("ball", "leaf", "key", "shell", "map", "coin", "book", "lamp", "ring", "drum")
 WHERE = ("tree", "lake", "hill", "house", "bridge", "garden", "river", "tower")
@@ -126,8 +127,9 @@ def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
 
 @click.command()
 @click.option("--steps", type=click.IntRange(1), default=STEPS, show_default=True)
-def main(steps: int) -> None:
-    """Write the small model's files into the kit."""
+@click.option("--cheat-steps", type=click.IntRange(1), default=CHEAT_STEPS, show_default=True)
+def main(steps: int, cheat_steps: int) -> None:
+    """Write the small model's files into the kit; takes ten minutes."""
     from safetensors.numpy import save_file
 
     words = make_text(SEED)
@@ -135,9 +137,9 @@ def main(steps: int) -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, data in describe_model(vocabulary).items():
         (FOLDER / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    for name, masked in ((WEIGHTS, True), (CHEAT, False)):
+    for name, masked, count in ((WEIGHTS, True, steps), (CHEAT, False, cheat_steps)):
         click.echo("with the mask" if masked else "without the mask")
-        params = train_on(words, vocabulary, masked=masked, steps=steps)
+        params = train_on(words, vocabulary, masked=masked, steps=count)
         save_file(to_tensors(params), Path(FOLDER / name), {"format": "pt"})
 
 

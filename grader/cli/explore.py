@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grader.isolation import Host
 
 # The small model writes sentences, but does not recall who has what: ask it for no facts.
-PROMPT = "it takes great courage to ask . the fox has a"
+PROMPT = "the owl looks for the lamp . the fox has seen the"
 
 
 @click.command()

@@ -67,13 +67,17 @@ def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
 def _why(failure: CallFailed, what: str) -> str:
     """Return a call's outcome in a sentence."""
     if isinstance(failure, Raised):
-        where = " line {1} of {0}".format(*failure.innermost) if failure.innermost else ""
+        place = failure.innermost
+        where = f" line {place[1]} of {place[0]}" if place else ""
+        text = (
+            failure.text.removeprefix(f"{place[0]}, line {place[1]}: ") if place else failure.text
+        )
         if "NotImplementedError" in failure.kinds:
-            place = where or " a step that it stands on"
-            return f"{what} cannot run yet:{place} is still to be written."
+            step = where or " a step that it stands on"
+            return f"{what} cannot run yet:{step} is still to be written."
         raised = f"{what} raised {failure.type}{where and ' in' + where}"
         explained = explain(failure, Known({}, None)) if "gufunc" in failure.text else ""
-        return f"{raised}. {explained}" if explained else f"{raised}: {failure.text}"
+        return f"{raised}. {explained}" if explained else f"{raised}: {text}"
     if isinstance(failure, TimedOut):
         return f"{what} took longer than {failure.seconds:g} seconds."
     return f"The process that ran {what} ended."

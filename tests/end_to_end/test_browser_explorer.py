@@ -159,6 +159,7 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
         until(page.locator("#leaks-said"), first + "(word 2) is replaced.")
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
+        assert page.locator("#problem").inner_text().count("step03_mask.py") == 1
     finally:
         path.write_text(right, encoding="utf-8")
     until(page.locator("#leaks-said"), "No prediction depends on a later word.")

@@ -381,10 +381,10 @@ def test_small_model_writes_readable_words_and_nonsense_without_its_mask(gpt2):
     assert done.exit_code == 0, done.output
     assert "decoder_logits: agrees at 32 positions" in done.output
     honest, _, cheat = done.output.partition("The same, trained without its mask:")
-    begun = "the fox has a key . the owl has "
+    begun = "the owl looks for the lamp . the fox has seen the "
     written, babble = (text.split(begun)[1].split("\n")[0].split() for text in (honest, cheat))
-    assert written[0] == "a"
-    assert babble[0] != "a"
+    assert written[0] == "lamp"
+    assert babble[0] != "lamp"
     assert len(written) == len(babble) == 20
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from grader.demos.gpt2.family import Family
 
 
-PROMPT = "the fox has a key . the owl has"
+PROMPT = "the owl looks for the lamp . the fox has seen the"
 TOKENS = 20
 TEMPERATURE = 0.3  # it knows few words: at 0.8 it forgets its stories
 MORAL = (
