@@ -11,8 +11,10 @@ import urllib.error
 import urllib.request
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import expect, sync_playwright
 
+from grader.cli.main import cli
 from tests.conftest import ROOT, STEPS
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -205,6 +207,18 @@ def test_only_the_page_itself_may_ask(url):
     assert ask(f"{base}ask?{key}", b"no JSON") == 400
     assert ask(f"{base}ask?{key}", b"[1]") == 200
     assert ask(f"{base}other?{key}") == 404
+
+
+def test_first_head_is_one_that_looks_at_the_word_to_come(mine, tmp_path, open_page):
+    file = tmp_path / "explorer.html"
+    options = ["explore", "--submission", str(mine), "--html", str(file)]
+    assert CliRunner().invoke(cli, options).exit_code == 0
+    page = open_page(file.as_uri())
+    assert page.locator("#next tbody th").first.inner_text() == "lamp"
+    lamp = page.locator("#attention-numbers thead th", has_text="lamp")
+    column = lamp.evaluate("cell => cell.cellIndex")
+    last = page.locator("#attention-numbers tbody tr").last.locator("> *").nth(column)
+    assert float(last.text_content()) > 0.5
 
 
 def test_page_in_a_file_needs_nothing_else(mine, tmp_path, open_page):

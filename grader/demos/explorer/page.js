@@ -180,6 +180,17 @@ async function follow(version) {
   setTimeout(follow, 150, next);
 }
 
+// The head that tells most at first: it takes most from where the likeliest next word was read before.
+function chooseFirstHead() {
+  const { words, next, weights } = state.data, likeliest = next.at(-1)[0][0];
+  let most = 0;
+  weights.forEach((heads, layer) => heads.forEach((rows, head) => words.forEach((word, j) => {
+    if (word !== likeliest || !(rows.at(-1)[j] > most)) return;
+    most = rows.at(-1)[j];
+    Object.assign(state, { layer, head });
+  })));
+}
+
 function setUp() {
   $("prompt").value = START.prompt;
   $("prompt").readOnly = !LIVE;
@@ -212,7 +223,7 @@ function setUp() {
     const next = (state.layer * heads + state.head + step + count) % count;
     chooseHead(Math.floor(next / heads), next % heads, true);
   });
-  if (START.first.problem) say(START.first.problem); else { state.after = state.data.words.length - 1; drawAll(); }
+  if (START.first.problem) say(START.first.problem); else { state.after = state.data.words.length - 1; chooseFirstHead(); drawAll(); }
   if (LIVE) follow(START.version);
 }
 setUp();
