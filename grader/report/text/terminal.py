@@ -118,10 +118,12 @@ class Printer:
     def total(self, report: Report) -> None:
         """Print the bar under the overview."""
         done = report.score / report.max_score if report.max_score else 0.0
-        filled = math.floor(done * 40)
-        bar = "#" * filled + "." * (40 - filled)
+        points = f"{report.score:g} of {report.max_score:g} points"
+        length = max(10, min(40, self.width - len(points) - 4))
+        filled = math.floor(done * length)
+        bar = "#" * filled + "." * (length - filled)
         self.row("")
-        self.row(f" [{bar}] {report.score:g} of {report.max_score:g} points")
+        self.row(f" [{bar}] {points}")
 
     def step(self, number: int, step: StepVerdict) -> None:
         """Print the faults of one step, in the rest of the screen."""

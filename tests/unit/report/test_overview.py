@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from grader.report.records import Status, StepVerdict
+from grader.report.records import Report, Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 
 PARTS = {"Part I: one": ["step07_y", "step08_z"], "Part II: two": ["step09_a", "step10_b"]}
@@ -20,6 +20,17 @@ def rows(*statuses, message="", parts=PARTS):
         points = 2.5 if status is P else 0.0
         overview(StepVerdict(name, name[7:].upper(), status, points, 2.5, (), None, message))
     return printer.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 59, 60, 80])
+def test_bar_is_short_enough_for_the_points(width):
+    printer = Printer(io.StringIO())
+    printer.width = width
+    step = StepVerdict("step07_y", "Y", P, 13.5, 25.5, ())
+    printer.total(Report("", "", "visible", 0, "process", (step,)))
+    last = printer.file.getvalue().splitlines()[-1]
+    assert last.endswith("] 13.5 of 25.5 points")
+    assert len(last) <= width
 
 
 def numbers(lines):
