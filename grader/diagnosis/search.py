@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
-from grader.report.records import Diagnosis
+from grader.report.records import BUT_FOR, Diagnosis
 from grader.steps.inputs import digest
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Registry, Step
@@ -485,10 +485,9 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
 
     passes: whether code with this mistake passes that check.
     """
-    more = f'It may not explain what is wrong here: "{check}"'
-    if not passes:  # perhaps the same mistake, which differs at an edge
-        more = f'Other results are wrong here than with this mistake alone: "{check}"'
-    return replace(cause, says=f"{cause.says} {more}")
+    # If it does not pass: perhaps the same mistake, which differs at an edge.
+    more = BUT_FOR[0] if passes else BUT_FOR[1]
+    return replace(cause, says=f'{cause.says} {more} "{check}"')
 
 
 def _but_for_one_check(

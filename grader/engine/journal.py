@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.report.files import read_notes, write_notes
-from grader.report.records import Status, StepVerdict
+from grader.report.records import BUT_FOR, Status, StepVerdict
 from grader.steps.registry import Part, Registry
 
 PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
@@ -39,8 +39,8 @@ class Journal:
             entry["passed"] = verdict.status is Status.PASSED
             met = entry.setdefault("met", [])
             known = (check.diagnosis for check in verdict.checks if check.diagnosis)
-            news = {one.says: None for one in known if one.known and one.says not in met}
-            entry["met"] = [*met, *news][:MOST_MISTAKES]
+            said = dict.fromkeys(_alone(one.says) for one in known if one.known)
+            entry["met"] = [*met, *(one for one in said if one not in met)][:MOST_MISTAKES]
         write_notes(self.path, data)
 
     def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
@@ -91,6 +91,13 @@ def _entry(data: dict[str, Any], step: str) -> dict[str, Any]:
     if not isinstance(entry.get("met", []), list):
         entry["met"] = []
     return entry
+
+
+def _alone(says: str) -> str:
+    """Return what a cause says without what it leaves open: that was of one check only."""
+    for more in BUT_FOR:
+        says = says.partition(f" {more}")[0]
+    return says
 
 
 def _is_passed(entry: object) -> bool:

@@ -13,6 +13,10 @@ from typing import Any
 
 SCHEMA = "nopeek/report/1"
 PROPERTY = "property:"
+BUT_FOR = (
+    "It may not explain what is wrong here:",
+    "Other results are wrong here than with this mistake alone:",
+)  # begin what is said after a cause of one check that it leaves open
 
 
 class Status(str, Enum):

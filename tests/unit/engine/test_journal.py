@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grader.engine.journal import MOST_MISTAKES, PAUSE, Journal
-from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
+from grader.report.records import BUT_FOR, CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps import registry
 
 REGISTRY = registry.load()
@@ -36,6 +36,13 @@ def test_mistake_is_kept_once_after_it_was_fixed(journal):
     for _ in range(2):
         journal.note([verdict(FIRST, Status.FAILED, "No scale.")], 0.0)
     journal.note([verdict(FIRST)], 1.0)
+    assert journal.mistakes(FIRST) == ["No scale."]
+
+
+@pytest.mark.parametrize("more", BUT_FOR)
+def test_what_a_cause_leaves_open_is_forgotten(journal, more):
+    for says in (f'No scale. {more} "Scores fit."', f'No scale. {more} "It is finite."'):
+        journal.note([verdict(FIRST, Status.FAILED, says)], 0.0)
     assert journal.mistakes(FIRST) == ["No scale."]
 
 
