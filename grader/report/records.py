@@ -16,7 +16,7 @@ PROPERTY = "property:"
 BUT_FOR = (
     "It may not explain what is wrong here:",
     "Other results are wrong here than with this mistake alone:",
-)  # begin what is said after a cause of one check that it leaves open
+)  # how a cause begins to name a check that it leaves open
 
 
 class Status(str, Enum):
