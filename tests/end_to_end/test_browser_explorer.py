@@ -171,7 +171,7 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
 BAD_PROMPTS = {
     "": "Type at least one word.",
     "a zebra": "The model has never seen 'zebra'",
-    "the " * 25: "These are 25 words: type at most 24.",
+    "the " * 25: "You typed 25 words: type at most 24.",
     "<img src=x onerror=alert(1)>": "The model has never seen '<img'",
 }
 
