@@ -69,8 +69,8 @@ def _layer(unmasked: str, layers: int) -> int | None:
     """Return the number of the layer without a mask, or None for `none`."""
     if unmasked == "none":
         return None
-    if not unmasked.isdecimal() or not 1 <= int(unmasked) <= layers:
-        raise Problem(f"--unmasked takes a layer's number from 1 to {layers}, or none")
+    if not unmasked.isdecimal() or not int(unmasked) < layers:
+        raise Problem(f"--unmasked takes a layer's number from 0 to {layers - 1}, or none")
     return int(unmasked)
 
 
@@ -126,7 +126,9 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
 @click.argument("step", required=False)
 @_whose
 @click.option("--layers", type=click.IntRange(1, MOST_LAYERS), default=3, show_default=True)
-@click.option("--unmasked", metavar="K|none", help="Which layer has no mask; the second.")
+@click.option(
+    "--unmasked", metavar="K|none", help="Which layer has no mask, counted from 0; the second."
+)
 @click.option("--tokens", help=f"The text, word by word: {SENTENCE}.")
 @click.option(
     "--weights",
@@ -160,7 +162,7 @@ def leakmap(
     if not 2 <= len(words) <= MOST_TOKENS:
         kind = "words" if weights is None else "characters"
         raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} {kind}, got {len(words)}")
-    layer = _layer(unmasked or str(min(2, layers)), layers)
+    layer = _layer(unmasked or str(min(1, layers - 1)), layers)
     registry = registry_module.load()
     found = _choose_code(submission, registry)
     with _host(registry) as host:

@@ -86,7 +86,7 @@ def embed(params: Any, tokens: NDArray[np.int64], n_heads: int) -> Trained:
 def _maps(block: StudentFunction, model: Trained, unmasked: int | None) -> Iterable[Influence]:
     """Yield a map for every layer: which of its outputs moved with which token."""
     text, others, length = model.text, model.others, len(model.text)
-    masks = [_mask(length, number == unmasked) for number in range(1, len(model.blocks) + 1)]
+    masks = [_mask(length, number == unmasked) for number in range(len(model.blocks))]
 
     def outputs(x: Floats) -> list[Floats]:
         return list(_outputs(block, x, model, masks))

@@ -20,7 +20,7 @@ def draw_stack(sheet: Sheet, stack: Stack) -> None:
     sheet.line("Column: the token that was replaced. Row: the position that moved.")
     labels = [f"{i:>2} {_shorten(token)}" for i, token in enumerate(stack.tokens)]
     width = max(map(len, labels)) + 2
-    column = max(2 * len(stack.tokens), *(len(stack.heading(i + 1)) for i in _all(stack)))
+    column = max(2 * len(stack.tokens), *(len(stack.heading(i)) for i in _all(stack)))
     beside = max(1, (sheet.width - 1 - width + len(GAP)) // (column + len(GAP)))
     for first in range(0, len(stack.layers), beside):
         sheet.gap()
@@ -50,7 +50,7 @@ def _row_of_maps(
     column: int,
 ) -> None:
     """Draw the maps of some layers side by side."""
-    heads = [stack.heading(number + 1).ljust(column) for number in layers]
+    heads = [stack.heading(number).ljust(column) for number in layers]
     sheet.row(" " * width + GAP.join(heads), "bold")
     numbers = " ".join(str(j % 10) for j in range(len(labels)))  # their last digits
     sheet.row(" " * width + GAP.join(numbers.ljust(column) for _ in layers))

@@ -17,7 +17,7 @@ WHY = (
 class Stack:
     """The movement in every layer's output when one token was replaced.
 
-    unmasked: the layer without a mask, counted from 1, if there was one. code: the owner of the
+    unmasked: the layer without a mask, if there was one. code: the owner of the
     blocks.
     """
 
@@ -27,19 +27,20 @@ class Stack:
     layers: tuple[Influence, ...]
 
     def heading(self, number: int) -> str:
-        """Return the heading of a layer, counted from 1."""
+        """Return the heading of a layer."""
         return f"layer {number}, {'NO MASK' if number == self.unmasked else 'masked'}"
 
     @property
     def first_leak(self) -> int | None:
-        """Return the first layer, counted from 1, in which a later token moved an output."""
-        leaky = (i for i, layer in enumerate(self.layers, 1) if of_kind(layer, "leak"))
+        """Return the first layer in which a later token moved an output."""
+        leaky = (i for i, layer in enumerate(self.layers) if of_kind(layer, "leak"))
         return next(leaky, None)
 
 
 def describe_stack(stack: Stack) -> list[str]:
     """Describe the maps in words, and only what was measured."""
     leak, count = stack.first_leak, len(stack.layers)
+    last = count - 1
     if leak is None and any(of_kind(layer, "missing", "unknown") for layer in stack.layers):
         return ["A token of the past that should be felt is not: see the maps."]
     if leak is None and stack.unmasked is None:
@@ -53,21 +54,21 @@ def describe_stack(stack: Stack) -> list[str]:
             "moved with a later token. Does the block bring a mask of its own?"
         ]
     if leak != stack.unmasked:
-        first = movement(stack.layers[leak - 1], *of_kind(stack.layers[leak - 1], "leak")[0])
+        first = movement(stack.layers[leak], *of_kind(stack.layers[leak], "leak")[0])
         return [
             f"Layer {leak} was given the causal mask, and yet something of the future came "
             f"through: {first}. The block does not keep to its mask."
         ]
-    return [_leaky(stack, leak, count), WHY] if leak < count else [_leaky(stack, leak, count)]
+    return [_leaky(stack, leak, last), WHY] if leak < last else [_leaky(stack, leak, last)]
 
 
-def _leaky(stack: Stack, leak: int, count: int) -> str:
+def _leaky(stack: Stack, leak: int, last: int) -> str:
     """Return a sentence on how far the missing mask shows."""
-    below = "Below it nobody sees the future. " if leak > 1 else ""
-    above = stack.layers[leak - 1 :]
+    below = "Below it nobody sees the future. " if leak > 0 else ""
+    above = stack.layers[leak:]
     full = all(all(map(all, layer.moved)) for layer in above)
     whom = "every position depends on every token" if full else "positions depend on later tokens"
-    if leak == count:
+    if leak == last:
         return f"Layer {leak} alone has no mask. {below}In its output {whom}."
-    rest = f"layer {count} is" if count == leak + 1 else f"layers {leak + 1} to {count} are"
+    rest = f"layer {last} is" if last == leak + 1 else f"layers {leak + 1} to {last} are"
     return f"Layer {leak} alone has no mask. {below}From it on {whom}, although {rest} masked."

@@ -36,7 +36,7 @@ from grader.steps.inputs import Arguments, Draw
 T, D_MODEL, N_HEADS = len(TOKENS), 8, 2
 SIZE = len(WORDS)
 TIMED = (1, 16, 32, 64, 96, 128)
-LAYERS, UNMASKED = 3, 2  # the second of three
+LAYERS, UNMASKED = 3, 1  # the second of three
 LEGEND = "● the row moved when the column's word changed; ! a leak."
 
 
@@ -168,10 +168,10 @@ def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
     """Draw who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
     masked = _decoders(decoder_logits)
     maps = tuple(
-        _map_moves(_stack(decoder_block, layer), SIZE, past(SIZE)) for layer in range(1, LAYERS + 1)
+        _map_moves(_stack(decoder_block, layer + 1), SIZE, past(SIZE)) for layer in range(LAYERS)
     )
     stack = Stack("", tuple(WORDS), UNMASKED, maps)
-    titles = [stack.heading(layer) for layer in range(1, LAYERS + 1)]
+    titles = [stack.heading(layer) for layer in range(LAYERS)]
     return below(_by_layer(titles, maps, describe_stack(stack)), masked)
 
 
@@ -185,7 +185,7 @@ def _stack(decoder_block: Function, count: int) -> Function:
     """Return that many blocks, one of them with a mask that hides nothing."""
 
     def run(x: Floats) -> Floats:
-        for layer in range(1, count + 1):
+        for layer in range(count):
             mask = everything(SIZE, SIZE) if layer == UNMASKED else past(SIZE)
             y = decoder_block(x, _block("layer", layer), N_HEADS, mask)
             x = array(y, (SIZE, D_MODEL), "decoder_block")
@@ -204,7 +204,7 @@ def _decoders(decoder_logits: Function) -> Shown:
 
     maps = []
     for count in range(1, LAYERS + 1):
-        blocks = [_block("layer", layer) for layer in range(1, count + 1)]
+        blocks = [_block("layer", layer) for layer in range(count)]
         params = decoder_params(Draw("look", "decoder"), 2 * SIZE, SIZE, blocks)
         whole = Change({**arguments, "params": params}, {"tokens": tokens + SIZE}, {"tokens": -1})
         maps.append(Moves(whole, past(SIZE)).draw(logits))

@@ -33,7 +33,7 @@ def right(steps):
 def measured(host, steps, right):
     """measured(ending, ...): the stack of the solutions' blocks, with code added to step 11."""
 
-    def measured(ending="", layers=3, unmasked=2):
+    def measured(ending="", layers=3, unmasked=1):
         step11 = "step11_block"
         sources = {**right.sources, step11: right.sources[step11] + ending}
         submission = Submission("mine/", sources)
@@ -54,12 +54,12 @@ def stack(*layers, unmasked=None):
 
 
 def test_one_unmasked_layer_opens_all_that_follow(measured):
-    found = measured(layers=4, unmasked=2)
+    found = measured(layers=4, unmasked=1)
     for layer, wanted in zip(found.layers, [PAST, ALL, ALL, ALL], strict=True):
         np.testing.assert_array_equal(moved(layer), wanted)
     assert describe_stack(found)[0] == (
-        "Layer 2 alone has no mask. Below it nobody sees the future. From it on every position "
-        "depends on every token, although layers 3 to 4 are masked."
+        "Layer 1 alone has no mask. Below it nobody sees the future. From it on every position "
+        "depends on every token, although layers 2 to 3 are masked."
     )
 
 
@@ -71,15 +71,15 @@ def test_masked_layers_stay_triangular(measured):
 
 
 def test_last_layer_unmasked_is_told_without_layers_above(measured):
-    (told,) = describe_stack(measured(layers=2, unmasked=2))
+    (told,) = describe_stack(measured(layers=2, unmasked=1))
     assert told == (
-        "Layer 2 alone has no mask. Below it nobody sees the future. In its output every position "
+        "Layer 1 alone has no mask. Below it nobody sees the future. In its output every position "
         "depends on every token."
     )
 
 
 def test_first_layer_unmasked_has_none_below(measured):
-    assert "Below" not in describe_stack(measured(layers=2, unmasked=1))[0]
+    assert "Below" not in describe_stack(measured(layers=2, unmasked=0))[0]
 
 
 def test_block_that_ignores_its_mask_is_told(measured):
@@ -87,7 +87,7 @@ def test_block_that_ignores_its_mask_is_told(measured):
     ending += "def decoder_block(x, params, n_heads, mask):\n"
     ending += "    return block(x, params, n_heads, None)\n"
     (told,) = describe_stack(measured(ending, unmasked=None))
-    assert told.startswith("Layer 1 was given the causal mask, and yet something of the future")
+    assert told.startswith("Layer 0 was given the causal mask, and yet something of the future")
     assert told.endswith("The block does not keep to its mask.")
 
 
@@ -140,14 +140,14 @@ def test_past_that_is_not_felt_is_told():
 def test_part_of_the_future_is_not_called_every_token():
     some = ALL.copy()
     some[0, 3] = False
-    assert "positions depend on later tokens" in describe_stack(stack(PAST, some, unmasked=2))[0]
+    assert "positions depend on later tokens" in describe_stack(stack(PAST, some, unmasked=1))[0]
 
 
 def test_terminal_shows_the_maps_side_by_side():
     sheet = Sheet()
-    draw_stack(sheet, stack(PAST, ALL, unmasked=2))
+    draw_stack(sheet, stack(PAST, ALL, unmasked=1))
     assert [text for text, _ in sheet.rows][3:9] == [
-        "            layer 1, masked    layer 2, NO MASK",
+        "            layer 0, masked    layer 1, NO MASK",
         "            0 1 2 3            0 1 2 3",
         " 0 It       # . . .            # ! ! !",
         " 1 takes    # # . .            # # ! !",
@@ -168,8 +168,8 @@ def test_terminal_is_never_wider_than_the_screen():
 
 
 def test_page_is_whole_and_escapes_the_tokens():
-    maps = stack(PAST, ALL, unmasked=2).layers
-    html = stack_page(Stack("<b>", ("<script>x</script>", "&", '"', "d"), 2, maps))
+    maps = stack(PAST, ALL, unmasked=1).layers
+    html = stack_page(Stack("<b>", ("<script>x</script>", "&", '"', "d"), 1, maps))
     tree = Tree(html)
     assert [tag for tag, _ in tree.elements].count("svg") == 2
     assert "script" not in [tag for tag, _ in tree.elements]
@@ -191,8 +191,8 @@ def test_command_draws_and_writes_a_page(command, tmp_path):
     page = tmp_path / "leak.html"
     status, output = command("--tokens", "a b c", "--html", page)
     assert status == 0
-    assert "layer 2, NO MASK" in output
-    assert "although layer 3 is masked" in " ".join(output.split())
+    assert "layer 1, NO MASK" in output
+    assert "although layer 2 is masked" in " ".join(output.split())
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
@@ -206,8 +206,8 @@ def test_command_draws_a_submission(command, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--unmasked", "4"], "--unmasked takes a layer's number from 1 to 3, or none"),
-        (["--unmasked", "first"], "--unmasked takes a layer's number from 1 to 3, or none"),
+        (["--unmasked", "3"], "--unmasked takes a layer's number from 0 to 2, or none"),
+        (["--unmasked", "first"], "--unmasked takes a layer's number from 0 to 2, or none"),
         (["--tokens", "alone"], "--tokens takes from 2 to 12 words, got 1"),
         (["--submission", "nowhere"], "there is no folder nowhere"),
     ],
