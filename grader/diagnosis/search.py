@@ -485,9 +485,10 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
 
     passes: whether code with this mistake passes that check.
     """
-    # If it does not pass: perhaps the same mistake, which differs at an edge.
-    more = BUT_FOR[0] if passes else BUT_FOR[1]
-    return replace(cause, says=f'{cause.says} {more} "{check}"')
+    # Perhaps only the same mistake, which differs at an edge.
+    unlike = "would pass it" if passes else "has other results there"
+    more = f'There may be a second fault: "{check}" fails too, and this mistake alone {unlike}.'
+    return replace(cause, says=f"{cause.says} {more}")
 
 
 def _but_for_one_check(

@@ -207,7 +207,7 @@ def test_bundle_names_a_mistake_beside_another(bundle, tmp_path):
     submission = solved(step02_scores=TWO_MISTAKES)
     mine = said(judged(bundle, submission, tmp_path, "2"))
     assert mine == said(judged(ROOT, submission, tmp_path, "2"))
-    more = 'It may not explain what is wrong here: "Any number of batch axes, and fewer queries'
+    more = 'There may be a second fault: "Any number of batch axes, and fewer queries'
     assert more in mine[0][-1]["says"]
 
 

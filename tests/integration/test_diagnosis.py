@@ -95,7 +95,8 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
     found = diagnosed("step14_masked_lm", end)
     assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
     (cause,) = set(found.values())
-    assert 'Other results are wrong here than with this mistake alone: "' in cause.says
+    assert "There may be a second fault: " in cause.says
+    assert cause.says.endswith("fails too, and this mistake alone has other results there.")
     assert "corruption_borders" not in cause.says
 
 
@@ -262,7 +263,7 @@ def test_refusal_of_another_type_is_another_mistake(diagnosed):
     wrong = {"rows": "slice(0, t)", "error": "IndexError"}
     found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
     says = found["step_agree"].says
-    assert 'every call. It may not explain what is wrong here: "' in says
+    assert 'every call. There may be a second fault: "' in says
     assert "step_errors" not in says
 
 

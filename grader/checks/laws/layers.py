@@ -44,9 +44,10 @@ def _where(function: Function, case: Case, along: Axes, alone: Alone) -> str:
     every = range(len(params["blocks"]))
     leaking = [number for number in every if leaks(number)]
     if len(leaking) == len(every) > 1:
-        return " It comes in through every block, also when that block alone attends."
+        return " Every block lets it in, even when no other block attends."
     where = " and ".join(f"blocks[{number}]" for number in leaking)
-    return f" It comes in through {where}, also when that block alone attends." if where else ""
+    lets = "lets" if len(leaking) == 1 else "let"
+    return f" {where} {lets} it in, even when no other block attends." if where else ""
 
 
 def _leaks(function: Function, case: Case, along: Axes) -> bool:

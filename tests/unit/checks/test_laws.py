@@ -338,10 +338,10 @@ def test_right_stack_keeps_the_law_of_blocks():
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (stack([0]), r"only\. It comes in through blocks\[0\], also when that block alone"),
-        (stack([2]), r"It comes in through blocks\[2\], also"),
-        (stack([0, 2]), r"through blocks\[0\] and blocks\[2\], also"),
-        (stack([0, 1, 2]), "It comes in through every block, also"),
+        (stack([0]), r"only\. blocks\[0\] lets it in, even when no other block attends"),
+        (stack([2]), r"blocks\[2\] lets it in, even"),
+        (stack([0, 2]), r"blocks\[0\] and blocks\[2\] let it in, even"),
+        (stack([0, 1, 2]), "Every block lets it in, even"),
         (stack([], mean), "It comes in outside the attention"),
         (stack([1], mean), "It comes in outside the attention"),
     ],
@@ -351,11 +351,11 @@ def test_leak_in_a_stack_is_told_with_its_block(function, words):
     with pytest.raises(Broken, match=words) as found:
         in_blocks(function)
     assert found.value.told.startswith("Position 0 of the output changed")
-    assert found.value.shown.startswith(found.value.told.partition(" It comes in")[0])
+    assert found.value.shown.startswith(found.value.told.partition("only.")[0])
 
 
 def test_leak_of_an_only_block_is_told_with_its_number():
-    with pytest.raises(Broken, match=r"It comes in through blocks\[0\], also"):
+    with pytest.raises(Broken, match=r"only\. blocks\[0\] lets it in, even"):
         in_blocks(stack([0]), n_layers=1)
 
 
