@@ -322,7 +322,8 @@ def _rest(
         printer.line(f"\nAll of it passes. {after}".rstrip(" "))
         if len(report.steps) == 1 and is_exercises:
             number = terminal.number_of(report.steps[0])
-            printer.line(f"`{spell_command('quiz', number)}` asks about the lesson.")
+            looked, asked = spell_command("look", number), spell_command("quiz", number)
+            printer.line(f"`{looked}` draws what it does. `{asked}` asks about the lesson.")
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:
@@ -421,7 +422,8 @@ def hint(step: str | None, submission: Path) -> None:
     known = hints.ladder(found, todo)
     place = submission if submission.is_dir() else submission.parent
     number, text = hints.next_hint(found, known, place / hints.FILE)
-    printer.line(f"Step {found.number}, {found.title}: hint {number} of {len(known)}", "bold")
+    counted = hints.count_hint(todo, number, len(known))
+    printer.line(f"Step {found.number}, {found.title}: {counted}", "bold")
     printer.line()
     told, *code = text.split("\n")
     printer.line(told, indent=1)

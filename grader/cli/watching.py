@@ -92,8 +92,8 @@ class Watch:
         step = self.grader.registry.find(todo.step)
         known = hints.ladder(step, todo)
         number, text = hints.next_hint(step, known, self.folder / hints.FILE)
-        heading = f"Step {step.number}, {step.title}: hint {number} of {len(known)}"
-        self.printer.line(heading, "bold")
+        counted = hints.count_hint(todo, number, len(known))
+        self.printer.line(f"Step {step.number}, {step.title}: {counted}", "bold")
         self.printer.line(text.partition("\n")[0], indent=1)
         for line in text.split("\n")[1:]:
             self.printer.row(f"  {line}")

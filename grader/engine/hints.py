@@ -69,11 +69,22 @@ def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]
 
 
 def note_shown(verdict: StepVerdict, memory: Path) -> None:
-    """Note that a screen shows the first failing check's own help; the next hint follows it."""
+    """Note that a screen shows the first failing check's own help: the next hint follows it."""
+    if shown := _read_help(verdict):
+        _note_given(verdict.step, shown, memory)
+
+
+def count_hint(verdict: StepVerdict, number: int, count: int) -> str:
+    """Return which hint of how many this is, and where the first one was if it was a help line."""
+    said = f"hint {number} of {count}"
+    return f"{said} (hint 1 is the check's help)" if number == 2 and _read_help(verdict) else said
+
+
+def _read_help(verdict: StepVerdict) -> str:
+    """Return the hint that is the first failing check's help line, or "" if it has none."""
     failed = (check for check in verdict.checks if check.status is not Status.PASSED)
     first = next(failed, None)
-    if first is not None and first.diagnosis:
-        _note_given(verdict.step, first.diagnosis.hint, memory)
+    return first.diagnosis.hint if first is not None and first.diagnosis else ""
 
 
 def _note_given(step: str, hint: str, memory: Path) -> None:

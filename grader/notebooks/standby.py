@@ -196,7 +196,7 @@ class Judge:
         ladder = hints.ladder(asked.one, verdict)
         number, text = hints.next_hint(asked.one, ladder, self.folder / hints.FILE)
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."
-        heading = f"{number_step(verdict)}: hint {number} of {len(ladder)}"
+        heading = f"{number_step(verdict)}: {hints.count_hint(verdict, number, len(ladder))}"
         return words_card(heading, text, more), {}
 
     def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
