@@ -563,6 +563,27 @@ def kv_shared_and_counted_decoder(tokens_new, cache, params, n_heads):
     "kv_shared_across_layers",
     "decoder_step",
     caught_by="step_agree",
+    also={"new_decoder_cache": "one_dict_for_all"},
+    says="All layers append to one cache, as those of `[{}] * n_layers` are one dict: the second "
+    "finds more keys than the mask allows for.",
+    hint="Write into the cache of layer 0: what is then in that of layer 1?",
+)
+def kv_shared_counted_and_under_one_mask_decoder(tokens_new, cache, params, n_heads):
+    kept = cache[0]
+    start = kept["kv"][0].shape[-2] if kept else 0
+    refuse_too_long(start + tokens_new.shape[-1], params)
+    x, attend = placed(tokens_new, start, params), under_one_mask(tokens_new, start)
+    for block in params["blocks"]:
+        normal = normed(x, block["ln_1"])
+        y, kept["kv"] = attend(normal, block["attention"], n_heads, kept.get("kv"))
+        x = half_block(x + y, block)
+    return head(x, params), cache
+
+
+@mistake(
+    "kv_shared_across_layers",
+    "decoder_step",
+    caught_by="step_agree",
     also={"new_decoder_cache": "Memory"},
     says="All layers append to one place, which then has more keys than the mask allows for.",
     hint="After one call, how many keys are kept for each token, if there are two layers?",
