@@ -866,7 +866,7 @@ def wo_bias_per_head(x, params, n_heads, mask=None):
     "multi_head_attention",
     caught_by="heads_agree",
     says="x is added to the result.",
-    hint="Is the shortcut around attention part of this function's job?",
+    hint="Is adding to the residual stream part of this function's job?",
 )
 def head_residual_inside(x, params, n_heads, mask=None):
     return x + mixed(attention(*heads_of(x, params, n_heads), spread(mask)), params)

@@ -392,7 +392,7 @@ def cross_attends_to_both(x, memory, params, n_heads, memory_mask=None):
     "cross_attention",
     caught_by="cross_agree",
     says="x is added to the result.",
-    hint="Is the shortcut around attention part of this function's job?",
+    hint="Is adding to the residual stream part of this function's job?",
 )
 def cross_residual(x, memory, params, n_heads, memory_mask=None):
     return x + right(x, memory, params, n_heads, memory_mask)
@@ -403,7 +403,7 @@ def cross_residual(x, memory, params, n_heads, memory_mask=None):
     "cross_attention",
     caught_by="cross_agree",
     says="The memory is added to the result.",
-    hint="Is there a shortcut in this function, and which of the two would it carry?",
+    hint="Does this function add to a residual stream, and which of the two would that be?",
 )
 def cross_residual_from_memory(x, memory, params, n_heads, memory_mask=None):
     return memory + right(x, memory, params, n_heads, memory_mask)

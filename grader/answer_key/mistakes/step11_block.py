@@ -1341,7 +1341,7 @@ def block_no_second_residual(x, params, n_heads, mask):
     "decoder_block",
     caught_by="block_stream",
     says="The normalised vectors are added to, in both halves, and not the stream itself.",
-    hint="What exactly travels along the shortcut?",
+    hint="What exactly travels along the residual stream?",
 )
 def block_residual_from_norm(x, params, n_heads, mask):
     h = normed(x, params["ln_1"])
@@ -1369,7 +1369,7 @@ def block_norms_in_place(x, params, n_heads, mask):
     "decoder_block",
     caught_by="block_stream",
     says="Attention is added to what ln_1 made of x, and not to x itself.",
-    hint="What exactly travels along the first shortcut?",
+    hint="What exactly travels along the residual stream, past attention?",
 )
 def block_first_residual_from_norm(x, params, n_heads, mask):
     x = normed(x, params["ln_1"]) + attended(x, params, n_heads, mask)
@@ -1381,7 +1381,7 @@ def block_first_residual_from_norm(x, params, n_heads, mask):
     "decoder_block",
     caught_by="block_stream",
     says="The feed-forward result is added to what ln_2 made, and not to the stream itself.",
-    hint="What exactly travels along the second shortcut?",
+    hint="What exactly travels along the residual stream, past the feed-forward network?",
 )
 def block_second_residual_from_norm(x, params, n_heads, mask):
     x = x + attended(x, params, n_heads, mask)

@@ -411,7 +411,7 @@ def stack_summed_decoder(tokens, params, n_heads, padding=None):
     "stack_residual_around_blocks",
     "decoder_logits",
     caught_by="decoder_agree",
-    says="A second shortcut is added around each block, which has two of its own.",
+    says="What a block reads is added to its result once more, beside the block's own two sums.",
     hint="How often is what a block reads contained in what it returns?",
 )
 def stack_residual_around_blocks_decoder(tokens, params, n_heads, padding=None):
