@@ -83,12 +83,19 @@ def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
         digits=entry.get("digits", 3),
     )
     told = {read(bare, entry.get("answer", "")): entry["why"]}
-    told |= {read(bare, one["answer"]): one["why"] for one in entry.get("wrong", ())}
+    told |= {read(bare, one["answer"]): _reason(one) for one in entry.get("wrong", ())}
     locked = {}
     for answer, why in told.items():
         name, secret = _hash(bare, answer)
         locked[name] = base64.b64encode(_mix(why.encode(), secret)).decode()
     return {**asdict(bare), "key": next(iter(locked)), "locked": locked}
+
+
+def _reason(wrong: Mapping[str, Any]) -> str:
+    """Return the reply to a wrong answer; the sentence of a known mistake is about the answer."""
+    if "from" in wrong:
+        return f"Your answer looks like this mistake: {wrong['why']}"
+    return str(wrong["why"])
 
 
 def _hash(question: Question, answer: str) -> tuple[str, bytes]:

@@ -505,7 +505,7 @@ def asked(tmp_path, monkeypatch):
 def test_command_gives_a_reason_and_keeps_progress(asked):
     wrong = asked("3b", "1048576")
     assert wrong.exit_code == 1
-    assert wrong.output.startswith("Not yet. The mask allows everything.")
+    assert wrong.output.startswith("Not yet. Your answer looks like this mistake: The mask")
     right = asked("3b", "524800")
     assert right.exit_code == 0
     assert right.output.startswith("Right. ")
