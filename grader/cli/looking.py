@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
-from grader.notebooks.looks import LOOKS, find_look
+from grader.notebooks.display import Shown
+from grader.notebooks.looks import LOOKS, find_look, read_captions
 from grader.report.problem import Problem
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
@@ -33,19 +35,26 @@ def look(step: str | None) -> None:
     if not names:
         drawn = f"{min(LOOKS)} to {max(LOOKS)}"
         raise Problem(f"step {found.number} has nothing to look at; steps {drawn} have")
-    for number, text in enumerate(_draw(registry, names)):
-        click.echo(f"{chr(10) if number else ''}{text}")  # a picture may not be wrapped
+    printer = Printer()
+    for number, (name, shown) in enumerate(_draw(registry, names)):
+        if number:
+            printer.line()
+        if shown.drawn:
+            title, _, text = read_captions()[name].partition("\n")
+            printer.line(title, "bold")
+            printer.line(f"{text}\n")
+        click.echo(shown.text)  # a picture may not be wrapped
 
 
-def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[str]:
-    """Yield each picture as text, drawn from the exercises as they are saved."""
+def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[tuple[str, Shown]]:
+    """Yield each picture with its name, drawn from the exercises as they are saved."""
     before = list(sys.path)
     sys.path.insert(0, str(HOME))
     try:
         for name in names:
             draw = find_look(name)
             taken = [import_function(registry, one) for one in inspect.signature(draw).parameters]
-            yield draw(*taken).text
+            yield name, draw(*taken)
     finally:
         sys.path[:] = before
 

@@ -6,11 +6,15 @@ from typing import Any
 
 
 class Shown:
-    """HTML if that can be shown, otherwise text. data: other findings."""
+    """HTML if that can be shown, otherwise text.
 
-    def __init__(self, html: str, text: str, **data: Any) -> None:
+    drawn: False for a sentence in place of a picture; data: other findings.
+    """
+
+    def __init__(self, html: str, text: str, *, drawn: bool = True, **data: Any) -> None:
         self.html = html
         self.text = text
+        self.drawn = drawn
         self.data = data
 
     def _repr_html_(self) -> str:

@@ -77,7 +77,7 @@ def _raiser(error: BaseException) -> str:
 
 
 def _words(text: str) -> Shown:
-    return Shown(f"<p>{escape(text)}</p>", text)
+    return Shown(f"<p>{escape(text)}</p>", text, drawn=False)
 
 
 def array(value: Any, shape: tuple[int, ...], name: str) -> Floats:

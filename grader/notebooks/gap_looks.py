@@ -82,8 +82,9 @@ def hidden(mask_tokens: Function) -> Shown:
     corrupted, targets = _draw_hidden(mask_tokens, tokens, draws[:, 0], draws[:, 1], others)
     words = [_word(*ids) for ids in zip(tokens, corrupted, targets, strict=True)]
     lines = [words[start : start + LINE] for start in range(0, len(words), LINE)]
-    title = "what the model reads; in bold, what it is to find"
-    text = "\n".join(word.told for word in words if word.kind)
+    title = "what the model reads, and below it what it is to find"
+    told = [" ".join(word.now for word in line) for line in lines]
+    text = "\n".join([*told, *(word.told for word in words if word.kind)])
     return show_pictures([Picture(title, strip(title, lines), text)], _shares(mask_tokens))
 
 

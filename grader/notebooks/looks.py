@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from grader.notebooks import (
@@ -42,6 +45,16 @@ LOOKS: Mapping[int, tuple[str, ...]] = {
     24: ("kept",),
     25: ("llama_pieces",),
 }
+
+# Generated from the lessons: a bundle has no cells for notebooks in its lessons.
+CAPTIONS = Path(__file__).with_name("captions.json")
+
+
+@cache
+def read_captions() -> Mapping[str, str]:
+    """Return what the lessons say above each picture: a title, and a paragraph below it."""
+    found: dict[str, str] = json.loads(CAPTIONS.read_text(encoding="utf-8"))
+    return found
 
 
 def find_look(name: str) -> Callable[..., Any]:

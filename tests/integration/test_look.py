@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from grader.authoring.captions import build_captions, read_captions
 from grader.authoring.figures import name_looks
 from grader.notebooks.looks import LOOKS
 from tests.conftest import ROOT, STEPS
@@ -35,6 +36,35 @@ def home(tmp_path):
 def test_every_look_of_a_lesson_can_be_had_in_the_terminal():
     told = {step.number: tuple(name_looks(step)) for step in STEPS}
     assert {number: names for number, names in told.items() if names} == dict(LOOKS)
+
+
+def test_every_look_of_a_lesson_has_the_lesson_s_words():
+    for step in STEPS:
+        captions = read_captions(step)
+        assert tuple(captions) == LOOKS.get(step.number, ())
+        assert all(
+            title and text for title, _, text in (one.partition("\n") for one in captions.values())
+        )
+
+
+def test_stored_captions_are_up_to_date(steps):
+    assert build_captions(steps) == [], "captions.json is out of date: run `make build`"
+
+
+def test_build_writes_missing_captions(steps, tmp_path):
+    path = tmp_path / "captions.json"
+    assert build_captions(steps, path) == [path]
+    assert build_captions(steps, path) == []
+
+
+def test_picture_stands_below_the_lesson_s_words(home):
+    title, words = run(home, "2").stdout.split("\n\n")[0].split("\n", 1)
+    assert title == "Who wants whom"
+    assert "an adjective looks for its noun" in " ".join(words.split())
+
+
+def test_text_with_gaps_is_shown_whole(home):
+    assert "It takes [MASK] courage to let go of\n" in run(home, "14").stdout
 
 
 def test_leaks_of_step_5_are_drawn(home):

@@ -27,13 +27,14 @@ def build() -> None:
     need_torch()
     need("jupytext", "the notebooks need jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
+    from grader.authoring.captions import build_captions
     from grader.authoring.figures import build_figures
     from grader.authoring.guides import build_guides
     from grader.authoring.lessons import build_notebooks
 
     registry = registry_module.load()
     try:
-        written = build.build(registry) + build_notebooks(registry)
+        written = build.build(registry) + build_notebooks(registry) + build_captions(registry)
         written += build_assignments(registry) + build_guides(registry) + build_figures(registry)
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
