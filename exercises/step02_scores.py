@@ -62,13 +62,13 @@
 # training makes of q and k need not be independent, but it starts out like this.)
 #
 # Large scores do harm in the **softmax** of step 4. It turns the scores of a query into
-# weights, and a key whose score is larger by s gets e^s times the weight. At d_k = 64 a dot
-# product has the standard deviation 8, so the scores of two keys typically differ by
-# 8·√2 = 11.3. Since e^11.3 is about 80,000, one key gets nearly everything: the weights are
-# 0.99999 and 0.00001. Divided by √64 = 8, the scores differ by 1.41, and the weights are
-# 0.804 and 0.196. In the first case the softmax is saturated: the choice is all but made,
-# and a small change of the scores changes nothing. Training works by small changes (step
-# 15), so such a model hardly learns.
+# weights, and a key whose score is larger by s gets e^s times the weight (step 4 shows
+# why). At d_k = 64 a dot product has the standard deviation 8, so the scores of two keys
+# typically differ by 8·√2 = 11.3. Since e^11.3 is about 80,000, one key gets nearly
+# everything: the weights are 0.99999 and 0.00001. Divided by √64 = 8, the scores differ
+# by 1.41, and the weights are 0.804 and 0.196. In the first case the softmax is
+# saturated: the choice is all but made, and a small change of the scores changes nothing.
+# Training works by small changes (step 15), so such a model hardly learns.
 #
 # ## In short
 #

@@ -27,10 +27,11 @@
 #
 #     log p(x) = Σ_t log p(x_t | x_0 .. x_(t-1))
 #
-# Every term says: guess this token from those before it. In training the model is given
-# the true earlier tokens, never its own guesses. This is called **teacher forcing**. No
-# input has to be waited for, so all guesses can be made in one parallel pass. But in this
-# pass every answer stands in the same input, one place to the right.
+# Every term says: guess this token given those before it. (The first has none before it;
+# step 6 leaves it out.) In training the model is given the true earlier tokens, never its
+# own guesses. This is called **teacher forcing**. No input has to be waited for, so all
+# guesses can be made in one parallel pass. But in this pass every answer stands in the
+# same input, one place to the right.
 #
 # A query attends to a token if the token's value gets a share in its output. Without a
 # mask, each position may attend to its own answer, and training finds out that copying is
@@ -47,8 +48,6 @@
 #     takes       <- It takes                        takes      1    1      ×       ×
 #     great       <- It takes great                  great      1    1      1       ×
 #     courage     <- It takes great courage        courage      1    1      1       1
-#
-# Step 5 shows that one pass is then worth T passes, one over each prefix.
 #
 # **Sources.** Vaswani et al. 2017, section 3.1 (the decoder stack) and section 3.2.3 (the
 # mask inside the attention, by setting to -∞). Teacher forcing: Williams and Zipser 1989.
@@ -92,15 +91,16 @@
 #
 # ## Why -∞, and why before the softmax?
 #
-# exp(-∞) is exactly 0. So a forbidden key gets no weight, and it is not in the denominator
-# either. The last line of the table fails on that point: the future was in the denominator
-# when key 0 got its 0.090, so a change of token 2 still changes output 0. That is a
-# **leak**, even though every forbidden weight is 0. (Dividing by the new sum would repair
-# it, but only on paper.)
+# exp(-∞) is exactly 0. So a forbidden key gets no weight, and it is not in the
+# denominator either. The last line of the table fails on that point: the future was in
+# the denominator when key 0 got its 0.090, so a change of token 2 still changes output 0.
+# That is a **leak**, even though every forbidden weight is 0. (Dividing by the new sum
+# would repair it, but only on paper: beside a huge forbidden score the allowed weights
+# come out as 0, and then it is 0/0.)
 #
-# **Why not a very small number, such as -1e9?** If every key of a row is forbidden, the row
-# holds about -1e9 everywhere. The softmax only compares the scores of a row with each
-# other, so it hands out full weights, to forbidden keys.
+# **Why not a very negative number, such as -1e9?** If every key of a row is forbidden,
+# the row holds about -1e9 everywhere. The softmax only compares the scores of a row with
+# each other, so it hands out full weights, to forbidden keys.
 
 # %%
 import numpy as np
@@ -108,7 +108,7 @@ import numpy as np
 # %% [markdown]
 # ## The causal mask
 #
-# Usually there are as many queries as keys, and the ones are the lower triangle with the
+# Usually there are as many queries as keys, and the ones fill the lower triangle and the
 # diagonal. In step 7 the old keys are kept, and only the new tokens ask. The queries are
 # then the **last** t_q of t_k positions. With 2 queries and 5 keys, at positions 0 to 4,
 # the queries are at positions 3 and 4, and a single zero is left at the upper right:
@@ -148,9 +148,9 @@ def causal_mask(t_q, t_k=None):
 # %% [markdown]
 # ## The padding mask
 #
-# Texts in a batch differ in length, but an array is rectangular. Short texts are filled up
-# with a padding token, which means nothing and must not be attended to. A **padding mask**
-# sees to that. It is a second mask, for a different reason:
+# Texts in a batch differ in length, but an array is rectangular. Short texts are filled
+# up with a padding token, which must not be attended to. A **padding mask** sees to that.
+# It is a second mask, for a different reason:
 #
 #                causal mask                  padding mask
 #     is about   time: what comes later       content: what is not part of the text
@@ -160,12 +160,10 @@ def causal_mask(t_q, t_k=None):
 #     shape      (T_q, T_k)                   (..., 1, T)
 #
 # The axis of size 1 stands where the queries are. It says: the same keys are hidden from
-# every query. Padding hides **keys**, never **queries**. A padded position still asks and
-# gets an output, which nobody uses.
+# every query. Padding hides **keys**, never **queries**: a padded position still asks.
 #
-# Masks combine with `&`: a key is seen only if every mask allows it. `causal & padding`
-# has shape (..., T, T). If the first token is padding, query 0 may attend to nothing. Step
-# 4 must be able to bear that.
+# Masks combine with `&`: a key is seen only if every mask allows it. If the first token
+# is padding, query 0 may attend to nothing. Step 4 must be able to cope with that.
 #
 # **Common traps.** The padding id is given: it need not be 0, and 0 may be a real word.
 # Padding may stand anywhere. At the end it hides your mistakes, because the causal mask
@@ -268,5 +266,4 @@ def apply_mask(scores, mask):
 # so that the future has no weight and no share in the denominator.
 #
 # The forbidden pairs have the score -∞, and no other score has changed. In step 4 the
-# softmax makes weights of each row. It gives exactly 0 to -∞, and the allowed keys share
-# the whole.
+# softmax makes weights of each row.

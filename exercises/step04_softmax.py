@@ -16,8 +16,8 @@
 # ## Before you read on
 #
 # *takes* has the masked scores 0, 1, -∞, -∞ for the four words. It is to spend a weight
-# of 1 on them. How much should the two last words get? And if all four scores were 1,000
-# larger, what would change? Decide before you go on.
+# of 1 on them. Should *takes* get twice as much as *It*, or how much more? And if all
+# four scores were 1,000 larger, what would change? Decide before you go on.
 
 # %% [markdown]
 # ## From scores to weights
@@ -63,10 +63,10 @@
 #               [0,  1, -∞],                   [0.269, 0.731, 0.000],
 #               [1,  3,  4]]                   [0.035, 0.259,   ?  ]]
 #
-# The last weight is yours. The example of `softmax`, further down, checks it. The first token
-# attends to itself with all its weight: it has no choice. The zeros are exact, and the
-# forbidden scores are in no denominator. So nothing about the future is left in these
-# weights.
+# The last weight is yours, by exp and to three decimals. The example of `softmax`,
+# further down, checks it. The first token attends to itself with all its weight: it has
+# no choice. The zeros are exact, and the forbidden scores are in no denominator. So
+# nothing about the future is left in these weights.
 #
 # ## Subtract the row maximum
 #
@@ -154,8 +154,8 @@ def softmax(scores, axis=-1):
 # > **In torch** `F.softmax(scores, dim=-1)` subtracts the maximum as you do. Forgetting
 # > `dim` draws a warning, and the wrong `dim` draws none.
 #
-# In the last picture the same row of scores grows sharper as it is multiplied. That is
-# what dividing by √d_k prevents (step 2).
+# `make look STEP=4` draws your weights, and one row of scores that grows sharper as it is
+# multiplied. That is what dividing by √d_k prevents (step 2).
 #
 # **Read on.** Goodfellow et al. 2016, section 4.1: 10 minutes. Look for overflow and
 # underflow.

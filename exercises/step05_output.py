@@ -15,9 +15,9 @@
 #
 # ## Before you read on
 #
-# Run attention on "It takes great courage" and write down the output at *takes*. Now cut
-# the sentence after *takes* and run it again. Does that output change? Then replace
-# *courage* by *luck*: which of the four outputs change?
+# Suppose you ran attention on "It takes great courage" and on its first two words.
+# Would the output at *takes* be the same, with a mask and without? And which of the four
+# outputs would change if *courage* became *luck*?
 
 # %% [markdown]
 # ## Mixing the values

@@ -19,8 +19,8 @@
 # below the other. The answer to *It takes* is *great*. Where else on your list does *great*
 # stand?
 #
-# This step has two halves. The first, 6a, is the loss: from `shift_tokens` to
-# `sequence_log_prob`. The second, 6b, is a model to put it on: `next_token_logits` and
+# This step has two halves. The first is the loss: from `shift_tokens` to
+# `sequence_log_prob`. The second is a model to put it on: `next_token_logits` and
 # `teacher_forced_loss`. Take a break between them.
 
 # %% [markdown]
@@ -241,16 +241,17 @@ def sequence_log_prob(logits, targets):
 
 
 # %% [markdown]
-# The smallest language model with attention in it: look the tokens up, add the
-# positions, one layer of masked self-attention, one projection to the vocabulary. One
-# layer of attention cannot tell in what order the tokens before it came. So every position
-# has a learned vector too, which is added to the token's.
+# The smallest language model with attention in it: look the tokens up, add the positions,
+# one layer of masked self-attention, one projection to the vocabulary. One layer of
+# attention alone cannot tell in what order earlier tokens came. So every position has a
+# learned vector too, which is added to the token's.
 #
 # `params` is a dict of arrays: `embedding` (V, d_model), `position` (T_max, d_model),
 # `w_q` and `w_k` (d_model, d_k), `w_v` (d_model, d_v), `w_out` (d_v, V).
 #
 # **Try first:** the `params` of the example in the docstring. Tokens 0 1 and tokens 0 2
-# should give the same first row.
+# should give the same first row. Their `position` is all zeros, so 0 1 2 and 1 0 2 should
+# give the same last row: the order is lost.
 
 
 # %%
@@ -322,7 +323,7 @@ def teacher_forced_loss(tokens, params):
 #                    reads its answer: fast and         task that was never trained
 #                    wrong
 #     no mask, one   T - 1 passes over T - 1            as trained, but without a cache
-#     prefix a pass  prefixes: right and slow           (step 7)
+#     pass a prefix  prefixes: right and slow           (step 7)
 #
 # The last line is what honest training would cost without a mask. So the mask does not
 # make training possible. It makes honest training parallel.
@@ -341,9 +342,10 @@ def teacher_forced_loss(tokens, params):
 #     no mask            0.16          0.20                   2.04
 #
 # Both start at ln 8 = 2.08, a uniform guess over eight tokens. The peeking model falls
-# far below 0.56, which is impossible without cheating. In use it is back at the level of
-# a guess. And look at the middle column: a loss on new texts does not reveal the leak,
-# as long as the answer still stands in the input.
+# far below 0.56, which is impossible without cheating. It does not reach 0, because the
+# last position has no answer beside it: there it loses 1.24, and elsewhere 0.06. In use
+# it is back at the level of a guess. And look at the middle column: a loss on new texts
+# does not reveal the leak, as long as the answer still stands in the input.
 
 # %% [markdown]
 # ## What you have now, and what comes next
@@ -358,6 +360,10 @@ def teacher_forced_loss(tokens, params):
 #
 # **In one sentence:** the loss is the mean surprise at each true next token, and teacher
 # forcing under the mask gets all of them from one pass.
+#
+# **Does adding the position not spoil the token's vector?** With many features, training
+# can let the two point in different directions. Each projection can then read one of them
+# and ignore the other.
 #
 # You have a language model and the number that training makes small. How training does that
 # is part III, steps 15 to 19. Steps 7 and 8 go the other way, to inference, where tokens

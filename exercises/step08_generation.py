@@ -24,8 +24,8 @@
 # ## The choice
 #
 # The model gives logits for the next token. Generation chooses a token, appends it, and
-# asks again. It is autoregressive in the full sense: the model's own output becomes its
-# next input. Two things are to be built: the choice, and the loop.
+# asks again. The model is run autoregressively: its own output becomes its next input.
+# Two things are to be built: the choice, and the loop.
 #
 # **The choice.** Turn the logits into probabilities and draw from them. The drawing
 # uses the inverse of the cumulative distribution (CDF). Lay the probabilities end to
@@ -164,8 +164,12 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
 #
 # **Common traps.** The new token is at position T, T + 1 and so on, not at position 0,
 # although it comes alone. With the cache, feed only what is new: the whole text once
-# more would put every key in twice. In a batch all prompts have the same length here;
-# padding would shift the positions.
+# more would put every key in twice. In a batch all prompts have the same length here.
+# Shorter ones would be padded on the left, where the padding mask hides it: then every
+# last row is a real token. Their positions would be counted from the first real one.
+#
+# **How does a text end?** The vocabulary has a token for it, which ends the texts of the
+# training. A loop stops when the model chooses that token. Here it stops after `n_new`.
 #
 # **Try first:** `n_new = 0` should give the prompt back, and `n_new = 1` at temperature 0
 # the largest entry of the last row of `next_token_logits`.

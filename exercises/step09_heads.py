@@ -30,12 +30,12 @@
 #     head_h = attention(Q_h, K_h, V_h)
 #     result = [head_0, head_1, ...] W_o + b_o
 #
-# This takes about as much arithmetic as one wide head. The projections stay d_model
-# wide, and every head takes a slice of d_head = d_model / n_heads features. Twice as
-# many heads are half as wide. What grows is the number of attention weights: T · T for
-# each head, hence n_heads times as many in all. The scores of a head are divided by
-# √d_head, the root of the length of the vectors that are multiplied there. √d_model would
-# make every head look around too evenly.
+# This takes about as much arithmetic as one wide head. The projections stay d_model wide,
+# and every head takes a slice of Q, K and V: d_head = d_model / n_heads features. (Each
+# of these is made from all of x.) Twice as many heads are half as wide. What grows is the
+# number of attention weights: T · T for each head, hence n_heads times as many in all.
+# The scores of a head are divided by √d_head, the root of the length of the vectors that
+# are multiplied there. √d_model would make every head look around too evenly.
 #
 # **Shapes.** The head axis goes in front of time, so that the last two axes are what
 # attention expects, and the heads are to it one more batch axis:
@@ -88,9 +88,8 @@
 # ## The trap: a reshape that mixes positions
 #
 # A reshape keeps the numbers in index order, the last index running fastest, and puts
-# other borders between them. (After an exchange of axes the array is read by its new
-# indices. That is why exchange-and-join can merge.)
-# Two tokens a and b with four features, to be cut into two heads:
+# other borders between them. Two tokens a and b with four features, to be cut into two
+# heads:
 #
 #     in index order     a0 a1 a2 a3 b0 b1 b2 b3
 #

@@ -42,7 +42,7 @@
 # stack.
 #
 # **The last norm.** A block normalises what it reads, never the stream itself, which grows
-# from block to block. So the top needs a norm of its own, `ln_f`, once, behind the last
+# from block to block. So the top needs a norm of its own, `ln_f`, once, after the last
 # block and before the logits.
 #
 # **The output head.** The logit of token j at position t is the dot product of the
@@ -64,7 +64,7 @@
 # ## Every block needs the mask
 #
 # A block moves information between positions in its attention, and nowhere else. Norms,
-# feed-forward, shortcuts and head work on each position by itself. So for general weights
+# feed-forward, sums and head work on each position by itself. So for general weights
 # a stack leaks if, and only if, the attention of some block does. One is enough. (Weights
 # can be made up that hide a leak, for instance values that are all zero.) Draw who reads
 # whom in two blocks; a line leads from what is read up to who reads it:
@@ -101,7 +101,7 @@
 # ## By hand
 #
 # The values 10, 20, 30 of step 5, and blocks that do nothing but average what they may
-# see (all scores equal; shortcuts, norms and feed-forward left out). Then let the last
+# see (all scores equal; sums, norms and feed-forward left out). Then let the last
 # token be 60 in place of 30, and see which rows notice:
 #
 #                              block 0            block 1           with 60 in place of 30
@@ -161,8 +161,8 @@ from exercises.step11_block import decoder_block, layer_norm
 #
 # How many blocks there are stands in the list and nowhere else.
 #
-# The table of positions has T_max rows. A longer text has no positions to be given, and is
-# refused. A text of exactly T_max tokens is in order.
+# The table of positions has T_max rows. A longer text has no positions to be given, and
+# is refused. A text of exactly T_max tokens is allowed.
 #
 # **Try first:** change the last token only. Which rows of the logits may move?
 
@@ -237,11 +237,16 @@ def decoder_logits(tokens, params, n_heads, padding=None):
 # **In one sentence:** a decoder is embeddings, a stack of equal blocks under one causal
 # mask, a last norm, and the embedding once more as output head.
 #
+# **What can a second block do that one cannot?** It can look for what the first has
+# found. If block 0 has written into each token which word stands before it, block 1 can
+# ask: where did my own word stand before, and what came next there? In block 0 a key
+# knows its own word and its position, and no neighbour.
+#
 # The forward pass of GPT-2. With the trained weights of GPT-2 in `params` it gives the
 # logits of GPT-2.
 #
 # To write with it, one would run it on the whole text for every new token. Step 7 showed
 # for one layer why that is not necessary, and the picture above shows it for the stack:
 # with the mask in every block nothing that was computed at old positions has read the
-# new token, in no block. So the keys and values of each block can be kept. Step 13 does
-# that, with one cache for every block.
+# new token, in no block. So what was computed there need not be computed again. Step 13
+# keeps it.

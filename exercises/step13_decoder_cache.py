@@ -14,9 +14,9 @@
 #
 # ## Before you read on
 #
-# A decoder of 24 layers has written "It takes great" and appends *courage*. How many
-# caches grow? Which row of the position table is added to *courage*? Decide before you go
-# on.
+# A decoder of 24 layers and d_model 1024 writes "It takes great" and appends *courage*.
+# How many numbers must it keep of each word? Which row of the position table is added to
+# *courage*? Decide before you go on.
 
 # %% [markdown]
 # ## One cache for every layer
@@ -275,18 +275,19 @@ def decoder_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None
 #
 # With the cache this is done once per new token: 142 million for the last of 1024.
 # Without it, running `decoder_logits` on the whole text does it for every row: 146
-# thousand million, 1024 times as much. For all 1024 tokens together it is 136 thousand
-# million against 71 million million, 525 times as much.
+# billion, 1024 times as much. For all 1024 tokens together it is 136 billion against 71
+# trillion, 525 times as much.
 #
 # So in t the cost of one token is O(t) with the cache and O(t²) without. Only the
 # second of the three lines grows with t, and here it is the smallest: it overtakes the
-# other two together at 6700 tokens. Up to there a token costs about the same, wherever
+# other two together at 6700 tokens. Far below that, a token costs about the same wherever
 # it stands.
 #
-# The memory: 2 vectors (a key, a value) of 768 numbers in each of 12 layers, 4 bytes
-# each in float32. That is 73,728 bytes for each token, and 72 MiB for a text of 1024.
-# Seven such texts at once take more room than all of the model's 124 million
-# parameters. For GPT-2 XL (48 layers, d_model 1600) it is 600 MiB for one text.
+# The memory: 2 vectors (a key, a value) of 768 numbers in each of 12 layers, 4 bytes each
+# in float32. That is 73,728 bytes for each token, and 72 MiB for a text of 1024. Seven
+# such texts at once take more room than all of the model's 124 million parameters. For
+# GPT-2 XL (48 layers, d_model 1600) it is 600 MiB for one text. The decoder of the
+# beginning keeps 24 · 2 · 1024 = 49,152 numbers of each word.
 #
 # **Sources.** Radford et al. 2019 (the sizes of GPT-2); Shazeer 2019 (incremental
 # decoding, and why loading keys and values is its bottleneck); Pope et al. 2022 (what

@@ -14,12 +14,11 @@
 #
 # ## Before you read on
 #
-# A stack of 12 blocks reads "It takes great courage", and the guess after *great* was bad.
-# The slope of the loss starts at the top. Suppose that each of the 24 sub-layers passed on
-# 0.8 of what it gets, and that there were no residual additions. How much would be left at
-# the embedding of *great*: about a half, 5 %, or half a percent?
-#
-# Half a percent: 0.8²⁴ = 0.005. The additions are what saves the rest.
+# A stack of 12 blocks reads "It takes great courage", and the guess after *great* was
+# bad. The slope of the loss starts at the top. Suppose that each of the 24 sub-layers
+# passed on 0.8 of what it gets, and that there were no residual additions. How much would
+# be left at the embedding of *great*: about a half, 5 %, or half a percent? Decide before
+# you go on.
 
 # %% [markdown]
 # ## The stream, backwards
@@ -32,8 +31,9 @@
 #             └ ln_1 <─ attention   └ ln_2 <─ feed_forward
 #
 # Follow the upper line from right to left. Nothing happens to d_out but that something is
-# added to it. The last block's gradient reaches the first block through no weight at
-# all. So does what *great* needs to hear.
+# added to it. The last block's gradient reaches the first block through no weight at all.
+# So does what *great* needs to hear. Without the additions half a percent of it would be
+# left: 0.8²⁴ = 0.005.
 #
 # The order matters. The feed-forward sub-layer came last, so it is first now, and what
 # goes into the attention sub-layer's backward pass already contains its share.
@@ -97,6 +97,15 @@ from exercises.step16_attention_gradient import attention_backward
 # Mean and σ are made from x as well, and that is where two of the three terms come from.
 # Treat them as constants and you get d_n / σ alone: it looks plausible, and it is wrong.
 # Another trap is to multiply d_gain by x, where n belongs.
+#
+# **Where the formula comes from.** Move feature j of a position of d features by a
+# little. Its mean moves 1/d times as much. σ moves n_j/d times as much, since σ² is the
+# mean of (x − mean)² plus eps, and the distances add up to 0. So n_i = (x_i − mean)/σ
+# changes with x_j by
+#
+#     ∂n_i/∂x_j = ([1 if i = j] − 1/d − n_i n_j / d) / σ
+#
+# Multiply by d_n_i and sum over i: the three terms are those of d_x_j.
 #
 # **Try first:** a d_out of ones with gain 1. Every entry of d_x must be 0.
 
@@ -248,7 +257,7 @@ def decoder_block_backward(d_out, x, params, n_heads, mask):
         d_middle = d_out + (back through ln_2 and feed_forward)
         d_x = d_middle + (back through ln_1 and attention)
 
-    Source: He et al. 2016 (shortcuts); Xiong et al. 2020 (pre-norm).
+    Source: He et al. 2016 (the residual sum); Xiong et al. 2020 (pre-norm).
 
     If both sub-layers return nothing but zeros, the gradient passes as it is:
 
@@ -270,11 +279,11 @@ def decoder_block_backward(d_out, x, params, n_heads, mask):
 # ## What you have now, and what comes next
 #
 # **Read on.** Xiong et al. 2020, section 3: 30 minutes. Look for why the gradients of
-# pre-norm blocks keep their size. He et al. 2016, section 3.2: 10 minutes, the shortcut in
-# figure 2, in a network for images.
+# pre-norm blocks keep their size. He et al. 2016, section 3.2: 10 minutes, the residual
+# sum in figure 2, in a network for images.
 #
-# **In one sentence:** backwards, every fork is a sum, and the shortcut carries the
-# gradient past every sub-layer untouched.
+# **In one sentence:** backwards, every fork is a sum, and the residual stream carries
+# the gradient past every sub-layer untouched.
 #
 # You can walk back through a whole block. Step 18 puts embedding, blocks and loss together:
 # all gradients of a decoder at once.

@@ -14,14 +14,17 @@
 #
 # ## Before you read on
 #
-# A book of 65,536 tokens begins with "It takes great courage". One head computes its matrix
-# of scores in float64. How much
-# memory does that one matrix take: 512 MiB, 4 GiB or 32 GiB?
+# A book of 65,536 tokens begins with "It takes great courage". One head computes its
+# matrix of scores in float64. How much memory does that one matrix take: 512 MiB, 4 GiB
+# or 32 GiB? Decide before you go on.
+
+# %% [markdown]
+# ## A matrix that nobody needs
 #
-# It takes 32 GiB: 65,536² numbers of 8 bytes. Nobody needs that matrix. Each row is
-# turned into weights, the weights mix the values, and what is left is a row of d_v
-# numbers. So take the keys a block at a time. With blocks of 512 keys, the scores of
-# all queries take 256 MiB, and with fewer queries at once less still.
+# The matrix has a row and a column for each token: 65,536² numbers of 8 bytes are 32 GiB.
+# Nobody needs it. Each row is turned into weights, the weights mix the values, and what
+# is left is a row of d_v numbers. So take the keys a block at a time. With blocks of 512
+# keys, the scores of all queries take 256 MiB, and with fewer queries at once less still.
 #
 # The difficulty is the softmax. A weight is exp(score) divided by the sum over *all*
 # keys, and while the first block is processed nobody knows that sum. Nor the largest
@@ -46,6 +49,11 @@
 # associative, so blocks can come in any grouping, and even from several machines. A set
 # of no keys has lse = −∞ and out = 0. It is the neutral element: merging with it
 # changes nothing.
+#
+# **FlashAttention** (Dao et al. 2022) is this computation as one program on a graphics
+# processor. It loads a block of queries and a block of keys and values at a time into the
+# small, fast memory on the chip. Scores and weights never leave it. It is exact, because
+# it leaves nothing out: it only sums in another order.
 #
 # ## In short
 #

@@ -15,10 +15,10 @@
 #
 # ## Before you read on
 #
-# You read "It takes great courage" up to *great*. The word *great* is looking for
-# something: a noun that it describes. *It* has been read too, and is no help. How could a
-# program with nothing but vectors express "this is what I look for" and "this is what I
-# am"? Would one vector for each word do for both? Decide before you go on.
+# You have read "It takes great courage" to its end. The word *courage* is looking for
+# something: an adjective that describes it. *It* has been read too, and is no help. How
+# could a program with nothing but vectors express "this is what I look for" and "this is
+# what I am"? Would one vector for each word do for both? Decide before you go on.
 
 # %% [markdown]
 # ## Three parts of every token
@@ -50,12 +50,13 @@
 # `(T, d_model)`, or a batch of texts `(B, T, d_model)`, or have more axes still. The last
 # two axes are always (time, feature).
 #
-# **Why three maps and not one?** How well a query fits a key is a dot product (step 2), and
-# a·b = b·a. If queries and keys came from the same map, token i would want token j exactly
-# as much as token j wants token i. But asking is not mutual. In "the dog ate because it was
-# hungry" the word "it" needs to find "dog", while "dog" has no need of "it". So *great* has
-# one vector for what it looks for and another for what it is. And what makes a token easy
-# to find is not what it should pass on, so the value has a map of its own as well.
+# **Why three maps and not one?** How well a query fits a key is a dot product (step 2),
+# and a·b = b·a. If queries and keys came from the same map, token i would want token j
+# exactly as much as token j wants token i. But asking is not mutual. In "the dog ate
+# because it was hungry" the word "it" needs to find "dog", while "dog" has no need of
+# "it". So *courage* has one vector for what it looks for and another for what it is. And
+# what makes a token easy to find is not what it should pass on, so the value has a map of
+# its own as well.
 
 # %% [markdown]
 # ## In short
@@ -119,7 +120,10 @@ import numpy as np
 # array is read-only.
 #
 # **Try first:** `linear(np.ones((3, 2)), np.ones((2, 4)))` should be 2 everywhere, with
-# the shape (3, 4).
+# the shape (3, 4). To try a line, save the file and type `.venv/bin/python -i -m
+# exercises.step01_projections` in the folder above `exercises`: at its prompt your
+# functions and `np` are there. In a notebook, run the function's cell and try the line in
+# a cell of its own.
 
 
 # %%
@@ -205,6 +209,9 @@ def project_qkv(x, w_q, w_k, w_v):
 #
 # **In one sentence:** each token's vector becomes a query, a key and a value, through
 # three learned matrices and without a look at any other token.
+#
+# `make look STEP=1` draws what your functions do, and `make quiz STEP=1` asks about the
+# lesson. Every step has both.
 #
 # Every token has a query, a key and a value, and no token knows of any other yet. In step
 # 2 every query meets every key, and each meeting gives a number: the score.

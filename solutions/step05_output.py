@@ -15,9 +15,9 @@
 #
 # ## Before you read on
 #
-# Run attention on "It takes great courage" and write down the output at *takes*. Now cut
-# the sentence after *takes* and run it again. Does that output change? Then replace
-# *courage* by *luck*: which of the four outputs change?
+# Suppose you ran attention on "It takes great courage" and on its first two words.
+# Would the output at *takes* be the same, with a mask and without? And which of the four
+# outputs would change if *courage* became *luck*?
 
 # %% [markdown]
 # ## Mixing the values
@@ -200,8 +200,9 @@ def attention(q, k, v, mask=None):
 # %% [markdown] tags=["active-ipynb"]
 # ## To look at: the leaks, before masking and after
 #
-# One word's key and value are changed at a time. A red cell is an output that moved although its
-# word comes first: it has read the future. With the mask there must be none.
+# One word's key and value are changed at a time. A red cell, or `!`, is an output that
+# moved although its word comes first: it has read the future. With the mask there must be
+# none.
 
 # %% tags=["active-ipynb"]
 # look.leaks(attention, causal_mask)

@@ -40,6 +40,10 @@
 #     V = [v_0 .. v_(t-1)  from the cache,  v_t]
 #     y_t = softmax(q_t Kᵀ/√d_k) V
 #
+# No mask M stands in the last line: every key belongs to the token itself or to its past,
+# so a single new token may attend to all of them. And training has no use for a cache:
+# there one pass computes all rows at once.
+#
 # ## Why the mask makes it valid
 #
 # In the first layer the key of a token is made from that token alone. In a higher layer it
@@ -49,8 +53,8 @@
 #
 #     x_3 -> h_0 -> the key and value of position 0 in the second layer
 #
-# Above the first layer nothing could be kept. A model without a causal mask must run again
-# from the start, and has no KV cache.
+# Above the first layer nothing could be kept: a model without a causal mask computes
+# nearly everything again for each token, and has no KV cache.
 #
 # ## What it saves
 #
@@ -91,9 +95,9 @@
 #
 #     y_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30 = 26.70
 #
-# which is the last row of step 5. Now a fourth token, [1, 0], arrives. How many keys does
-# its query meet, and how many numbers are in the cache afterwards, keys and values
-# together? The second answer is yours. Question 7f checks it: `make quiz STEP=7f`.
+# which is the last row of step 5. Now a fourth token, [1, 0], arrives, and its query
+# meets four keys. How many numbers are in the cache afterwards, keys and values together?
+# The answer is yours. Question 7f checks it: `make quiz STEP=7f`.
 #
 # ## Several tokens at once
 #
@@ -208,9 +212,9 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 # %% [markdown] tags=["active-ipynb"]
 # ## To look at: a text in pieces
 #
-# The same five words, once as a whole, once in pieces, once word by word, through your cache. All
-# three pictures must be the same triangle. A red cell is a word read too early; a hole below the
-# diagonal is a word that was forgotten.
+# The same five words, once as a whole, once in pieces, once word by word, through your
+# cache. All three pictures must be the same triangle. A red cell, or `!`, is a word read
+# too early; a hole below the diagonal is a word that was forgotten.
 
 # %% tags=["active-ipynb"]
 # look.pieces(attend_with_cache, new_cache)

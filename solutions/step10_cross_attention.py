@@ -213,8 +213,8 @@ def cross_attention(x, memory, params, n_heads, memory_mask=None):
 # %% [markdown] tags=["active-ipynb"]
 # ## To look at: a translator at work
 #
-# To write "read", the second word, the model needs "gelesen", the last one. On the left there is no
-# border: any row may look at any column. On the right the same under a triangle, by habit.
+# To write "read", the second word, the model needs "gelesen", the last one. First there
+# is no border: any row may look at any column. Then the same under a triangle, by habit.
 
 # %% tags=["active-ipynb"]
 # look.translation(cross_attention)

@@ -41,9 +41,8 @@
 # copy of it, works something out, and adds that. If both sub-layers return zeros, the block
 # returns x.
 #
-# That is why such blocks can be stacked a hundred deep. A sub-layer has to find only what
-# is still missing, and what training sends back (step 15) has a way to the first layer that
-# passes through no layer at all.
+# That is why such blocks can be stacked a hundred deep: a sub-layer has to find only what
+# is still missing.
 
 # %% [markdown]
 # ## Only attention lets positions meet
@@ -55,15 +54,15 @@
 #          0 1 0                          1 1 0                       1 1 1
 #          0 0 1                          1 1 1                       1 1 1
 #
-# Everything but attention stays on the diagonal. Triangles and diagonals behind each other
-# make a triangle. So the mask inside attention keeps the future out of a block, as long as
-# no other part connects positions.
+# Everything but attention stays on the diagonal. Triangles and diagonals one after
+# another make a triangle. So the mask inside attention keeps the future out of a block,
+# as long as no other part connects positions.
 #
 # ## How a norm brings the future back
 #
-# The norm works on one position: mean and variance are those of its own features. Here
-# are the three tokens of step 5, and the norm along the right axis and along time,
-# without gain, bias and eps:
+# The norm works on one position: it subtracts the mean of that position's features, and
+# divides by the root of their variance. Here are the three tokens of step 5, and the norm
+# along the right axis and along time:
 #
 #     x         over the features    over time       over time, before
 #                                                    the third token
@@ -87,8 +86,8 @@
 # ## By hand
 #
 # The same tokens, one head, and an attention whose scores are all equal and which hands
-# on what it reads (w_q = w_k = 0, w_v = w_o = 1). So each position gets the average of
-# the normalised positions up to its own:
+# on what it reads (w_q and w_k are 0, w_v and w_o the identity). So each position gets
+# the average of the normalised positions up to its own:
 #
 #     x         ln_1(x)      attention    x + attention
 #     [1, 0]    [ 1, -1]     [1, -1]      [2, -1]
@@ -111,7 +110,7 @@
 # added to. Using ln_1 twice. Writing `x += ...`, which changes the caller's array.
 #
 # **Sources.** Radford et al. 2019, section 2.3 (the norm at the input of each sub-layer);
-# Xiong et al. 2020 (pre-norm and post-norm compared); He et al. 2016 (shortcuts);
+# Xiong et al. 2020 (pre-norm and post-norm compared); He et al. 2016 (the residual sum);
 # Ba et al. 2016 (layer norm); Vaswani et al. 2017, sections 3.1 and 3.3.
 
 # %%
@@ -124,7 +123,8 @@ from exercises.step09_heads import multi_head_attention
 # ## Layer norm
 #
 # A **layer norm** gives each token's vector mean 0 and variance 1, and then a gain and a
-# bias that are learned. Three things are easy to get wrong without any error:
+# bias that are learned. **eps** is a small number that keeps a variance of 0 from being a
+# divisor. Three things are easy to get wrong without any error:
 #
 # - The axis. It is the last one, and mean and variance must keep it, so that they line
 #   up with their rows.
@@ -336,7 +336,7 @@ def decoder_block(x, params, n_heads, mask):
 # > with a causal mask: its decoder layer has cross-attention too.
 #
 # **Read on.** Xiong et al. 2020, figure 1 and section 3: 15 minutes. Look for what
-# post-norm and pre-norm do to the shortcut.
+# post-norm and pre-norm do to the residual stream.
 #
 # **In one sentence:** a block adds to each token's vector what attention finds between
 # positions and then what a feed-forward network makes of it.

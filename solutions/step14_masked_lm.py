@@ -251,7 +251,7 @@ def masked_lm_loss(logits, targets):
 # context, both sides of it, and that is what searching, sorting and marking up texts
 # need.
 #
-# ## What you have now
+# ## What you have now, and what comes next
 #
 # > **In torch** −100 is the default of `ignore_index` in `F.cross_entropy`, which is
 # > why everybody marks with it. The transformers library corrupts a batch with
@@ -267,3 +267,6 @@ def masked_lm_loss(logits, targets):
 # with a cache, a bridge from one text to another, and the two ways to learn from
 # nothing but text. In each of them the question was the same: what may be seen, and
 # where does the answer stand?
+#
+# Its weights were given so far. Part III trains them: step 15 begins with the gradients
+# of the pieces.

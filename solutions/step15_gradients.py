@@ -299,7 +299,7 @@ def embedding_backward(d_x, tokens, vocabulary):
 # %% [markdown] tags=["active-ipynb"]
 # ## To look at: what each guess should become
 #
-# On the left what a model might believe after each prefix, on the right how each logit should move.
+# First what a model might believe after each prefix, then how each logit should move.
 # The true next word is in the diagonal. The worse the guess, the more it should rise.
 
 # %% tags=["active-ipynb"]

@@ -93,6 +93,31 @@ from exercises.step15_gradients import cross_entropy_backward, embedding_backwar
 from exercises.step17_block_gradient import decoder_block_backward, layer_norm_backward
 
 # %% [markdown]
+# A decoder of two blocks, small enough to try things with.
+
+# %%
+draw = np.random.RandomState(0).standard_normal
+norm = {"gain": np.ones(4), "bias": np.zeros(4)}
+small = {
+    "embedding": draw((5, 4)),
+    "position": draw((6, 4)),
+    "blocks": [
+        {
+            "ln_1": norm,
+            "ln_2": norm,
+            "attention": {f"w_{name}": draw((4, 4)) for name in "qkvo"}
+            | {f"b_{name}": draw(4) for name in "qkvo"},
+            "feed_forward": {
+                **{"w_in": draw((4, 8)), "b_in": draw(8)},
+                **{"w_out": draw((8, 4)), "b_out": draw(4)},
+            },
+        }
+        for _ in range(2)
+    ],
+    "ln_f": norm,
+}
+
+# %% [markdown]
 # ## The loss
 #
 # Steps 6 and 12 have all of it. Which tokens go into the decoder, and which are targets?
@@ -139,8 +164,15 @@ def decoder_loss(tokens, params, n_heads, ignore_id=None):
 # **Common traps.** Only one of the two shares of the embedding. The reader's share given to
 # the targets' rows. d_position with T − 1 rows, or with a batch axis.
 #
-# **Try first**, before you trust it: `central_differences` of `decoder_loss` for one array
-# at a time, on a decoder with two blocks and d_model = 4.
+# **Try first**, before you trust it: the gradient of one array at a time, here that of
+# the embedding, against the differences of step 15. The two should agree to about 1e-9.
+#
+#     tokens = np.array([0, 3, 1, 3])
+#     loss, grads = decoder_loss_and_gradients(tokens, small, n_heads=2)
+#     other = central_differences(
+#         lambda table: decoder_loss(tokens, {**small, "embedding": table}, 2),
+#         small["embedding"],
+#     )
 
 
 # %%

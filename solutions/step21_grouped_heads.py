@@ -16,14 +16,17 @@
 #
 # A model of 32 layers has 32 heads of 128 features in each. It has read a text of 8,192
 # tokens that ends with "It takes great", and appends *courage*. Its KV cache holds two
-# bytes for each number. How large is the cache of
-# this one text: 32 MiB, 400 MiB, or 4 GiB?
+# bytes for each number. How large is the cache of this one text: 32 MiB, 400 MiB, or 4
+# GiB? Decide before you go on.
+
+# %% [markdown]
+# ## What a cache holds
 #
-# It is 4 GiB: 2 (keys and values) · 32 layers · 32 heads · 128 features · 8,192 tokens
-# · 2 bytes. All of it is read again for every new token. At inference the arithmetic is
-# quick, and the processor waits for memory. What could be left out of the cache?
-# Queries are not in it. So keep 32 query heads, and make fewer heads of keys and
-# values:
+# For each layer and each head it holds a key and a value of every token. In that model
+# these are 2 · 32 layers · 32 heads · 128 features · 8,192 tokens · 2 bytes = 4 GiB. All
+# of it is read again for every new token. At inference the arithmetic is quick, and the
+# processor waits for memory. What could be left out of the cache? Queries are not in it.
+# So keep 32 query heads, and make fewer heads of keys and values:
 #
 #     heads of keys and values    name                      cache of that text
 #     32, one for each query      multi-head attention      4 GiB

@@ -17,9 +17,12 @@
 # You train on many short documents. To waste no room you put two of them into one row
 # of a batch, one behind the other, under the causal mask of step 3. "It takes great
 # courage" is followed by "Add salt". The loss of *salt* looks fine. What does *Add*
-# read that it should not?
+# read that it should not? Decide before you go on.
+
+# %% [markdown]
+# ## A leak between documents
 #
-# It reads all of "It takes great courage": another document, which stands earlier only
+# *Add* reads all of "It takes great courage": another document, which stands earlier only
 # because a data loader put it there. No position sees the future, so none of the tests
 # of step 3 fail. It is a leak all the same, between documents. And the positions are
 # wrong as well: *Add* begins a document, and it is told that it stands at position 4.

@@ -14,13 +14,16 @@
 #
 # ## Before you read on
 #
-# The window is 3: a token sees itself and the two before it. "It takes great courage to" has
-# been read word by word, five tokens, and now the chunk "let go of what" arrives. How
-# many old keys are still needed: 0, 2, 3 or 5?
+# The window is 3: a token sees itself and the two before it. "It takes great courage to"
+# has been read word by word, five tokens, and now the chunk "let go of what" arrives. How
+# many old keys are still needed: 0, 2, 3 or 5? Decide before you go on.
+
+# %% [markdown]
+# ## What may be thrown away
 #
-# Two. The first new token, *let* at position 5, sees the positions 3, 4 and 5. Every later
-# one sees less of the past. So `window` − 1 old keys are enough, at any time and for
-# any chunk. Whatever is older can be thrown away, and no result will ever tell.
+# The first new token, *let* at position 5, sees the positions 3, 4 and 5. Every later one
+# sees less of the past. So `window` − 1 old keys are enough, here two, at any time and
+# for any chunk. Whatever is older can be thrown away, and no result will ever tell.
 #
 # That is the difference from step 7. Under the plain causal mask every old key may be
 # asked for again, so its cache grows with the text. Under a window the cache has an

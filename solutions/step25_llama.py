@@ -16,13 +16,17 @@
 #
 # The key of *It* in "It takes great courage" is turned by the angle of its position and
 # then stored. Ten tokens later another query meets it. Must the stored key be turned
-# again: by the angle of the ten positions, back to zero first, or not at all?
+# again: by the angle of the ten positions, back to zero first, or not at all? Decide
+# before you go on.
+
+# %% [markdown]
+# ## Angles in a cache
 #
-# Not at all. The score depends on the difference of the two angles, and the query
-# brings its own. A key is turned once, when it is made, by the angle of the position
-# where it stands in the whole text. The new tokens of a call do not stand at 0, 1, 2:
-# they stand behind what is in the cache. Forgetting this gives right results for the
-# prompt and wrong ones afterwards.
+# The score depends on the difference of the two angles, and the query brings its own. So
+# a stored key is not turned again. A key is turned once, when it is made, by the angle of
+# the position where it stands in the whole text. The new tokens of a call do not stand at
+# 0, 1, 2: they stand behind what is in the cache. Forgetting this gives right results for
+# the prompt and wrong ones afterwards.
 #
 # ## What changed since GPT-2
 #

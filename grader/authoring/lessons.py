@@ -65,7 +65,9 @@ def _name(text: str) -> str:
 
 
 def _markdown(text: str) -> Any:
-    return nbformat.v4.new_markdown_cell(text, id=_name(text))
+    asked = re.sub(r"`make\s+quiz\s+STEP=(\d+[a-z])`", r'`quiz("\1", …)`', text)
+    asked = re.sub(r"`make\s+quiz\s+STEP=(\d+)`", r'`quiz("\1")`', asked)
+    return nbformat.v4.new_markdown_cell(asked, id=_name(text))
 
 
 def _code(text: str, name: str) -> Any:

@@ -40,6 +40,10 @@ def trained():
         model = peeking.Model(softmax_attention, log_probs, mean_loss, mask)
         losses = peeking.train(model, seen, LONG_ENOUGH)
         found[name] = losses, [model.loss(fresh, model.where, one) for one in (mask, PAST)]
+    logits = model.mix_tokens(seen[:, :-1], model.where, None) @ model.out
+    found["by position"] = [
+        mean_loss(logits[:, where], seen[:, 1:][:, where]) for where in (slice(-1, None), slice(-1))
+    ]
     return found
 
 
@@ -66,3 +70,14 @@ def test_lesson_tells_the_losses_in_use(trained, name):
 def test_lesson_tells_what_nobody_can_beat():
     assert f"guess better than {peeking.FLOOR:.2f}." in LESSON
     assert f"ln {peeking.V} = {math.log(peeking.V):.2f}" in LESSON
+
+
+def test_lesson_tells_where_the_peeking_model_loses(trained):
+    """The last position has no answer beside it; the loss of all is the mean of twelve."""
+    told = re.search(r"there it loses (\S+), and elsewhere (\S+)\. In", " ".join(LESSON.split()))
+    last, elsewhere = map(float, told.groups())
+    (at_last, at_others), whole = trained["by position"], row("no mask", "training step   ")[-1]
+    assert (last, elsewhere) == pytest.approx((at_last, at_others), abs=0.006)
+    assert (last + (peeking.LENGTH - 2) * elsewhere) / (peeking.LENGTH - 1) == pytest.approx(
+        whole, abs=0.006
+    )

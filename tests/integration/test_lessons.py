@@ -105,6 +105,12 @@ def test_notebook_begins_with_what_to_do(step):
     assert f'lesson("{step.id}")' in second.source
 
 
+@pytest.mark.parametrize("step", [PREFACE, *STEPS], ids=lambda step: step.id)
+def test_notebook_asks_through_its_own_function(step):
+    text = "\n".join(cell.source for cell in book(step).cells)
+    assert not re.search(r"make\s+quiz", text)
+
+
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_notebook_has_distinct_cells_and_no_outputs(step):
     cells = book(step).cells
