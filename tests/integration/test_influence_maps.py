@@ -491,6 +491,14 @@ def printed(influence, width=80):
     return lines
 
 
+def test_terminal_without_room_still_says_what_is_padding():
+    found = Influence(((1.0, 0.5), (0.0, 1.0)), True, how="Tried so. Token 0 is padding.")
+    sheet = Sheet()
+    draw_map(sheet, found, how=False)
+    lines = [text.strip() for text, _ in sheet.rows]
+    assert lines[-1] == "Token 0 is padding."
+
+
 def test_terminal_shows_the_map_and_says_the_first_pair():
     moved = ((1.0, 0.0, 0.31), (0.0, None, 0.0))
     found = Influence(moved, True, ((True,) * 2 + (False,),) * 2, "position", "u", "Tried so.")

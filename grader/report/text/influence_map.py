@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.report.grids import influence_grid
 from grader.report.influences import findings
 from grader.report.records import Influence
@@ -21,15 +23,22 @@ MAP_WORDS = {
 def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
     """Draw which output depends on which input, and explain what is wrong.
 
-    drawn: show the picture as well. how: say what was tried as well.
+    drawn: show the picture as well. how: say what was tried as well. Always say which position is
+    padding, because the picture cannot be read without it.
     """
     sheet.gap()
     if drawn:
         _map(sheet, influence)
     for sentence in findings(influence):
         sheet.line(clean(sentence), indent=5)
-    if drawn and how and influence.how:
-        sheet.line(clean(influence.how), "dim", indent=5)
+    if drawn and (tried := influence.how if how else _tell_padding(influence.how)):
+        sheet.line(clean(tried), "dim", indent=5)
+
+
+def _tell_padding(how: str) -> str:
+    """Return the sentence that says which position is padding, or "" if none is."""
+    sentences = re.split(r"(?<=\.) ", how)
+    return next((sentence for sentence in sentences if "padding" in sentence), "")
 
 
 def _map(sheet: Sheet, influence: Influence) -> None:
