@@ -127,7 +127,7 @@
 # Padding hides keys in every block. It is not enough in the first one: a padded position
 # computes its rows like any other, and in the next block it would be looked at again. A
 # text may begin with padding. Then its first query may attend to nothing, and its attention
-# adds b_o and no more. Positions count padding too: the first real token behind three
+# adds b_o and no more. Positions count padding too: the first real token after three
 # padded ones gets row 3 of `position`.
 #
 # **Common traps.** Giving the mask to one block only, or to all but one. Replacing the
@@ -137,7 +137,7 @@
 # again. Returning probabilities: the loss and the sampling want logits.
 #
 # **Sources.** Radford et al. 2018, section 3.1 (a decoder alone as a language model);
-# Radford et al. 2019, section 2.3 (the norms in front, and one more behind the last
+# Radford et al. 2019, section 2.3 (the norms in front, and one more after the last
 # block); Press and Wolf 2017 (the tied head); Xiong et al. 2020 (pre-norm); Vaswani et
 # al. 2017, section 3.2.3 (the mask against leftward information flow).
 

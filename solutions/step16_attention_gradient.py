@@ -49,7 +49,7 @@
 # **The mask.** A hidden key has weight 0. In softmax's gradient each row is multiplied by
 # its weights, so a hidden pair gets a slope of exactly 0: the mask needs no line of its
 # own. That is only true of weights that are exactly 0. With a score of −20 in place of −∞
-# a weight of about two in a thousand million remains, and a small leak with it.
+# a weight of about two in a billion remains, and a small leak with it.
 
 # %% [markdown]
 # ## The leak law, seen from behind

@@ -63,7 +63,7 @@ def _read(number: int, real: Bools | None) -> Moves:
     sees = past(T)
     if real is not None:
         arguments |= {"padding": real[None, :]}
-        sees = sees & real | own(T)  # the residual connection still reads a padded token
+        sees = sees & real | own(T)  # by the residual stream a padded token still reads itself
         how += f" Token {PADDED} is padding."
     return Moves(Change(arguments, {"tokens": _OTHER_TOKENS}, {"tokens": -1}), sees, how=how)
 
