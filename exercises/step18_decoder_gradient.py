@@ -95,13 +95,13 @@ from exercises.step17_block_gradient import decoder_block_backward, layer_norm_b
 # %% [markdown]
 # A decoder of two blocks, small enough to try things with.
 
+
 # %%
-draw = np.random.RandomState(0).standard_normal
-norm = {"gain": np.ones(4), "bias": np.zeros(4)}
-small = {
-    "embedding": draw((5, 4)),
-    "position": draw((6, 4)),
-    "blocks": [
+def small_decoder():
+    """Draw the parameters of a decoder: 5 tokens, T_max 6, d_model 4, two blocks."""
+    draw = np.random.RandomState(0).standard_normal
+    norm = {"gain": np.ones(4), "bias": np.zeros(4)}
+    blocks = [
         {
             "ln_1": norm,
             "ln_2": norm,
@@ -113,9 +113,10 @@ small = {
             },
         }
         for _ in range(2)
-    ],
-    "ln_f": norm,
-}
+    ]
+    tables = {"embedding": draw((5, 4)), "position": draw((6, 4))}
+    return {**tables, "blocks": blocks, "ln_f": norm}
+
 
 # %% [markdown]
 # ## The loss
@@ -165,7 +166,8 @@ def decoder_loss(tokens, params, n_heads, ignore_id=None):
 # **Try first**, before you trust it: the gradient of one array at a time, here that of
 # the embedding, against the differences of step 15. The two should agree to about 1e-9.
 #
-#     tokens = np.array([0, 3, 1, 3])
+#     from exercises.step15_gradients import central_differences
+#     tokens, small = np.array([0, 3, 1, 3]), small_decoder()
 #     loss, grads = decoder_loss_and_gradients(tokens, small, n_heads=2)
 #     other = central_differences(
 #         lambda table: decoder_loss(tokens, {**small, "embedding": table}, 2),

@@ -61,8 +61,8 @@
 # ## How a norm brings the future back
 #
 # The norm works on one position: it subtracts the mean of that position's features, and
-# divides by the root of their variance. Here are the three tokens of step 5, and the norm
-# along the right axis and along time:
+# divides by the root of their variance. (A tiny **eps** in the root keeps it from being
+# 0.) Here are the three tokens of step 5, normed along the right axis and along time:
 #
 #     x         over the features    over time       over time, before
 #                                                    the third token
@@ -123,8 +123,7 @@ from exercises.step09_heads import multi_head_attention
 # ## Layer norm
 #
 # A **layer norm** gives each token's vector mean 0 and variance 1, and then a gain and a
-# bias that are learned. **eps** is a small number that keeps a variance of 0 from being a
-# divisor. Three things are easy to get wrong without any error:
+# bias that are learned. Three things are easy to get wrong without any error:
 #
 # - The axis. It is the last one, and mean and variance must keep it, so that they line
 #   up with their rows.
