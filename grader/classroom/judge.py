@@ -146,7 +146,6 @@ def _serve(
         with _Sandboxes(isolation, registry.limits) as sandboxes:
             trusted = sandboxes.trusted
             grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
-            limit_memory()
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
             _send(answers, {"held": dict(isolation.held)})
             while (question := _receive(questions)) is not None:
@@ -155,6 +154,7 @@ def _serve(
                     host.deadline = time.monotonic() + registry.limits.submission_seconds
                     trusted.deadline = host.deadline
                     grader.bench.begin_anew(host)
+                    limit_memory()  # anew: what the last one has left takes nothing from this one
                     _send(answers, grader.grade(submission, steps))
     except (KitError, SandboxError) as error:
         _send(answers, {"refused": str(error)})

@@ -169,6 +169,7 @@ class Bench:
         """Forget the last submission; the next one runs on that host."""
         self.host = host
         self.log = Log()
+        self.first_failure = None
         self.faults.clear()
 
     @contextlib.contextmanager

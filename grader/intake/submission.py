@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from grader.intake.filenames import is_taken, list_names, module_name
@@ -83,9 +83,21 @@ class Submission:
         """Return the step's source, and those of the student's own modules that it may import."""
         texts, left = [self.sources.get(step, "")], dict(self.modules)
         for text in texts:  # which grows: each text is searched once, for all names together
-            near = _words(text) & left.keys()
+            near = self._find_modules(text) & left.keys()
             texts += [left.pop(name) for name in sorted(near)]
         return "\n".join(texts)
+
+    @cached_property
+    def _found(self) -> dict[str, frozenset[str]]:
+        """Return what was found in each text so far; it goes when the submission does."""
+        return {}
+
+    def _find_modules(self, text: str) -> frozenset[str]:
+        """Return the student's own modules that a text names, as Python reads names."""
+        if text not in self._found:
+            words = re.finditer(r"\w+", unicodedata.normalize("NFKC", text) if self.modules else "")
+            self._found[text] = frozenset(word[0] for word in words if word[0] in self.modules)
+        return self._found[text]
 
 
 def decode_source(data: bytes) -> str:
@@ -199,12 +211,6 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
         above, cell = marks[before - 1]
         return f"{cell}, line {number - above}", text
     return f"{filename}, line {number}", text
-
-
-@lru_cache(maxsize=64)
-def _words(text: str) -> frozenset[str]:
-    """Return the words of a source, as Python reads names."""
-    return frozenset(re.findall(r"\w+", unicodedata.normalize("NFKC", text)))
 
 
 @lru_cache(maxsize=2)

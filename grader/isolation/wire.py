@@ -25,6 +25,7 @@ MAX_ITEMS = 20_000
 MAX_DIMENSIONS = 16
 MAX_DIGITS = 64
 MAX_TEXT = 2**16
+MAX_KEPT = 100  # characters of a name whose bytes are kept
 NONCE = 16
 HEADER = struct.Struct(">Q16s")
 
@@ -87,7 +88,10 @@ def _text(tag: bytes, text: str) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _key(text: str) -> bytes:
-    """Return the encoding of a name that requests use often; never of a whole source."""
+    """Return the encoding of a name that requests use often; never of a whole source.
+
+    Nor of a long name: a student's results come back as arguments, and what is kept here stays.
+    """
     return _text(b"", text)
 
 
@@ -114,7 +118,7 @@ def _write(value: Any, put: Callable[[bytes], None]) -> None:
         case dict():
             put(b"M" + _U32.pack(len(value)))
             for key, item in value.items():
-                put(_key(key))
+                put(_key(key) if len(key) <= MAX_KEPT else _text(b"", key))
                 _write(item, put)
         case list() | tuple():
             put((b"L" if isinstance(value, list) else b"U") + _U32.pack(len(value)))

@@ -13,12 +13,14 @@ from grader.cli.main import cli
 from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
 from grader.report.records import report_from_json
+from grader.steps.registry import load
 from tests.conftest import ROOT
 from tests.corpora import hostile
 from tests.support import processes
 
 pytestmark = pytest.mark.skipif(not processes.LINUX, reason="memory as Linux counts it")
 MOST_MIB = 1024
+MOST_KEPT_MIB = 64
 
 MOST_THAT_IS_READ = """
 import numpy as np
@@ -26,6 +28,32 @@ import numpy as np
 def flood(*args, **kwargs):
     return np.ones(5 * 2**20)
 """
+
+
+NAMES_THAT_COME_BACK = """
+import sys
+import time
+
+def wire():
+    frame = sys._getframe()
+    while "serve" not in dir(frame.f_locals.get("self")):
+        frame = frame.f_back
+    return type(frame.f_locals["self"]).answer.__globals__["wire"]
+
+def new_adamw(params):
+    return 0
+
+def adamw_step(params, grads, state, lr, **more):
+    wire().MAX_TEXT = 65_500
+    now = time.monotonic_ns()
+    names = [f"\U00010348 {now} {i} ".ljust(65_000) for i in range(150)]
+    return {**{k: v for k, v in params.items() if k[0] == "w"}, **dict.fromkeys(names)}, state
+"""
+
+# As many different words as a source may have; one letter makes each of them take more room.
+WORDS = (
+    "# \U00010348 " + " ".join(f"{number:x}" for number in range(160_000)) + "\nimport exercises\n"
+)
 
 
 def flooding(text, step, *functions):
@@ -51,10 +79,10 @@ def judging(*steps):
         judge.close()
 
 
-def peak_mib(pid):
-    """The most memory that a process has had."""
+def mib(pid, name):
+    """One of the kernel's numbers about a process's memory."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+    return int(status.partition(f"{name}:")[2].split()[0]) // 1024
 
 
 def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
@@ -64,12 +92,34 @@ def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
     with judging(*steps) as judge:
         for name, flood in FLOODS.items():
             report = judge.grade(flood).report
-            peak = peak_mib(judge.process.pid)
+            peak = mib(judge.process.pid, "VmHWM")
             assert (name, report.score) == (name, 0)
             assert (name, peak) < (name, MOST_MIB)
         report = judge.grade(Submission("honest", {"step02_scores": text})).report
         (scores,) = (step for step in report.steps if step.step == "step02_scores")
         assert scores.points == scores.max_points
+
+
+LEFT = {
+    "in names": Submission("mallory", {"step19_training": NAMES_THAT_COME_BACK}),
+    "in words": Submission(
+        "mallory",
+        {step.id: f"# {step.id}\n{WORDS}" for step in load().steps[:8]},
+        modules={"helper": ""},
+    ),
+}
+
+
+@pytest.mark.parametrize("left", LEFT.values(), ids=LEFT.keys())
+def test_judge_keeps_nothing_of_a_submission(left):
+    """The next one would lack it, and lose points for that."""
+    honest = Submission("honest", dict.fromkeys(left.sources, ""))
+    held = []
+    with judging(*sorted(left.sources)) as judge:
+        for submission in (honest, left, honest):
+            assert judge.grade(submission).report.score == 0
+            held.append(mib(judge.process.pid, "VmData"))
+    assert held[-1] < held[0] + MOST_KEPT_MIB
 
 
 CHECK = """
