@@ -118,7 +118,7 @@ def test_judge_keeps_nothing_of_a_submission(left):
     with judging(*sorted(left.sources)) as judge:
         for submission in (honest, left, honest):
             assert judge.grade(submission).report.score == 0
-            held.append(mib(judge.process.pid, "VmData"))
+            held.append(mib(judge.process.pid, "VmRSS"))
     assert held[-1] < held[0] + MOST_KEPT_MIB
 
 
