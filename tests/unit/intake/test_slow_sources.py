@@ -106,14 +106,15 @@ def test_modules_that_name_each_other_are_searched_once(monkeypatch):
     """With a search for each name in all that was found so far, this takes a minute."""
     searched = []
 
-    def words(text):
+    def normalize(form, text):
         searched.append(text)
-        return frozenset(text.split())
+        return text
 
-    monkeypatch.setattr(submission, "_words", words)
+    monkeypatch.setattr(submission.unicodedata, "normalize", normalize)
     names = [f"m{number}" for number in range(40)]
     modules = dict(zip(names, [*names[1:], ""], strict=True))
     modules = dict(reversed(modules.items()))
     mine = Submission("mallory", {"step02_scores": "m0"}, modules=modules)
-    assert set(mine.reachable("step02_scores").split()) == set(names)
+    for _ in range(2):
+        assert set(mine.reachable("step02_scores").split()) == set(names)
     assert len(searched) == 1 + len(names)
