@@ -166,26 +166,33 @@ def check(
     from grader.report.records import Status
     from grader.report.text import terminal
 
-    ended = _note(registry, report, submission)
+    news, ended = _note(registry, report, submission)
     whole = len(report.steps) == len(steps)
     todo = terminal.first_to_do(report)
     if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
         printer.total(report)
         _show_end(registry, ended, submission, printer)
     else:
-        _rest(printer, report, submission, suite, whole=whole)
+        if len(news) == 1:
+            from grader.cli.passing import show_passed
+
+            show_passed(printer, registry.find(news[0]), submission)
+        _rest(printer, report, submission, suite, whole=whole, told=len(news) == 1)
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
-def _note(registry: Registry, report: Report, folder: Path) -> Part | None:
-    """Note a check of the exercises in the learner's journal; return a part that it finished."""
+def _note(registry: Registry, report: Report, folder: Path) -> tuple[list[str], Part | None]:
+    """Note a check of the exercises in the learner's journal.
+
+    Return the steps that pass since it, and the part that it finished.
+    """
     if report.suite != "visible" or folder.resolve() != EXERCISES.resolve() or not report.steps:
-        return None
+        return [], None
     from grader.engine.journal import Journal
 
     journal = Journal(folder)
-    journal.note(report.steps, time.time())
-    return journal.find_ended(registry, [step.step for step in report.steps])
+    news = journal.note(report.steps, time.time())
+    return news, journal.find_ended(registry, [step.step for step in report.steps])
 
 
 def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
@@ -302,9 +309,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def _rest(
-    printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool = True
+    printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool, told: bool
 ) -> None:
-    """Print the score, the first step to work on, and what to do next."""
+    """Print the score, the first step to work on, and what to do next.
+
+    whole: all steps were judged. told: what to do with a step that passes was said already.
+    """
     from grader.report.records import Status
     from grader.report.text import terminal
 
@@ -320,10 +330,10 @@ def _rest(
     if todo is None:
         after = NEXT_AFTER_ALL[suite].format(spell_command("exam")) if HIDDEN.is_dir() else ""
         printer.line(f"\nAll of it passes. {after}".rstrip(" "))
-        if len(report.steps) == 1 and is_exercises:
-            number = terminal.number_of(report.steps[0])
-            looked, asked = spell_command("look", number), spell_command("quiz", number)
-            printer.line(f"`{looked}` draws what it does. `{asked}` asks about the lesson.")
+        if len(report.steps) == 1 and is_exercises and not told:
+            from grader.cli.passing import show_ways
+
+            show_ways(printer, terminal.number_of(report.steps[0]))
         return
     number = terminal.number_of(todo)
     if todo.status is not Status.NOT_ATTEMPTED:

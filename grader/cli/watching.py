@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from grader.cli.keyboard import Keyboard
+from grader.cli.passing import show_passed
 from grader.cli.paths import read_submission, show_path
 from grader.cli.watch import events
 from grader.engine import hints
@@ -172,7 +173,9 @@ class Watch:
         if self.folder.resolve() != EXERCISES.resolve():
             return
         journal = Journal(self.folder)
-        journal.note([self.known[step.id] for step in self.steps], time.time())
+        news = journal.note([self.known[step.id] for step in self.steps], time.time())
+        for step in (step for step in self.steps if step.id in news and len(news) == 1):
+            show_passed(self.printer, step, self.folder)
         if ended := journal.find_ended(self.grader.registry, [one.step for one in found.steps]):
             said = spell_command("recap")
             self.printer.line(f"\n{ended.name}, {ended.title}, is finished: `{said}` looks back.")

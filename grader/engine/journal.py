@@ -28,20 +28,27 @@ class Journal:
         data = read_notes(self.path)
         return data if isinstance(data.get("steps"), dict) else {"steps": {}, "ended": []}
 
-    def note(self, verdicts: Sequence[StepVerdict], now: float) -> None:
-        """Note the findings of a check, and the time since the last one for the current step."""
+    def note(self, verdicts: Sequence[StepVerdict], now: float) -> list[str]:
+        """Note the findings of a check, and the time since the last one for the current step.
+
+        Return the steps that pass now and did not when they were last checked.
+        """
         if all(verdict.status is Status.NOT_ATTEMPTED for verdict in verdicts):
-            return  # nobody has begun
-        data = self._read()
+            return []  # nobody has begun
+        data, news = self._read(), []
         self._note_time(data, verdicts, now)
         for verdict in verdicts:
             entry = _entry(data, verdict.step)
-            entry["passed"] = verdict.status is Status.PASSED
+            passes = verdict.status is Status.PASSED
+            if passes and not _is_passed(entry):
+                news.append(verdict.step)
+            entry["passed"] = passes
             met = entry.setdefault("met", [])
             known = (check.diagnosis for check in verdict.checks if check.diagnosis)
             said = dict.fromkeys(_alone(one.says) for one in known if one.known)
             entry["met"] = [*met, *(one for one in said if one not in met)][:MOST_MISTAKES]
         write_notes(self.path, data)
+        return news
 
     def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
         """Credit the time since the last check, unless there was a pause."""

@@ -63,7 +63,10 @@ def test_state_is_shown_first_then_keys_and_points(watching):
     os.write(screen, b"h")
     assert "Step 2, Scaled scores: hint 2 of" in read_until(screen, "q quit")
     (folder / "step02_scores.py").write_text(right, encoding="utf-8")
-    assert "+7 points: 16.5 of 415.5" in read_until(screen, "q quit")
+    right = read_until(screen, "q quit")
+    assert "+7 points: 16.5 of 415.5" in right
+    assert "Step 2, Scaled scores, passes." in right
+    assert "- say why the scores are divided by √d_k" in right
     os.write(screen, b"n")
     assert "Next: fill in exercises/step03_mask.py" in read_until(screen, "q quit")
     os.write(screen, b"x\x1b[Al")

@@ -39,6 +39,14 @@ def test_mistake_is_kept_once_after_it_was_fixed(journal):
     assert journal.mistakes(FIRST) == ["No scale."]
 
 
+def test_step_that_passes_is_news_once_and_again_after_it_failed(journal):
+    said = [
+        journal.note([verdict(FIRST, status), verdict(SECOND, Status.FAILED)], 0.0)
+        for status in (Status.FAILED, Status.PASSED, Status.PASSED, Status.FAILED, Status.PASSED)
+    ]
+    assert said == [[], [FIRST], [], [], [FIRST]]
+
+
 @pytest.mark.parametrize("more", BUT_FOR)
 def test_what_a_cause_leaves_open_is_forgotten(journal, more):
     for says in (f'No scale. {more} "Scores fit."', f'No scale. {more} "It is finite."'):
