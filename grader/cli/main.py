@@ -313,7 +313,7 @@ def _rest(
 ) -> None:
     """Print the score, the first step to work on, and what to do next.
 
-    whole: all steps were judged. told: what to do with a step that passes was said already.
+    whole: all steps were judged. told: the commands for a step that passes are on the screen.
     """
     from grader.report.records import Status
     from grader.report.text import terminal

@@ -487,7 +487,7 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
     """
     # Perhaps only the same mistake, which differs at an edge.
     unlike = "would pass it" if passes else "has other results there"
-    more = f'There may be a second fault: "{check}" fails too, and this mistake alone {unlike}.'
+    more = f'{BUT_FOR} "{check}" fails too, and this mistake alone {unlike}.'
     return replace(cause, says=f"{cause.says} {more}")
 
 

@@ -13,10 +13,7 @@ from typing import Any
 
 SCHEMA = "nopeek/report/1"
 PROPERTY = "property:"
-BUT_FOR = (
-    "It may not explain what is wrong here:",
-    "Other results are wrong here than with this mistake alone:",
-)  # how a cause begins to name a check that it leaves open
+BUT_FOR = "There may be a second fault:"  # how a cause begins to name a check that it leaves open
 
 
 class Status(str, Enum):

@@ -47,9 +47,8 @@ def test_step_that_passes_is_news_once_and_again_after_it_failed(journal):
     assert said == [[], [FIRST], [], [], [FIRST]]
 
 
-@pytest.mark.parametrize("more", BUT_FOR)
-def test_what_a_cause_leaves_open_is_forgotten(journal, more):
-    for says in (f'No scale. {more} "Scores fit."', f'No scale. {more} "It is finite."'):
+def test_what_a_cause_leaves_open_is_forgotten(journal):
+    for says in (f'No scale. {BUT_FOR} "Scores fit."', f'No scale. {BUT_FOR} "It is finite."'):
         journal.note([verdict(FIRST, Status.FAILED, says)], 0.0)
     assert journal.mistakes(FIRST) == ["No scale."]
 
