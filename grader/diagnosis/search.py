@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
-from grader.report.records import Diagnosis
+from grader.report.records import BUT_FOR, Diagnosis
 from grader.steps.inputs import digest
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Registry, Step
