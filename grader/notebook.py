@@ -1,4 +1,4 @@
-"""Let a notebook's cells call `check`, `hint`, `quiz`, `status` and `save_work`.
+"""Let a notebook's cells call `check`, `hint`, `quiz`, `status`, `recap` and `save_work`.
 
 A separate process judges the notebook as `make check` judges a file. Only the text of the cells
 counts, whatever a cell does to its kernel.
@@ -17,7 +17,9 @@ from grader.notebooks.session import Exercises, History, JudgeError, JudgeProces
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
-__all__ = ["case", "check", "hint", "lesson", "load_work", "quiz", "save_work", "status"]
+__all__ = [
+    *("case", "check", "hint", "lesson", "load_work", "quiz", "recap", "save_work", "status"),
+]
 
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
 NO_KERNEL = (
@@ -144,6 +146,11 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
 def status() -> Shown:
     """Return all steps, and how far each is."""
     return _ask_judge("status", None)
+
+
+def recap(part: str | int | None = None) -> Shown:
+    """Look back on a part that you finished: `recap(1)`, or by default the last one."""
+    return _ask_judge("recap", part)
 
 
 def save_work(step: object = None) -> Shown:

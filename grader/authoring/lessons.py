@@ -46,7 +46,7 @@ from; a file that you had edited there is kept beside it, one that `save_work()`
 `load_work()` brings that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
-from grader.notebook import case, check, hint, lesson, load_work, quiz, save_work, status
+from grader.notebook import case, check, hint, lesson, load_work, quiz, recap, save_work, status
 
 lesson("{step}")"""
 QUIZ = """\

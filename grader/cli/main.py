@@ -197,10 +197,12 @@ def _note(registry: Registry, report: Report, folder: Path) -> tuple[list[str], 
 
 def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
     """Print the end of a part."""
-    from grader.cli.recap import show_end
+    from grader.demos.part_ends import show_end
+    from grader.engine.journal import Journal
 
     with hosts(registry, "auto", 1) as (host,):
-        show_end(host, registry, part, folder, printer)
+        submission = read_submission(folder, registry)
+        show_end(host, registry, part, Journal(folder), submission, printer)
 
 
 def _row(printer: Printer) -> Callable[[StepVerdict], None]:

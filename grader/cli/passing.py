@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from grader.report.text.terminal import Printer, clean
+from grader.engine.abilities import find_abilities
+from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.paths import SOLUTIONS
 from grader.steps.registry import Step
-
-# As every lesson has it in its head: `# - ` begins an item, and `#   ` goes on with it.
-_ABILITIES = re.compile(r"^# \*\*After this you can\*\*\n#\n((?:# (?:- |  ).*\n)+)", re.MULTILINE)
-_LONGEST = 200
-
-
-def find_abilities(lesson: str) -> list[str]:
-    """Return what the lesson says that its reader can do afterwards; none if that was deleted."""
-    found = _ABILITIES.search(lesson)
-    text = re.sub(r"\n#  +", " ", found[1]) if found else ""
-    return [clean(line[4:].rstrip(",. "))[:_LONGEST] for line in text.splitlines()]
 
 
 def show_passed(printer: Printer, step: Step, folder: Path) -> None:

@@ -94,7 +94,7 @@ def _template() -> Template:
 
 
 def _html(**data: object) -> str:
-    blank = {"step": None, "title": "", "several": False, "steps": (), "told": ()}
+    blank = {"step": None, "title": "", "several": False, "steps": (), "told": (), "drawn": ""}
     return _template().render({**blank, "notes": (), "says": (), **data}).strip()
 
 
@@ -128,6 +128,11 @@ def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence
         if word:
             printer.row(f"       {word}")
     return Card(_html(steps=steps, told=told, says=says), _lines([out.getvalue().rstrip()], says))
+
+
+def drawn_card(text: str) -> Card:
+    """Return a card with a text whose columns count, such as a map."""
+    return Card(_html(drawn=text), text)
 
 
 def words_card(*says: str) -> Card:

@@ -8,6 +8,7 @@ kernel, however that happens.
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import os
 import sys
@@ -17,7 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.demos.part_ends import choose_part, show_end
 from grader.engine import grading, hints
+from grader.engine.abilities import find_abilities
 from grader.engine.case_program import write_variables
 from grader.engine.failing_case import find_failing_case
 from grader.engine.grading import Grader
@@ -27,15 +30,22 @@ from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
 from grader.isolation.client import CallFailed
 from grader.notebooks import changeover
-from grader.notebooks.cards import Card, has_one_reason, step_card, steps_card, words_card
+from grader.notebooks.cards import (
+    Card,
+    drawn_card,
+    has_one_reason,
+    step_card,
+    steps_card,
+    words_card,
+)
 from grader.notebooks.executions import Run, find_unclosed, latest_step, raw_cells, standing
 from grader.notebooks.progress import Progress
 from grader.report.html.page import number_step
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps import stubs
-from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, Step
 
 UNCLOSED = (
@@ -62,8 +72,10 @@ class Asked:
         self.registry = registry
         self.folder = folder
         self.runs = standing(runs, request["deleted"], names)
-        self.call = request["do"]
-        self.function, self.step = self._about(request["about"], request["lesson"])
+        self.call, self.about = request["do"], request["about"]
+        self.function, self.step = "", None
+        if self.call != "recap":  # which is about a part
+            self.function, self.step = self._about(self.about, request["lesson"])
 
     def _about(self, about: str, lesson: str) -> tuple[str, Step | None]:
         """Return the function that was named, and the step.
@@ -131,6 +143,7 @@ class Judge:
             "hint": self.hint,
             "case": self.case,
             "status": self.status,
+            "recap": self.recap,
             "save_work": self.save,
             "load_work": self.load,
         }
@@ -144,18 +157,25 @@ class Judge:
             return {"problem": f"{error.strerror or error}: {error.filename or self.folder}"}
         return {"html": card.html, "text": card.text, **more}
 
-    def _judge(self, asked: Asked, function: str = "") -> tuple[StepVerdict, tuple[str, ...]]:
-        """Return the verdict on the step or on only that function, and the notes."""
+    def _judge(
+        self, asked: Asked, function: str = ""
+    ) -> tuple[StepVerdict, tuple[str, ...], list[str]]:
+        """Return the verdict on the step or on only that function, the notes, and the news.
+
+        The news say what the learner can do if the step passes for the first time.
+        """
         step = asked.one.narrow(function) if function else asked.one
         wanted = [function] if function else [one.name for one in step.functions]
         if run := find_unclosed(asked.runs, wanted):
             raise Problem(UNCLOSED.format(number=run.number))
         submission, notes = asked.submission()
         verdict = self.grader.grade(submission, [step]).steps[0]
+        news = []
         if not function:
             self.progress.note_checked(verdict)
-            self.journal.note([verdict], time.time())
-        return verdict, notes
+            if self.journal.note([verdict], time.time()):
+                news = _say_abilities(step)
+        return verdict, notes, news
 
     def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the verdict on the step, or on the function that was named."""
@@ -163,8 +183,8 @@ class Judge:
         if function and not asked.one.function(function).checks:
             others = ", ".join(f.name for f in asked.one.functions if f.checks)
             return words_card(f"{function} is judged together with {others}."), {}
-        verdict, notes = self._judge(asked, function)
-        says = self._next(asked, verdict, function)
+        verdict, notes, news = self._judge(asked, function)
+        says = [*news, *self._next(asked, verdict, function)]
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}
         hints.note_shown(verdict, self.folder / hints.FILE)
@@ -184,15 +204,15 @@ class Judge:
             return []
         said = [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
         if ended := self.journal.find_ended(asked.registry, [asked.one.id]):
-            recap = spell_command("recap")
-            said.append(f"{ended.name}, {ended.title}, is finished: `{recap}` looks back on it.")
+            said.append(f"{ended.name}, {ended.title}, is finished: recap() looks back on it.")
         return said
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the next hint for the step."""
-        verdict, _ = self._judge(asked)
+        verdict, _, news = self._judge(asked)
         if verdict.status is Status.PASSED:
-            return words_card("There is nothing to fix: everything in this step passes."), {}
+            said = "There is nothing to fix: everything in this step passes."
+            return words_card(said, *news), {}
         ladder = hints.ladder(asked.one, verdict)
         number, text = hints.next_hint(asked.one, ladder, self.folder / hints.FILE)
         more = "hint() gives the next." if number < len(ladder) else "That was the last one."
@@ -232,6 +252,17 @@ class Judge:
         points, of = sum(s.points for s in steps), sum(s.max_points for s in steps)
         return steps_card(steps, told, [f"{points:g} of {of:g} points"]), {}
 
+    def recap(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """Return the end of a part, with the map of the functions as they are now."""
+        registry = asked.registry
+        part = choose_part(registry, self.journal, asked.about, "status()")
+        out = io.StringIO()
+        printer = Printer(out)
+        printer.plain = False
+        host, (submission, _) = self.grader.bench.host, asked.submission()
+        show_end(host, registry, part, self.journal, submission, printer, in_notebook=True)
+        return drawn_card(out.getvalue().strip("\n")), {}
+
     def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
@@ -259,6 +290,12 @@ class Judge:
             raise Problem(f"There is no exercises/{step.filename} that can be read.")
         told = f"The code of exercises/{step.filename} is in the cell below: run that cell."
         return words_card(told), {"cell": changeover.cell_of(source)}
+
+
+def _say_abilities(step: Step) -> list[str]:
+    """Return what the learner can do after the step, as one text with a line for each ability."""
+    abilities = find_abilities(stubs.stub_of(step))
+    return ["\n- ".join(["You can now", *abilities])] if abilities else []
 
 
 def _read_written(asked: Asked, step: Step) -> int:

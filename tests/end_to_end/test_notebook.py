@@ -9,13 +9,14 @@ import pytest
 
 from grader import notebook
 from grader.intake.submission import read_folder
+from grader.notebooks.changeover import cell_of
 from grader.notebooks.session import JudgeError, JudgeProcess
 from tests.conftest import ROOT, STEPS
 from tests.support import kernels
 from tests.support.processes import children, gone
 
 BEGIN = (
-    "from grader.notebook import case, check, hint, lesson, load_work, save_work, status\n"
+    "from grader.notebook import case, check, hint, lesson, load_work, recap, save_work, status\n"
     "import numpy as np"
 )
 LINEAR = """def linear(x, weight, bias=None):
@@ -24,6 +25,7 @@ LINEAR = """def linear(x, weight, bias=None):
 """
 TRANSPOSED = "def linear(x, weight, bias=None):\n    return x @ weight.T\n"
 SCORES = "def attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2){}\n"
+SCALED = SCORES.format(" / np.sqrt(q.shape[-1])")
 PASSED = "linear: passed, 5/5 points"
 
 
@@ -137,6 +139,32 @@ def test_function_that_ends_its_process_harms_nobody(shown):
     )
     assert "The process ended while linear was running" in told
     assert PASSED in still
+
+
+def test_first_pass_says_what_one_can_do_now(shown):
+    _, first, again = shown(SCALED, "check(2)", "check(2) ")
+    assert "You can now\n- compute" in first
+    assert "You can now" not in again
+
+
+def test_end_of_a_part_is_shown_on_demand(shown):
+    early, wrong = shown("recap()", "recap('part9')", errors=True)
+    assert "nopeek: no part is finished yet: `status()` shows how far you are" in early
+    assert "nopeek: there is no 'part9': name one of part1, " in wrong
+    cells = []
+    for step in (step for step in STEPS if step.part == 1):
+        text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+        cells += [cell_of(text) + f"\nsave_work({step.number})", f"check({step.number})"]
+    *_, last, end, same = shown(*cells, "recap()", "recap(1)")
+    assert "Part I, attention, is finished: recap() looks back on it." in last
+    for told in (
+        "Part I, attention, is finished: 21 functions",
+        "You can now",
+        "Your leak map: masked_self_attention",
+        "Next: notebooks/step09_heads.ipynb.",
+    ):
+        assert told in end
+    assert same == end
 
 
 # The companions.

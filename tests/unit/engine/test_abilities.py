@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.cli.passing import find_abilities
+from grader.engine.abilities import find_abilities
 from grader.steps.stubs import solution_of, stub
 from tests.conftest import STEPS
 

@@ -1,0 +1,114 @@
+"""Show the end of a part: your abilities, your own map, the mistakes you fixed, the next file."""
+
+from __future__ import annotations
+
+import contextlib
+
+from grader.demos.own_maps import FINE, measure_own
+from grader.demos.submission_worker import NotReady
+from grader.engine.journal import Journal
+from grader.intake.submission import Submission
+from grader.isolation import Host
+from grader.report.problem import Problem
+from grader.report.text.influence_map import draw_map
+from grader.report.text.sheet import Sheet
+from grader.report.text.terminal import Printer
+from grader.steps.commands import spell_command
+from grader.steps.registry import Part, Registry
+
+
+def choose_part(registry: Registry, journal: Journal, name: str | None, status: str) -> Part:
+    """Return the part of that name or number, or the last one that passed.
+
+    status: what to type to see how far one is. Raise Problem if there is none, or it did not pass.
+    """
+    parts = {f"part{part.number}": part for part in registry.parts if registry.of(part)}
+    done = [one for one in parts.values() if journal.has_passed(registry, one)]
+    if not name and done:
+        return done[-1]
+    if not name:
+        raise Problem(f"no part is finished yet: `{status}` shows how far you are")
+    wanted = f"part{name}" if name.isdecimal() else name.lower()
+    if wanted not in parts:
+        raise Problem(f"there is no {name!r}: name one of {', '.join(parts)}")
+    if parts[wanted] not in done:
+        raise Problem(f"{wanted} is not finished: `{status}` shows what is missing")
+    return parts[wanted]
+
+
+def show_end(
+    host: Host,
+    registry: Registry,
+    part: Part,
+    journal: Journal,
+    submission: Submission,
+    printer: Printer,
+    *,
+    in_notebook: bool = False,
+) -> None:
+    """Print the end of a part. in_notebook: the next step is one, too."""
+    steps = registry.of(part)
+    count = sum(len(step.functions) for step in steps)
+    printer.line()
+    printer.line("=" * min(72, printer.width - 1), "green")
+    whole = f"{part.name}, {part.title}, is finished: {count} functions, all yours."
+    printer.line(whole, "bold")
+    if part.can:
+        printer.line("\nYou can now")
+        for text in part.can:
+            printer.line(f"- {text}", indent=2)
+    _show_map(host, registry, part, submission, printer)
+    met = [(step.number, said) for step in steps for said in journal.mistakes(step.id)]
+    if met:
+        printer.line("\nMistakes that you met and fixed")
+        for number, said in met:
+            printer.line(f"- step {number}: {said}", indent=2)
+    _show_minutes(part, registry, journal, printer)
+    if part.read:
+        printer.line(f"\nTo read next: {part.read}")
+    _show_next(part, registry, printer, in_notebook=in_notebook)
+
+
+def _show_map(
+    host: Host, registry: Registry, part: Part, submission: Submission, printer: Printer
+) -> None:
+    """Print the map of the part's function, measured now."""
+    name = part.shows
+    step = next((s for s in registry.of(part) if name in {f.name for f in s.functions}), None)
+    if step is None:
+        return
+    found = []
+    with contextlib.suppress(NotReady):
+        found = measure_own(host, registry, submission, step)
+    for one in found:
+        if one.function == name and one.map is not None:
+            sheet = Sheet(printer.width, printer.plain)
+            sheet.line(f"\nYour leak map: {name}, as it is now")
+            draw_map(sheet, one.map, how=False)
+            if one.told == [FINE]:
+                sheet.line(FINE, indent=5)
+            printer.sheet(sheet)
+
+
+def _show_minutes(part: Part, registry: Registry, journal: Journal, printer: Printer) -> None:
+    """Print how many minutes the steps took, as far as that is known."""
+    times = {step.number: journal.minutes(step.id) for step in registry.of(part)}
+    known = {number: minutes for number, minutes in times.items() if minutes}
+    if known:
+        each = ", ".join(f"step {number}: {minutes}" for number, minutes in known.items())
+        printer.line(f"\nMinutes between your checks, without pauses: {each}.")
+
+
+def _show_next(part: Part, registry: Registry, printer: Printer, *, in_notebook: bool) -> None:
+    """Print which command shows what the part was for, and which file comes next."""
+    printer.line()
+    if part.then:
+        name, _, number = part.then.partition(" ")
+        command = spell_command(name, int(number) if number else None)
+        printer.line(f"Try `{command}`: {part.then_shows}.")
+    last = registry.of(part)[-1]
+    after = [step for step in registry.steps if step.number > last.number]
+    if after and in_notebook:
+        printer.line(f"Next: notebooks/{after[0].id}.ipynb.")
+    elif after:
+        printer.line(f"Next: exercises/{after[0].filename}, then `{spell_command('check')}`.")
