@@ -75,8 +75,8 @@ reset: $(VENV)/.light   ## STEP=3: put the stub back and keep the old file
 handin: $(VENV)/.light   ## write a zip to hand in, and a receipt
 	@$(RUN) handin --out "$(HANDIN)" $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-lab: $(VENV)/.lab   ## open the notebooks in JupyterLab
-	@$(RUN) lab $(ARGS)
+lab: $(VENV)/.lab   ## open the notebooks in JupyterLab, at your first unfinished step or STEP=3
+	@$(RUN) lab $(STEP) $(ARGS)
 
 exam: $(VENV)/.exam   ## run the hidden checks on your exercises, with a fresh seed
 	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")

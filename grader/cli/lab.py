@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import click
 
+from grader.cli.paths import show_path
 from grader.report.problem import Problem, need
+from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
-from grader.steps.paths import HOME, ROOT
+from grader.steps.paths import EXERCISES, HOME, ROOT
 
 NOTEBOOKS = HOME / "notebooks"
 # Files that JupyterLab starts with, below the folder of its own. The third keeps out the menu of an
@@ -68,6 +71,24 @@ def prepare(folder: Path) -> None:
             path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
 
 
+def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the page to open, and the other arguments.
+
+    It is the notebook of the step that the first argument names, or of the first unfinished step.
+    """
+    from grader.engine.journal import Journal
+
+    registry = registry_module.load()
+    with contextlib.suppress(ValueError, IndexError):
+        named = registry.find(more[0])
+        if not (NOTEBOOKS / f"{named.id}.ipynb").is_file():
+            raise Problem(f"there is no notebook {named.id}.ipynb in {show_path(NOTEBOOKS)}")
+        return f"/lab/tree/{named.id}.ipynb", more[1:]
+    step = Journal(EXERCISES).find_unfinished(registry)
+    there = step is not None and (NOTEBOOKS / f"{step.id}.ipynb").is_file()
+    return f"/lab/tree/{step.id}.ipynb" if step and there else "/lab", more
+
+
 @click.command()
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 @click.option(
@@ -75,11 +96,15 @@ def prepare(folder: Path) -> None:
 )
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
-    """Open the notebooks in JupyterLab, which receives the options after `--`."""
+    """Open the notebooks in JupyterLab, which receives the options after `--`.
+
+    The first one is that of a step, if you name it, or of the first step that you have not passed.
+    """
     how = spell_install("lab", "'nopeek[lab]'")
     need("jupyterlab", f"JupyterLab is not installed: {how}")
     if not NOTEBOOKS.is_dir():
         raise Problem(f"there are no notebooks here: run `{spell_command('build')}`")
+    page, more = _choose_page(more)
     folder = own_folder()
     prepare(folder)
     options = [f"--port={port}"] if port else []
@@ -87,7 +112,7 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     # In a container one often is root; JupyterLab would refuse.
     options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
-    command += [f"--ContentsManager.hide_globs={UNLISTED}"]
+    command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}"]
     variables = {**os.environ, **environment(folder)}
     try:
         sys.exit(subprocess.call([*command, *NEWS, *options, *more], env=variables, cwd=NOTEBOOKS))

@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.report.files import read_notes, write_notes
 from grader.report.records import BUT_FOR, Status, StepVerdict
-from grader.steps.registry import Part, Registry
+from grader.steps.registry import Part, Registry, Step
 
 PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
 MOST_MISTAKES = 30  # of a step
@@ -72,6 +72,11 @@ class Journal:
         """Return whether every step of the part passed when it was last checked."""
         steps = self._read()["steps"]
         return all(_is_passed(steps.get(step.id)) for step in registry.of(part))
+
+    def find_unfinished(self, registry: Registry) -> Step | None:
+        """Return the first step that did not pass when it was last checked; None if all did."""
+        steps = self._read()["steps"]
+        return next((step for step in registry.steps if not _is_passed(steps.get(step.id))), None)
 
     def find_ended(self, registry: Registry, judged: Iterable[str]) -> Part | None:
         """Return the last part with one of these steps that has just been finished, and note it."""

@@ -9,7 +9,9 @@ from click.testing import CliRunner
 
 from grader.cli import lab
 from grader.cli.main import cli
+from grader.engine.journal import Journal
 from grader.report import problem
+from tests.conftest import STEPS
 
 
 @pytest.fixture
@@ -41,6 +43,39 @@ def test_lab_hands_on_its_options(called, monkeypatch, user, root):
     assert done.exit_code == 0
     assert command[1:3] == ["-m", "jupyterlab"]
     assert command[-3 - len(root) :] == ["--port=9999", "--no-browser", *root, "--debug"]
+
+
+def first_page(call):
+    (found,) = (one for one in call[0] if one.startswith("--LabApp.default_url="))
+    return found.partition("=")[2]
+
+
+def test_lab_opens_the_first_unfinished_lesson(called, monkeypatch, tmp_path):
+    monkeypatch.setattr(lab, "EXERCISES", tmp_path)
+    assert first_page(called()[1]) == "/lab/tree/step01_projections.ipynb"
+    steps = {step.id: {"passed": True} for step in STEPS}
+    for left in ("step03_mask", "step09_heads"):
+        notes = {"steps": {**steps, left: {"passed": False}}, "ended": []}
+        Journal(tmp_path).path.write_text(json.dumps(notes), encoding="utf-8")
+        assert first_page(called()[1]) == f"/lab/tree/{left}.ipynb"
+    Journal(tmp_path).path.write_text(json.dumps({"steps": steps}), encoding="utf-8")
+    assert first_page(called()[1]) == "/lab"
+
+
+@pytest.mark.parametrize("name", ["3", "step03"])
+def test_lab_opens_the_lesson_that_was_named(called, name):
+    for options in ([name], [name, "--", "--debug"]):
+        command = (call := called(*options)[1])[0]
+        assert first_page(call) == "/lab/tree/step03_mask.ipynb"
+        assert name not in command
+
+
+def test_lab_names_a_lesson_without_a_notebook(called, monkeypatch, tmp_path):
+    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
+    done, call = called("3")
+    assert (done.exit_code, call) == (2, None)
+    assert "there is no notebook step03_mask.ipynb" in done.output
+    assert first_page(called()[1]) == "/lab"
 
 
 def test_lab_asks_for_no_news(called, tmp_path):

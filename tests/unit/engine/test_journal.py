@@ -47,6 +47,14 @@ def test_step_that_passes_is_news_once_and_again_after_it_failed(journal):
     assert said == [[], [FIRST], [], [], [FIRST]]
 
 
+def test_first_step_that_does_not_pass_is_unfinished(journal):
+    assert journal.find_unfinished(REGISTRY).id == FIRST
+    journal.note([verdict(FIRST), verdict(SECOND, Status.FAILED)], 0.0)
+    assert journal.find_unfinished(REGISTRY).id == SECOND
+    journal.note([verdict(step.id) for step in REGISTRY.steps], 0.0)
+    assert journal.find_unfinished(REGISTRY) is None
+
+
 def test_what_a_cause_leaves_open_is_forgotten(journal):
     for says in (f'No scale. {BUT_FOR} "Scores fit."', f'No scale. {BUT_FOR} "It is finite."'):
         journal.note([verdict(FIRST, Status.FAILED, says)], 0.0)
