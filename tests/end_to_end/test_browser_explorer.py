@@ -113,19 +113,35 @@ def test_every_picture_has_its_numbers_as_a_table(url, open_page):
     assert first == ["1.000", "0", "0", "0", "0"]  # the first word has itself alone
 
 
+def test_page_counts_from_0_as_the_lessons_do(url, open_page):
+    page = open_page(url)
+    page.locator("#heads [role=radio]").first.click()
+    until(page.locator("#which"), "Layer 0, head 0, with the mask")
+    names = page.locator("#heads [role=radio]").all_inner_texts()
+    assert names == [f"{layer}.{head}" for layer in range(2) for head in range(4)]
+    assert (
+        page.locator("#masks").inner_text().split()
+        == "Now it runs with a mask in layer 0 layer 1".split()
+    )
+    first = page.locator("#attention svg g title").first.text_content()
+    assert first == "“it” (position 0) takes 100 % from “it” (position 0)"
+    page.locator("#after").press("Home")
+    assert page.locator("#after").get_attribute("aria-valuetext") == "“it” (position 0)"
+
+
 def test_keyboard_alone_chooses_heads_words_and_masks(url, open_page):
     page = open_page(url)
     page.locator("#heads [aria-checked=true]").focus()
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-    until(page.locator("#which"), "Layer 2, head 2, with the mask")
+    until(page.locator("#which"), "Layer 1, head 1, with the mask")
     page.locator("#after").focus()
     page.keyboard.press("Home")
     until(page.locator("#so-far"), "it …")
     page.locator("#fed").focus()
     page.keyboard.press("End")
     until(page.locator("#cache"), "Your cache now holds 960 numbers, 192 of them new.")
-    page.get_by_role("checkbox", name="layer 2").focus()
+    page.get_by_role("checkbox", name="layer 1").focus()
     page.keyboard.press("Space")
     until(page.locator("#leaks-said"), "It peeks in 10 places")
     until(page.locator("#which"), "without the mask")
@@ -138,12 +154,12 @@ def test_keyboard_alone_chooses_heads_words_and_masks(url, open_page):
 def test_model_that_was_trained_to_peek_is_splendid_and_writes_nonsense(url, open_page):
     page = open_page(url)
     page.get_by_label("without it").check()
-    for layer in ("layer 1", "layer 2"):
+    for layer in ("layer 0", "layer 1"):
         page.get_by_role("checkbox", name=layer).uncheck()
     until(page.locator("#loss"), "It peeks, so this loss is worth nothing.")
     loss = float(re.search(r"[\d.]+\d", page.locator("#loss").inner_text())[0])
     assert loss < 0.1
-    for layer in ("layer 1", "layer 2"):
+    for layer in ("layer 0", "layer 1"):
         page.get_by_role("checkbox", name=layer).check()
     until(page.locator("#leaks-said"), "No prediction depends on a later word.")
     honest = float(re.search(r"[\d.]+\d", page.locator("#loss").inner_text())[0])
@@ -157,8 +173,10 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
     right = path.read_text(encoding="utf-8")
     try:
         path.write_text(right + NO_MASK, encoding="utf-8")
-        first = "It peeks in 10 places: the prediction after “it” (word 1) changes when “takes” "
-        until(page.locator("#leaks-said"), first + "(word 2) is replaced.")
+        first = (
+            "It peeks in 10 places: the prediction after “it” (position 0) changes when “takes” "
+        )
+        until(page.locator("#leaks-said"), first + "(position 1) is replaced.")
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
         assert page.locator("#problem").inner_text().count("step03_mask.py") == 1
@@ -231,7 +249,7 @@ def test_page_in_a_file_needs_nothing_else(mine, tmp_path, open_page):
         capture_output=True,
     )
     page = open_page(file.as_uri())
-    page.get_by_role("checkbox", name="layer 1").uncheck()
+    page.get_by_role("checkbox", name="layer 0").uncheck()
     until(page.locator("#leaks-said"), "It peeks in 10 places")
     assert "http" not in file.read_text(encoding="utf-8").replace("http-equiv", "").replace(
         "http://www.w3.org/2000/svg", ""

@@ -15,7 +15,7 @@ function element(name, attributes = {}, ...children) {
 const show = (id, ...children) => $(id).replaceChildren(...children);
 const percent = (p) => (p === null ? "not a number" : p >= 0.9995 ? "100 %" : (100 * p).toPrecision(p < 0.001 ? 1 : 3) + " %");
 const number = (x) => (x === null ? "nan" : x === 0 ? "0" : Math.abs(x) < 0.001 ? x.toExponential(0) : x.toFixed(3));
-const place = (words, i) => `“${words[i]}” (word ${i + 1})`;
+const place = (words, i) => `“${words[i]}” (position ${i})`;
 
 function table(corner, across, down, cells, mark = () => "") {
   const head = element("tr", {}, element("th", { scope: "col" }, corner), ...across.map((word) => element("th", { scope: "col" }, word)));
@@ -55,7 +55,7 @@ function drawHeads() {
   const { data, layer, head } = state;
   const buttons = data.weights.flatMap((heads, l) => heads.map((weights, h) => {
     const chosen = l === layer && h === head;
-    const button = element("button", { type: "button", role: "radio", "aria-checked": chosen, tabindex: chosen ? 0 : -1, "aria-label": `layer ${l + 1}, head ${h + 1}` }, thumbnail(weights), `${l + 1}.${h + 1}`);
+    const button = element("button", { type: "button", role: "radio", "aria-checked": chosen, tabindex: chosen ? 0 : -1, "aria-label": `layer ${l}, head ${h}` }, thumbnail(weights), `${l}.${h}`);
     button.addEventListener("click", () => chooseHead(l, h));
     return button;
   }));
@@ -72,8 +72,8 @@ function chooseHead(layer, head, focus = false) {
 
 function drawAttention() {
   const { data, layer, head, masked } = state, words = data.words, weights = data.weights[layer][head];
-  $("which").textContent = `Layer ${layer + 1}, head ${head + 1}, ${masked[layer] ? "with the mask" : "without the mask"}`;
-  show("attention", grid(words, `Attention weights of layer ${layer + 1}, head ${head + 1}. The same is in the table below, in numbers.`, (i, j, at, cell) => {
+  $("which").textContent = `Layer ${layer}, head ${head}, ${masked[layer] ? "with the mask" : "without the mask"}`;
+  show("attention", grid(words, `Attention weights of layer ${layer}, head ${head}. The same is in the table below, in numbers.`, (i, j, at, cell) => {
     const w = weights[i][j];
     if (w > 0) cell.append(element("rect", { class: "heat", ...at, "fill-opacity": Math.min(1, w) }));
     if (w > 0 && j > i) cell.append(element("text", { class: "bad", x: at.x + 12, y: at.y + 16 }, "✗"));
@@ -85,7 +85,7 @@ function drawAttention() {
 function drawNext() {
   const { data } = state;
   const after = (state.after = Math.min(state.after, data.words.length - 1));
-  Object.assign($("after"), { max: data.words.length, value: after + 1 });
+  Object.assign($("after"), { max: data.words.length - 1, value: after });
   $("after").setAttribute("aria-valuetext", place(data.words, after));
   $("so-far").textContent = data.words.slice(0, after + 1).join(" ") + " …";
   const rows = data.next[after].map(([word, p]) => {
@@ -210,10 +210,10 @@ function setUp() {
     const input = element("input", { type: "checkbox" });
     input.checked = on;
     input.addEventListener("change", () => { state.masked[layer] = input.checked; ask(); });
-    $("masks").append(element("label", {}, input, ` layer ${layer + 1}`));
+    $("masks").append(element("label", {}, input, ` layer ${layer}`));
   });
   $("form").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
-  $("after").addEventListener("input", () => { state.after = Number($("after").value) - 1; drawNext(); });
+  $("after").addEventListener("input", () => { state.after = Number($("after").value); drawNext(); });
   $("fed").addEventListener("input", () => { state.fed = Number($("fed").value); drawCache(); });
   $("heads").addEventListener("keydown", (event) => {
     const heads = state.data.weights[0].length, count = state.data.weights.length * heads;
