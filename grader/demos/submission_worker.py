@@ -7,11 +7,14 @@ import time
 from collections.abc import Iterator, Sequence
 
 from grader.diagnosis.exceptions import Known, explain
+from grader.engine.messages import find_loop
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, TimedOut, Worker
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import solutions
+
+OWN = "exercises/"  # how the names of the learner's own files begin; a solution's is in <>
 
 
 class NotReady(Exception):
@@ -53,15 +56,25 @@ def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
 
     Raise NotReady, at any time, if something goes wrong in it.
     """
-    worker = Worker(host, time.monotonic() + host.limits.step_seconds)
+    worker = Worker(host, time.monotonic() + host.limits.step_seconds, watched=True)
     try:
         worker.load(program)
         yield worker
     except CallFailed as failure:
-        raise NotReady(_why(failure, what)) from None
+        raise NotReady(_why(failure, what) + _say_where(failure, program)) from None
     finally:
         with contextlib.suppress(OSError):
             worker.close()
+
+
+def _say_where(failure: CallFailed, program: Program) -> str:
+    """Return a sentence on the learner's own line that took too long, if it is known."""
+    texts = {file: text for text, file in program.sources.values() if file.startswith(OWN)}
+    places = failure.places if isinstance(failure, TimedOut) else ()
+    for file, line in places:
+        if file in texts:
+            return find_loop(texts[file], line, file.removeprefix(OWN))
+    return ""
 
 
 def _why(failure: CallFailed, what: str) -> str:

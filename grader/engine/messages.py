@@ -77,10 +77,13 @@ def explain_timeout(
 
 def _find_loop(failure: TimedOut, source: str, step: Step) -> str:
     """Return a sentence on the loop, or else the line, in which an endless call was."""
-    if not failure.lines:
-        return ""
-    number = _innermost_loop(source, failure.lines[-1])
-    where, line = place(source, number or failure.lines[-1], step.filename)
+    return find_loop(source, failure.lines[-1], step.filename) if failure.lines else ""
+
+
+def find_loop(source: str, stuck: int, filename: str) -> str:
+    """Return a sentence on the loop around a line, or else on the line itself."""
+    number = _innermost_loop(source, stuck)
+    where, line = place(source, number or stuck, filename)
     if not where:
         return ""
     inside = "inside the loop" if number else "at"

@@ -55,12 +55,13 @@ class TimedOut(CallFailed):
     """No answer came before the deadline, so the worker was killed.
 
     lines: where the student's own file was at that moment, outermost first, as the worker reports
-    it.
+    it. places: the same in all sources that were sent, innermost first.
     """
 
     seconds: float
     whole_step: bool = False
     lines: tuple[int, ...] = ()
+    places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
 
 class Died(CallFailed):
@@ -143,6 +144,12 @@ def _place(value: Any) -> tuple[str, int] | None:
         case [str(file), int(line)]:
             return file[:MAX_TEXT], line
     return None
+
+
+def _places(value: Any) -> tuple[tuple[str, int], ...]:
+    """Return the first places in a list that may hold anything."""
+    listed = value[:MAX_LINES] if isinstance(value, list) else []
+    return tuple(place for place in map(_place, listed) if place and place[1] > 0)
 
 
 def _count_cells(value: Any) -> int:
@@ -329,7 +336,7 @@ class Worker:
         try:
             reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
             if self.watched and "stuck" in reply:
-                raise TimeoutError(*_lines(reply["stuck"]))
+                raise TimeoutError(reply)
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
             if "raised" in reply:
                 raise _read_raised(_mapping(reply["raised"]), printed)
@@ -337,8 +344,9 @@ class Worker:
         except TimeoutError as late:
             self.host.upset = True
             self.close()
-            lines = _lines(list(late.args))
-            raise TimedOut(seconds, whole_step=until == self.deadline, lines=lines) from None
+            said = late.args[0] if late.args and isinstance(late.args[0], dict) else {}
+            lines, places = _lines(said.get("stuck")), _places(said.get("places"))
+            raise TimedOut(seconds, until == self.deadline, lines, places) from None
         except (OSError, ProtocolError, Died):
             self._lose()
             raise Died from None

@@ -127,13 +127,20 @@ class Session:
             signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def say_where(self, number: int, frame: FrameType | None) -> None:
-        """Answer with the running lines of the student's file, and end."""
-        lines = []
+        """Answer with the running lines of the student's file and of all that was sent, and end."""
+        lines, places, sent = [], [], self.list_sent()
         while frame is not None:
-            if self.file and frame.f_code.co_filename == self.file:
+            file = frame.f_code.co_filename
+            if self.file and file == self.file:
                 lines.append(frame.f_lineno)
+            if file in sent:
+                places.append([file, frame.f_lineno])
             frame = frame.f_back
-        parts = {"stuck": wire.write(lines[:4][::-1]), "printed": wire.write_text(b"S", "")}
+        parts = {
+            "stuck": wire.write(lines[:4][::-1]),
+            "places": wire.write(places[:4]),
+            "printed": wire.write_text(b"S", ""),
+        }
         reply = wire.write_mapping(parts)
         self.channel.setblocking(True)
         self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
@@ -153,8 +160,7 @@ class Session:
         if isinstance(error, SyntaxError):
             places = [(str(error.filename), error.lineno or 0)]
         mine = [line for file, line in places if self.file and file == self.file]
-        texts = (*self.sources.modules.values(), *self.sources.own.values())
-        sent = {file for _, file in texts}
+        sent = self.list_sent()
         inside = [[file, int(line)] for file, line in places if file in sent]
         if isinstance(error, SyntaxError) and not mine:
             message = f"{error.filename}, line {error.lineno}: {message}"
@@ -166,6 +172,10 @@ class Session:
             "innermost": inside[-1] if inside else None,
             "suggests": suggest(error),
         }
+
+    def list_sent(self) -> set[str]:
+        """Return the names of the files that were sent."""
+        return {file for _, file in (*self.sources.modules.values(), *self.sources.own.values())}
 
     def load(self, request: dict[str, Any]) -> bytes:
         """Run the module, and return the names that can be called in it."""

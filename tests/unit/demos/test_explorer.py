@@ -146,6 +146,25 @@ def test_decoder_that_cannot_be_looked_into_gets_a_sentence(name, host, steps):
         look(host, steps, **changed)
 
 
+ENDLESS = "\n\ndef causal_mask(t_q, t_k=None):\n    while True:\n        t_q = 1\n"
+HANGING = "\n\nimport time\ntime.sleep(60)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (ENDLESS, "It was inside the loop `while True:` (step03_mask.py, line {})."),
+        (HANGING, "It was at `time.sleep(60)` (step03_mask.py, line {})."),
+    ],
+    ids=["loop", "import"],
+)
+def test_line_that_takes_too_long_is_named(host, steps, monkeypatch, text, told):
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=0.5))
+    line = RIGHT["step03_mask"].count("\n") + 4
+    with pytest.raises(NotReady, match=re.escape(told.format(line))):
+        look(host, steps, **more("step03_mask", text))
+
+
 def test_step_that_is_not_written_is_named_where_there_are_no_solutions(host, steps, monkeypatch):
     monkeypatch.setattr("grader.demos.submission_worker.solutions", lambda registry: {})
     stub = (ROOT / "exercises" / "step09_heads.py").read_text("utf-8")
