@@ -179,12 +179,13 @@ def test_bad_weights_are_refused_in_one_sentence(gpt2, copied, name):
     ("arguments", "said"),
     [
         (["--prompt", ""], "the prompt is empty: begin a text with --prompt"),
+        (["--prompt", " \n"], "the prompt is empty: begin a text with --prompt"),
         (["--prompt", "words " * 300], "the model reads no more than 256, what it writes included"),
         (["--prompt", "words", "--tokens", "256"], "ask for --tokens 255 at most"),
         (["--submission", "nowhere"], "there is no folder nowhere"),
         (["--weights", "elsewhere"], "--tiny is a model of its own: leave out --weights"),
     ],
-    ids=["empty", "long", "too many", "no submission", "two models"],
+    ids=["empty", "blank", "long", "too many", "no submission", "two models"],
 )
 def test_bad_arguments_are_refused_in_one_sentence(gpt2, made, arguments, said):
     given = ["--tiny", *arguments]

@@ -256,12 +256,12 @@ class Run:
             click.echo("\r\x1b[K", file=self.printer.file, nl=False)
 
     def choose_prompt(self, given: str | None) -> str:
-        """Return the prompt, or ids if there is no tokenizer."""
+        """Return the prompt, or ids if there is no tokenizer. A prompt of blanks only is empty."""
         from grader.demos.gpt2.trained import Characters
         from grader.demos.llama.ids import SOME, Ids
 
         if given is not None:
-            return given
+            return given if given.strip() else ""
         if self.small:
             return self.small.prompt
         if isinstance(self.words, Characters):
