@@ -77,7 +77,17 @@ def circle(rotary_angles: Function, rotate: Function) -> Shown:
         f"Three positions apart, the scores lie between {min(apart):.3f} and {max(apart):.3f}. "
         "Only the distance should count."
     )
-    return show_pictures(pairs, told)
+    off = [_say_off(f"pair {i}", turned[:, i], turned[:, i + 2]) for i in range(2)]
+    return show_pictures(pairs, " ".join([told, *filter(None, off)]))
+
+
+def _say_off(pair: str, across: Floats, up: Floats) -> str:
+    """Return a sentence on points off the circle, where a rotation puts none; "" for none."""
+    far = np.hypot(across, up)
+    if np.allclose(far, 1, atol=1e-6):
+        return ""
+    low, high = far.min(), far.max()
+    return f"The points of {pair} lie off the circle, at {low:.3g} to {high:.3g} times its radius."
 
 
 def _draw_pair(title: str, across: Floats, up: Floats) -> Picture:
@@ -89,14 +99,15 @@ def _draw_pair(title: str, across: Floats, up: Floats) -> Picture:
 
 def _draw_circle(across: Floats, up: Floats) -> str:
     """Draw points with the numbers of their positions, and the circle on which they should lie."""
-    middle, radius = 110, 80
+    far = np.hypot(across, up)
+    middle, radius = 110, 80 / far[np.isfinite(far)].max(initial=1.0)  # all points are in view
     parts = [
-        f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="{GREY}"/>',
+        f'<circle cx="{middle}" cy="{middle}" r="{radius:.1f}" fill="none" stroke="{GREY}"/>',
     ]
     for position, (x, y) in enumerate(zip(across, up, strict=True)):
-        far = 1 + 0.18 * (position % 2)  # labels of neighbours do not cover each other
+        out = 1 + 0.18 * (position % 2)  # labels of neighbours do not cover each other
         at = (middle + radius * float(x), middle - radius * float(y))
-        name = (middle + radius * far * 1.1 * float(x), middle - radius * far * 1.1 * float(y))
+        name = (middle + radius * out * 1.1 * float(x), middle - radius * out * 1.1 * float(y))
         parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4" fill="{BLUE}"/>')
         parts.append(label(name[0], name[1] + 4, str(position)))
     return picture(2 * middle, 2 * middle, "Positions on a circle", parts)

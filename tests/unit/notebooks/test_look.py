@@ -183,6 +183,18 @@ def test_translation_needs_the_last_word_of_its_source(right):
     assert not any(title.endswith(": 0") for title in whole)
 
 
+@pytest.mark.parametrize("longer", [1, 2, 40])
+def test_points_off_the_circle_are_in_the_picture_and_told(right, longer):
+    shown = look.circle(right["rotary_angles"], lambda x, a: longer * right["rotate"](x, a))
+    for svg in pictures_in(shown):
+        _, _, width, height = map(float, svg.get("viewBox").split())
+        for point in svg.iter("circle"):
+            assert 0 <= float(point.get("cx")) <= width
+            assert 0 <= float(point.get("cy")) <= height
+    told = f"The points of pair 0 lie off the circle, at {longer} to {longer} times its radius."
+    assert (told in repr(shown)) is (longer != 1)
+
+
 def test_norm_over_time_leaks_under_the_mask(right):
     told = repr(drawn("norms", right))
     assert "your block: 0 leaks, 0 gaps in the past." in told
