@@ -3,8 +3,8 @@
 A separate process judges the notebook as `make check` judges a file. Only the text of the cells
 counts, whatever a cell does to its kernel.
 
-No name here is one of IPython's magics. Before the import, for example after a restart, IPython
-would take `save()` for its own `%save` and write a file. `save_work()` is a NameError then.
+No name here is one of IPython's magics, so that each is a NameError before the import, for example
+after a restart. `save()` would be IPython's own `%save`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from grader.notebooks.display import Shown
+from grader.notebooks.magics import guard_magics
 from grader.notebooks.session import Exercises, History, JudgeError, JudgeProcess
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
@@ -41,6 +42,7 @@ class _Kernel:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        guard_magics(shell)
         self.lesson = ""
         self.history = History(shell)
         self.exercises = Exercises(shell)

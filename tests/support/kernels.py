@@ -69,13 +69,14 @@ def run(notebook: nbformat.NotebookNode, folder: Path, *, errors: bool = False) 
     """Executes it in a kernel; what each code cell showed as text."""
     execute(notebook, ROOT / "notebooks", variables(folder), errors=errors)
     return [
-        [_text(output) for output in cell.outputs]
+        [text_of(output) for output in cell.outputs]
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
 
 
-def _text(output: nbformat.NotebookNode) -> str:
+def text_of(output: nbformat.NotebookNode) -> str:
+    """What an output of a cell shows as text."""
     if output.output_type == "error":
         return "\n".join(output.traceback)
     with contextlib.suppress(AttributeError, KeyError):
