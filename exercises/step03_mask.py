@@ -27,8 +27,8 @@
 #
 #     log p(x) = Σ_t log p(x_t | x_0 .. x_(t-1))
 #
-# Every term says: guess this token given those before it. (The first has none before it;
-# step 6 leaves it out.) In training the model is given the true earlier tokens, never its
+# (x_t is a token.) Every term asks for this token given those before it. (The first has none
+# before it; step 6 leaves it out.) In training the model is given the true earlier tokens, never its
 # own guesses. This is called **teacher forcing**. No input has to be waited for, so all
 # guesses can be made in one parallel pass. But in this pass every answer stands in the
 # same input, one place to the right.
@@ -84,7 +84,7 @@
 #
 #     what is done                  weights of row 0       what is wrong
 #     -∞ before the softmax         1.000  0.000  0.000    nothing
-#     0 instead of -∞               0.576  0.212    ?      exp(0) is 1: the future counts
+#     0 instead of -∞                 ?    0.212  0.212    exp(0) is 1: the future counts
 #     weights set to 0 afterwards   0.090  0.000  0.000    the sum is not 1
 #
 # The missing weight is yours. Question 3f checks it: `make quiz STEP=3f`.

@@ -93,7 +93,7 @@
 # computed, (2, 6, 8) / √4 = (1, 3, 4), and no other. It gives the weights 0.035, 0.259,
 # 0.705, and so the output
 #
-#     y_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30 = 26.70
+#     y_2 = 0.035 · 10 + 0.259 · 20 + 0.705 · 30 ≈ 26.70
 #
 # which is the last row of step 5. Now a fourth token, [1, 0], arrives, and its query
 # meets four keys. How many numbers are in the cache afterwards, keys and values together?

@@ -45,9 +45,10 @@
 #
 # A mask forbids what will not be there at inference. When target token t is written,
 # targets t, t + 1, ... do not exist yet, so the decoder's own attention must not see
-# them. The source exists in full before the first word is written. Hiding its end
-# would hide nothing that must be guessed, and would take from the first word what it
-# needs: in German the verb may come last, and in English it is wanted second.
+# them. (Its position t reads target t - 1, as `shift_right` below makes it.) The source
+# exists in full before the first word is written. Hiding its end would hide nothing that
+# must be guessed, and would take from the first word what it needs: from German, where
+# the verb may stand last, to English, which wants it second.
 #
 # And "before" has no meaning between the two. Place 3 of the source and position 3 of
 # the target have nothing in common but a number. The two lengths differ as well, S for

@@ -64,7 +64,7 @@
 # ## Every block needs the mask
 #
 # A block moves information between positions in its attention, and nowhere else. Norms,
-# feed-forward, sums and head work on each position by itself. So for general weights
+# feed-forward, sums and output head work on each position by itself. So for general weights
 # a stack leaks if, and only if, the attention of some block does. One is enough. (Weights
 # can be made up that hide a leak, for instance values that are all zero.) Draw who reads
 # whom in two blocks; a line leads from what is read up to who reads it:
@@ -127,8 +127,8 @@
 # Padding hides keys in every block. It is not enough in the first one: a padded position
 # computes its rows like any other, and in the next block it would be looked at again. A
 # text may begin with padding. Then its first query may attend to nothing, and its attention
-# adds b_o and no more. Positions count padding too: the first real token after three
-# padded ones gets row 3 of `position`.
+# adds only b_o. Here positions count padding too: the
+# first real token after three padded ones gets row 3 of `position`.
 #
 # **Common traps.** Giving the mask to one block only, or to all but one. Replacing the
 # causal mask by the padding where there is padding. Adding the positions before every
@@ -242,8 +242,8 @@ def decoder_logits(tokens, params, n_heads, padding=None):
 # ask: where did my own word stand before, and what came next there? In block 0 a key
 # knows its own word and its position, and no neighbour.
 #
-# The forward pass of GPT-2. With the trained weights of GPT-2 in `params` it gives the
-# logits of GPT-2.
+# You have the forward pass of GPT-2. With the trained weights of GPT-2 in `params` it gives
+# the logits of GPT-2.
 #
 # To write with it, one would run it on the whole text for every new token. Step 7 showed
 # for one layer why that is not necessary, and the picture above shows it for the stack:

@@ -92,7 +92,7 @@
 # Two tokens, two features, two layers, one head. Queries and keys are zero, so every
 # token looks at all before it alike. Values are the normed inputs, the feed-forward
 # networks add nothing, positions are zero. So a layer adds to x the mean of the values
-# so far. A norm of two numbers keeps only which one is larger (but for eps):
+# so far. A norm of two numbers keeps only which one is larger (up to eps):
 #
 #     ln(a, b) = (1, -1) if a > b,   (-1, 1) if a < b,   (0, 0) if a = b
 #

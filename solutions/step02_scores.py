@@ -34,7 +34,7 @@
 # The dot product, divided by √d_k, is the **score**. All of them at once are one matrix
 # product:
 #
-#     S = QKᵀ / √d_k        scores[i, j] = q[i]·k[j] / √d_k
+#     scores = QKᵀ / √d_k        scores[i, j] = q[i]·k[j] / √d_k
 #
 # **Shapes.**
 #
@@ -76,7 +76,7 @@
 # |---|---|---|---|
 # | score of i for j | q_i · k_j / √d_k | (..., T_q, T_k) | `q @ ...` |
 # | transpose | swaps the last two axes | (..., d_k, T_k) | `np.swapaxes` |
-# | scale | √d_k | a number | `q.shape[-1]`, `np.sqrt` |
+# | scale | √d_k | a number | `q.shape[-1] ** 0.5` |
 #
 # ## By hand
 #

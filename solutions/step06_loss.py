@@ -85,14 +85,15 @@
 # ## Teacher forcing
 #
 # In training, the input at every position is the true text, not what the model would have
-# said (Williams and Zipser 1989). Together with the causal mask this makes training
+# said (Williams and Zipser 1989). With the causal mask this makes training
 # parallel. By step 5, row t of one masked pass is what the model says after reading tokens
-# 0..t alone. So one pass over the inputs makes all T - 1 predictions at once.
+# 0..t alone. So one pass makes all T - 1 predictions.
 #
 # **What it buys:** T - 1 training signals from one forward pass, where a loop over the
-# prefixes needs T - 1 passes. **What it assumes:** that the texts at inference are like the
-# true ones. There the model reads its own output, mistakes included, which it never saw in
-# training. This gap is called **exposure bias** (Ranzato et al. 2016).
+# prefixes needs T - 1 passes. One pass back gives all their gradients (step 15). **What
+# it assumes:** that the texts at inference are like the true ones. There the model reads
+# its own output, mistakes included, which it never saw in training. This gap is called
+# **exposure bias** (Ranzato et al. 2016).
 #
 # At inference the next input is the model's own output. So the model is run
 # autoregressively at inference and **not** in training, where no prediction waits for
@@ -382,12 +383,16 @@ def teacher_forced_loss(tokens, params):
 #
 # Both start at ln 8 = 2.08, a uniform guess over eight tokens. The peeking model falls
 # far below 0.56, which is impossible without cheating. It does not reach 0, because the
-# last position has no answer beside it: there it loses 1.24, and elsewhere 0.06. In use
+# last position has nothing beside it to copy: there it loses 1.24, and elsewhere 0.06. In use
 # it is back at the level of a guess. And look at the middle column: a loss on new texts
 # does not reveal the leak, as long as the answer still stands in the input.
 
 # %% [markdown]
 # ## What you have now, and what comes next
+#
+# **Does adding the position not spoil the token's vector?** With many features, training
+# can let the two point in different directions. Each projection can then read one of them
+# and ignore the other.
 #
 # > **In torch** `F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1),
 # > ignore_index=pad_id)` is `cross_entropy`. It wants the classes on axis 1, which is
@@ -399,10 +404,6 @@ def teacher_forced_loss(tokens, params):
 #
 # **In one sentence:** the loss is the mean surprise at each true next token, and teacher
 # forcing under the mask gets all of them from one pass.
-#
-# **Does adding the position not spoil the token's vector?** With many features, training
-# can let the two point in different directions. Each projection can then read one of them
-# and ignore the other.
 #
 # You have a language model and the number that training makes small. How training does that
 # is part III, steps 15 to 19. Steps 7 and 8 go the other way, to inference, where tokens

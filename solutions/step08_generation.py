@@ -195,10 +195,10 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
 # **Common traps.** The new token is at position T, T + 1 and so on, not at position 0,
 # although it comes alone. With the cache, feed only what is new: the whole text once
 # more would put every key in twice. In a batch all prompts have the same length here.
-# Shorter ones would be padded on the left, where the padding mask hides it: then every
-# last row is a real token. Their positions would be counted from the first real one.
+# Shorter ones would be padded on the left, and a padding mask would hide the padding: then
+# every last row is a real token. Positions would best be counted from the first real one.
 #
-# **How does a text end?** The vocabulary has a token for it, which ends the texts of the
+# **How does a text end?** The vocabulary has a token for it, which ends every text of the
 # training. A loop stops when the model chooses that token. Here it stops after `n_new`.
 #
 # **Try first:** `n_new = 0` should give the prompt back, and `n_new = 1` at temperature 0

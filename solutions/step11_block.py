@@ -21,9 +21,10 @@
 # %% [markdown]
 # ## Two sub-layers
 #
-# A decoder is a stack of blocks that all look alike. Each has two sub-layers. Attention
-# moves information between positions. A feed-forward network then works on every
-# position by itself. Before each sub-layer stands a norm, and after it a sum:
+# A decoder is a stack of blocks (also called layers) that all look alike. Each has two
+# sub-layers. Attention moves information between positions. A feed-forward network then
+# works on every position by itself. Before each sub-layer stands a norm, and after it a
+# sum:
 #
 #     x ───┬──────────────────(+)───┬──────────────────────(+)───> out
 #          │                   ↑    │                       ↑
@@ -70,7 +71,7 @@
 #     [0, 1]    [-1,  1]             [-1.41,  0.71]  [-1,  1]
 #     [1, 1]    [ 0,  0]             [ 0.71,  0.71]
 #
-# The middle column is fixed by each row alone. In the third column, token 0 has become
+# The column over the features is fixed by each row alone. Over time, token 0 has become
 # 0.71 because of token 2: before that one arrived it was 1. The mask is in place, and the
 # future has come in next to it.
 #
@@ -94,8 +95,9 @@
 #     [0, 1]    [-1,  1]     [0,  0]      [0,  1]
 #     [1, 1]    [ 0,  0]     [0,  0]      [1,  1]
 #
-# The feed-forward network has one hidden unit. It looks at feature 0 and writes ten
-# times what it finds to feature 1 (w_in = [[1], [0]], w_out = [[0, 10]], no biases):
+# The feed-forward network has one feature between its two maps, a hidden unit. It looks
+# at feature 0 and writes ten times what it finds to feature 1 (w_in = [[1], [0]], w_out =
+# [[0, 10]], no biases):
 #
 #     x         ln_2(x)      hidden    gelu      x + feed_forward
 #     [2, -1]   [ 1, -1]      1         0.841    [2,  7.41]
@@ -136,8 +138,8 @@ from exercises.step09_heads import multi_head_attention
 # is the same on paper. But for features around a million both are around 10¹², where a
 # float64 has four decimals left.
 #
-# **Try first:** `layer_norm(np.array([[1.0, 3.0]]), 1, 0)` should be −1 and 1, but for
-# eps.
+# **Try first:** `layer_norm(np.array([[1.0, 3.0]]), 1, 0)` should be −1 and 1, up to
+# a tiny difference from eps.
 
 
 # %%
@@ -175,7 +177,7 @@ def layer_norm(x, gain, bias, eps=1e-5):
 #
 #     x        -3        -1       0     1       3
 #     gelu     -0.004    -0.159   0     0.841   2.996
-#     relu      0         0       0     1       3
+#     max(x,0)  0         0       0     1       3
 #
 # There are two forms: the exact one, with the error function, and the tanh form, which
 # GPT-2 uses. They are less than 0.0005 apart, but a model that was trained with one must be
@@ -254,7 +256,8 @@ def feed_forward(x, params):
 # %% [markdown]
 # ## The block
 #
-# Two lines, and each has three places: what is added to, what is read, and with which norm.
+# In each of the two lines, check three things: what you add to, what you read, and with
+# which norm.
 # The mask goes to the attention as it is. The block makes
 # none of its own: it does not know what is padding.
 #
@@ -319,20 +322,20 @@ def decoder_block(x, params, n_heads, mask):
 # %% [markdown]
 # ## Why the norm comes first
 #
-# In 2017 the norm stood after the sum, x = norm(x + sub-layer(x)): post-norm. The
-# stream itself then goes through every norm and is rescaled each time, so the way back
-# through 2 · n_layers norms is no longer free. Training must then begin with very small
-# steps. GPT-2 moved the norm to the input of each sub-layer: pre-norm. Every sub-layer
-# still reads numbers of a known size, while nothing on the stream is ever rescaled. The
-# price: the stream grows from block to block, so a decoder needs one more norm after
-# the last one (step 12).
+# In 2017 the norm stood after the sum, x = norm(x + sub-layer(x)): post-norm. The stream
+# itself then goes through every norm and is rescaled each time. So the signal by which
+# training corrects the lower blocks (the gradient, step 15) is rescaled 2 · n_layers
+# times, and training must begin with very small steps. GPT-2 moved the norm to the input
+# of each sub-layer: pre-norm. Every sub-layer still reads numbers of a known size, while
+# nothing on the stream is ever rescaled. The price: the stream grows from block to block,
+# so a decoder needs one more norm after the last one (step 12).
 
 # %% [markdown]
 # ## What you have now, and what comes next
 #
 # > **In torch** the parts are `nn.LayerNorm(d_model)`, `F.gelu(x, approximate="tanh")`
 # > and `nn.Linear`. The block is an `nn.TransformerEncoderLayer(..., norm_first=True)`
-# > with a causal mask: its decoder layer has cross-attention too.
+# > with a causal mask: torch's decoder layer has cross-attention too.
 #
 # **Read on.** Xiong et al. 2020, figure 1 and section 3: 15 minutes. Look for what
 # post-norm and pre-norm do to the residual stream.

@@ -48,8 +48,8 @@
 # the [M] into my cup." So nothing has to be hidden from the attention. A causal mask
 # would do no harm to honesty, but it would throw half of the clues away.
 #
-# Padding is the third use of the word: a padding mask hides positions that are no
-# words at all. A masked model still needs it, if texts differ in length.
+# Padding masks are of the first kind, and forbid pairs for another reason: they hide
+# positions that are no words at all. A masked model still needs it, if texts differ in length.
 #
 #     what is hidden        from whom                 where it is done
 #     the future            attention                 scores, in every layer (step 3)
@@ -263,10 +263,10 @@ def masked_lm_loss(logits, targets):
 # **In one sentence:** masked language modelling hides words instead of the future, so
 # every position may look both ways.
 #
-# All of it: attention that cannot see the future, heads, blocks, a decoder that writes
+# You have all of it: attention that cannot see the future, heads, blocks, a decoder that writes
 # with a cache, a bridge from one text to another, and the two ways to learn from
 # nothing but text. In each of them the question was the same: what may be seen, and
 # where does the answer stand?
 #
-# Its weights were given so far. Part III trains them: step 15 begins with the gradients
-# of the pieces.
+# So far the weights of your models were given. Part III trains them: step 15 begins with
+# the gradients of the pieces.

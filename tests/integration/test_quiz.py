@@ -250,7 +250,7 @@ KEYS = {
     "3e": lambda f: np.flatnonzero(
         (f.causal_mask(4) & f.padding_mask(np.array([9, 4, 9, 7]), 9))[2]
     ),
-    "3f": lambda f: f.softmax(np.where(f.causal_mask(3), array(1, 2, 3), 0.0))[0, 2],
+    "3f": lambda f: f.softmax(np.where(f.causal_mask(3), array(1, 2, 3), 0.0))[0, 0],
     "4a": lambda f: f.softmax(array([2, 2, -INF])),
     "4d": lambda f: f.softmax(array(3, 4))[1],
     "4e": lambda f: f.softmax(array([-INF, -INF])),
