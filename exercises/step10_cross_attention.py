@@ -47,8 +47,8 @@
 # targets t, t + 1, ... do not exist yet, so the decoder's own attention must not see
 # them. (Its position t reads target t - 1, as `shift_right` below makes it.) The source
 # exists in full before the first word is written. Hiding its end would hide nothing that
-# must be guessed, and would take from the first word what it needs: from German, where
-# the verb may stand last, to English, which wants it second.
+# must be guessed, and would take from the first word what it needs: in a translation from
+# German into English, the verb may stand last and be wanted second.
 #
 # And "before" has no meaning between the two. Place 3 of the source and position 3 of
 # the target have nothing in common but a number. The two lengths differ as well, S for

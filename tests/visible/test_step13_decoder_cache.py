@@ -63,8 +63,8 @@ TOO_LONG = [
     {**SMALL, "batch": (), "chunks": (3,), "spare": -1},
     {**SMALL, "batch": (), "chunks": (3, 1), "spare": -1},
     {**OTHER, "batch": (2,), "chunks": (1, 3, 4), "spare": -3},
-    # A single position left, which NumPy would stretch over all tokens of the chunk. The first chunk
-    # is the longer one: the table has room for the second chunk by itself, whatever the seed.
+    # A single position left, which NumPy would stretch over all tokens of the chunk. The first
+    # chunk is the longer one: the table has room for the second by itself, whatever the seed.
     {**SMALL, "batch": (), "chunks": (3, 2), "left": 1},
     {**OTHER, "batch": (), "chunks": (3,), "left": 1},
 ]
