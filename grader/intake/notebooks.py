@@ -105,7 +105,7 @@ class _Reading:
         self.functions = {
             function.name: step for step in registry.steps for function in step.functions
         }
-        self.warnings: list[str] = []
+        self.warnings: dict[str, None] = {}  # there may be thousands, each made for every step
         self.left_out: set[int] = set()
 
     def label(self, *numbers: int) -> str:
@@ -117,9 +117,7 @@ class _Reading:
     def warn(self, where: Cell | int, text: str) -> None:
         """Note one warning, which names the cell."""
         number = where if isinstance(where, int) else where.number
-        warning = f"{self.label(number)}: {text}"
-        if warning not in self.warnings:
-            self.warnings.append(warning)
+        self.warnings[f"{self.label(number)}: {text}"] = None
 
     def cells(self, raws: Iterable[RawCell]) -> list[Cell]:
         """Return the code cells that may count. Raise SubmissionError if their code is too long."""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_calls_of_an_assignment_are_looked_for_once_for_all_steps(steps, monkeyp
     book = notebooks.read(notebook(every_function(steps) + "x = f(1)\n"), "work.ipynb", steps)
     assert len(book.sources) == len(steps.steps)
     assert looked == ["x = f(1)\n"]
+
+
+def test_warnings_of_a_notebook_are_not_compared_with_each_other(steps):
+    """If they were, this would take half a minute."""
+    data = notebook(every_function(steps) + "".join(f"import mod{i}\n" for i in range(9000)))
+    start = time.process_time()
+    assert len(notebooks.read(data, "work.ipynb", steps).warnings) == 9000
+    assert time.process_time() - start < 8
 
 
 @pytest.mark.parametrize(
