@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -20,6 +20,10 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# The patterns with which nbgrader's pages colour Python take hours for some sources.
+UNCOLOURED = {**METADATA, "language_info": {"name": "python", "pygments_lexer": "text"}}
+MAX_SHOWN = 1_000_000  # characters; a page of so many takes seconds
+NOT_SHOWN = "# This cell is not shown: the notebook is too long."
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ def rebuild(
 ) -> Any:
     """Return the notebook. lessons: the course's own texts; warn: called with each repair."""
     last = {raw.grade_id: raw for raw in cells if raw.grade_id in known}
+    left = MAX_SHOWN
     made = []
     for raw in cells:
         mine = known.get(raw.grade_id)
@@ -93,6 +98,11 @@ def rebuild(
             warn(second)  # the judge decides which of them counts
             mine = None
         if mine is None or not mine.locked:
+            before, left = left, left - len(raw.text or "")
+            if left < 0:
+                if before >= 0:
+                    warn(f"cell {raw.number} is not shown, and none after it: it is too long")
+                raw = replace(raw, text=NOT_SHOWN)
             made.append(_keep_cell(raw, mine, lessons))
             continue
         if (raw.text, raw.code) != (mine.text, mine.code):
@@ -104,4 +114,4 @@ def rebuild(
     for grade_id in missing:
         warn(f"{grade_id} was missing; it is there again")
     _put_back(made, known, missing)
-    return new_notebook(cells=made, metadata=METADATA)
+    return new_notebook(cells=made, metadata=UNCOLOURED)

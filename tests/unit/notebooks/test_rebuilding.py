@@ -1,12 +1,14 @@
 """A submitted notebook written anew: what stays, what is put back, what is shown harmlessly."""
 
 import re
+import time
 
 import pytest
+from nbconvert.exporters import HTMLExporter
 from nbconvert.filters import markdown2html
 
 from grader.intake.ipynb import RawCell
-from grader.notebooks.nbgrader.rebuilding import Known, rebuild, tame
+from grader.notebooks.nbgrader.rebuilding import MAX_SHOWN, Known, rebuild, tame
 
 
 def known(grade_id, locked, text="released", code=True):
@@ -116,3 +118,21 @@ def test_lesson_is_shown_as_it_was_written():
     text = "a < b <b>c</b>"
     assert made(raw(1, text, code=False), lessons={text})[0][0] == ("markdown", text, None)
     assert made(raw(1, text, code=False))[0][0][1] == f"```\n{text}\n```"
+
+
+def test_page_of_a_notebook_takes_no_longer_than_its_length():
+    """nbgrader colours code with patterns, which search these lines again from each of them."""
+    spaces = "x = 1\n" + " \n" * 15_000 + "x"
+    notebook = rebuild([raw(1, spaces, "f"), raw(2, "released", "check_f")], KNOWN, (), print)
+    start = time.process_time()
+    HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    assert time.process_time() - start < 4  # 12 s for 30 kB, and hours for 1 MB
+
+
+@pytest.mark.parametrize("code", [True, False], ids=["code", "text"])
+def test_notebook_is_shown_up_to_a_length(code):
+    cells = [raw(1, "mine", "f"), raw(2, "<" * MAX_SHOWN, code=code), raw(3, "more", code=code)]
+    found, said = made(*cells, raw(4, "released", "check_f"))
+    assert sum(len(text) for _, text, _ in found) < 1000
+    assert [found[0], found[-1]] == [("code", "mine", "f"), ("code", "released", "check_f")]
+    assert said == ["cell 2 is not shown, and none after it: it is too long"]
