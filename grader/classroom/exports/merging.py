@@ -87,8 +87,7 @@ def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
 
 def place(class_: Iterable[Graded], rows: Rows) -> Placed:
     """Return each student's own row, if no other student matches it."""
-    found: dict[str, Graded] = {}
-    homes: dict[str, int] = {}
+    homes: list[tuple[int, Graded]] = []  # a student may be there twice, by the name of a team
     lost: dict[str, list[str]] = {"unmatched": [], "ambiguous": [], "not_graded": []}
     for graded in class_:
         if graded.score is None and not graded.excused:
@@ -96,14 +95,13 @@ def place(class_: Iterable[Graded], rows: Rows) -> Placed:
             continue
         mine = rows.of(graded)
         if len(mine) == 1:
-            found[graded.student] = graded
-            (homes[graded.student],) = mine
+            homes += [(row, graded) for row in mine]
         else:
             lost["ambiguous" if mine else "unmatched"].append(graded.student)
-    taken = Counter(homes.values())
-    lost["ambiguous"] += [student for student, row in homes.items() if taken[row] > 1]
-    alone = {row: found[student] for student, row in homes.items() if taken[row] == 1}
-    return Placed(alone, **{name: tuple(students) for name, students in lost.items()})
+    taken = Counter(row for row, _ in homes)
+    lost["ambiguous"] += [graded.student for row, graded in homes if taken[row] > 1]
+    alone = {row: graded for row, graded in homes if taken[row] == 1}
+    return Placed(alone, **{name: tuple(dict.fromkeys(lost[name])) for name in lost})
 
 
 def is_others(cell: str, text: str, last: str | None) -> bool:

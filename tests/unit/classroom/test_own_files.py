@@ -140,6 +140,15 @@ def test_every_member_of_a_team_gets_its_grade(team):
     assert moodle(TEAM, [graded], options).text.count(",5,10\n") == 2
 
 
+def test_student_who_is_called_as_a_team_is_gives_its_members_no_grade(team):
+    graded, options = team
+    mallory = right("Team 1_777", who=Who("Moodle", "777", "Team 1"))
+    for class_ in ([graded, mallory], [mallory, graded]):
+        merged = moodle(TEAM, class_, options)
+        assert merged.text == TEAM
+        assert merged.ambiguous == ("Anna Abel", "b@x.org")
+
+
 def test_every_member_of_a_team_gets_its_page_in_moodle(team):
     graded, options = team
     names = [name for name, _ in moodle_feedback([graded], options)]
