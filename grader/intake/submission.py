@@ -169,7 +169,7 @@ def own_modules(
         if is_taken(module, registry):
             taken.append(show_name(name))
         elif module not in modules:
-            if len(modules) == MAX_MODULES:
+            if len(modules) + len(problems) == MAX_MODULES:
                 problems.append(f"Only the first {MAX_MODULES} files beside the steps are read.")
                 break
             try:

@@ -127,3 +127,17 @@ def test_modules_that_name_each_other_are_searched_once(monkeypatch):
     for _ in range(2):
         assert set(mine.reachable("step02_scores").split()) == set(names)
     assert len(searched) == 1 + len(names)
+
+
+def test_modules_that_cannot_be_read_are_read_no_further_than_those_that_can(steps):
+    """A zip may hold twenty thousand of them, each with a megabyte that is no text."""
+    looked = []
+
+    def read(name):
+        looked.append(name)
+        return b"\xff"
+
+    names = [f"m{number:03}.py" for number in range(200)]
+    modules, problems = submission.own_modules(names, read, steps)
+    assert (modules, len(looked)) == ({}, submission.MAX_MODULES)
+    assert problems[-1] == "Only the first 40 files beside the steps are read."
