@@ -79,9 +79,13 @@ def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Se
 
 
 def find_person(name: str, roster: Iterable[Person]) -> Person | None:
-    """Return the person with that name, number or address on the class list."""
+    """Return the only person with that name, number or address on the class list, if there is one.
+
+    Students may choose their own names on a platform.
+    """
     called = compose(name)
-    return next((one for one in roster if called in one.names or called == one.who.number), None)
+    found = [one for one in roster if called in one.names or called == one.who.number]
+    return found[0] if len(found) == 1 else None
 
 
 def members(

@@ -149,6 +149,18 @@ def test_student_who_is_called_as_a_team_is_gives_its_members_no_grade(team):
         assert merged.ambiguous == ("Anna Abel", "b@x.org")
 
 
+def test_member_is_nobody_if_two_on_the_class_list_are_called_so(team, tmp_path):
+    """Somebody took the name of a member, and stands above them in the file."""
+    graded, options = team
+    heading, anna, bo = TEAM.splitlines(keepends=True)
+    text = f"{heading}Participant 1200,Anna Abel,m@x.org,,10\n{anna}{bo}"
+    path = tmp_path / "worksheet.csv"
+    path.write_text(text, encoding="utf-8")
+    merged = moodle(text, [graded], dataclasses.replace(options, roster=read_roster(path)))
+    assert merged.text.count(",5,10\n") == 1  # only Bo's
+    assert merged.ambiguous == ("Anna Abel",)
+
+
 def test_every_member_of_a_team_gets_its_page_in_moodle(team):
     graded, options = team
     names = [name for name, _ in moodle_feedback([graded], options)]
