@@ -171,6 +171,7 @@ class Bench:
         self.log = Log()
         self.first_failure = None
         self.faults.clear()
+        messages.forget_sources()
 
     @contextlib.contextmanager
     def on(self, attempt: Attempt) -> Iterator[None]:

@@ -10,7 +10,13 @@ import sys
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from grader.intake.submission import find_left_open, from_notebook, lines_of, place
+from grader.intake.submission import (
+    find_left_open,
+    forget_lines,
+    from_notebook,
+    lines_of,
+    place,
+)
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.report.records import Status
 from grader.steps.registry import Limits, Step
@@ -166,6 +172,12 @@ def _beginnings(source: str) -> list[tuple[int, str]]:
             match = re.match(r"(?:async\s+)?def\s+(\w+)", line)
             found.append((number, match[1] if match else ""))
     return found
+
+
+def forget_sources() -> None:
+    """Forget the lines of the last sources."""
+    _beginnings.cache_clear()
+    forget_lines()
 
 
 def _caller(raised: Raised, function: str, source: str, step: Step) -> str:

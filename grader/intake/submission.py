@@ -25,6 +25,7 @@ __all__ = [
     "from_notebook",
     "place",
     "find_left_open",
+    "forget_lines",
     "own_modules",
     "read_folder",
 ]
@@ -225,6 +226,12 @@ def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
     lines = lines_of(source)
     found = ((n, _MARK.fullmatch(line)) for n, line in enumerate(lines, 1) if line[:7] == "# from ")
     return lines, [(number, mark[1]) for number, mark in found if mark]
+
+
+def forget_lines() -> None:
+    """Forget the lines of the last sources."""
+    lines_of.cache_clear()
+    _lines_and_marks.cache_clear()
 
 
 def from_notebook(source: str) -> bool:

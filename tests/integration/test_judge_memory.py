@@ -55,6 +55,9 @@ WORDS = (
     "# \U00010348 " + " ".join(f"{number:x}" for number in range(160_000)) + "\nimport exercises\n"
 )
 
+# As many statements as a source may have, and an exception that is looked up among them.
+LINES = "0\n" * 240_000 + "def f():\n    raise ValueError\nf()\n" + "0\n" * 240_000
+
 
 def flooding(text, step, *functions):
     """A submission in which all these functions send as much."""
@@ -107,6 +110,7 @@ LEFT = {
         {step.id: f"# {step.id}\n{WORDS}" for step in load().steps[:8]},
         modules={"helper": ""},
     ),
+    "in lines": Submission("mallory", {"step02_scores": LINES, "step04_softmax": f"0\n{LINES}"}),
 }
 
 
