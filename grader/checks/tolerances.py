@@ -26,4 +26,5 @@ EXACT = Tolerance(1e-9, 1e-10)  # float64
 ROUGH = 1e-4  # of the largest number: enough to distinguish an answer from none
 NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
 SINGLE = Tolerance(1e-4, 1e-5)  # float32
+SINGLE_DEEP = Tolerance(1e-3, 1e-4)  # float32, through all layers of a model
 LARGE = Tolerance(1e-6, 1e-9)

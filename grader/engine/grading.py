@@ -353,7 +353,7 @@ class Grader:
         values = [check for check in step.checks if not check.needs and check.id in passed]
         if not values or step.id not in self.right:
             return None, "", ()  # nothing passed, or it stood on the student's own steps already
-        if "exercises" not in submission.sources[step.id]:
+        if not self.registry.before(step) or "exercises" not in submission.sources[step.id]:
             return True, "", ()  # it cannot import anything of theirs
         uses = self._find_used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:

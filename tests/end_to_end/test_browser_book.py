@@ -75,7 +75,7 @@ def test_question_answers_in_the_page(visit):
     page = visit("step03_mask", 400)
     form = page.locator('form[id="3b"]')
     for given, says in (
-        ("1048576", "Not yet. The mask allows everything."),
+        ("1048576", "Not yet. Your answer looks like this mistake: The mask allows everything."),
         ("many", "The answer is one number."),
         ("524,800", "Right. "),
     ):
@@ -98,7 +98,9 @@ def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
         for entry in read_toml(path)["question"] if path.is_file() else ():
             locked = quiz.lock(entry)
             given = [(entry.get("answer", ""), True, entry["why"])]
-            given += [(one["answer"], False, one["why"]) for one in entry.get("wrong", ())]
+            for one in entry.get("wrong", ()):
+                like = "Your answer looks like this mistake: " if "from" in one else ""
+                given.append((one["answer"], False, like + one["why"]))
             for answer, right, why in given:
                 marked = page.evaluate("([q, a]) => markAnswer(q, a)", [locked, answer])
                 assert marked == {"right": right, "why": why}, (entry["id"], answer)

@@ -26,7 +26,7 @@ from grader.checks.laws.cases import (
     noting,
     values_are_right,
 )
-from grader.checks.tolerances import LARGE, SINGLE, Tolerance
+from grader.checks.tolerances import LARGE, SINGLE, SINGLE_DEEP, Tolerance
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
 from grader.steps.inputs import as_single, map_arrays
@@ -41,13 +41,16 @@ def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None
 
 
 def agrees_in_float32(
-    function: Function, cases: Sequence[Case], *, like: str | None = None
+    function: Function, cases: Sequence[Case], *, like: str | None = None, deep: bool = False
 ) -> None:
-    """Demand a correct result, to float32's precision, when all numbers are float32."""
+    """Demand a correct result, to float32's precision, when all numbers are float32.
+
+    deep: the function is a whole model, whose norms magnify the rounding of small vectors.
+    """
     for case in cases:
         with noting("With float32 inputs: "):
             got = function(**map_arrays(case.arguments, as_single))
-            is_right(function, case, got, like, SINGLE)
+            is_right(function, case, got, like, SINGLE_DEEP if deep else SINGLE)
 
 
 def stays_right_when_large(
