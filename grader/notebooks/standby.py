@@ -7,6 +7,7 @@ kernel, however that happens.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import io
 import json
@@ -171,6 +172,9 @@ class Judge:
         submission, notes = asked.submission()
         verdict = self.grader.grade(submission, [step]).steps[0]
         news = []
+        if verdict.status is not Status.NOT_ATTEMPTED:
+            with contextlib.suppress(OSError):  # the notes are kept there
+                self.folder.mkdir(exist_ok=True)
         if not function:
             self.progress.note_checked(verdict)
             if self.journal.note([verdict], time.time()):

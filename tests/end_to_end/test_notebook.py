@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -221,6 +222,17 @@ def test_hints_come_one_after_the_other(shown):
     assert "What happens to the size of a dot product" in first
     assert "hint 2 of 6" in second
     assert "3. Masks: hint 1 of 5" in general
+
+
+def test_notes_are_kept_in_a_folder_without_exercises(shown):
+    shutil.rmtree(shown.home / "exercises")
+    first, second, passed, again = shown(
+        SCORES.format("") + "hint()", "hint()", SCALED + "check()", "check()"
+    )
+    assert "hint 1 of 6" in first
+    assert "hint 2 of 6" in second
+    assert "You can now" in passed
+    assert "You can now" not in again
 
 
 WRONG_USE = {
