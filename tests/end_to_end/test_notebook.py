@@ -383,14 +383,15 @@ def test_case_of_a_step_that_passes_says_that_there_is_none(shown):
     assert "Step 2 has no failing case" in shown(right, "case(2)")[1]
 
 
-def test_notebook_alone_is_judged_without_a_folder_of_exercises(tmp_path):
+def test_notebook_alone_is_judged_without_step_files(tmp_path):
     wrong = SCORES.format(" / q.shape[-1]")
     cells = kernels.cells(BEGIN, "lesson(2)", wrong, "check()", "hint()", "load_work()", "status()")
     place = tmp_path / "home"
     place.mkdir()
     said = ["\n".join(texts) for texts in kernels.run(cells, place, errors=True)]
     assert "Scaled scores: needs work" in said[3]
-    assert "hint 1 of" in said[4]
+    assert "hint 2 of" in said[4]  # the check gave the first one
     assert "There is no exercises/step02_scores.py that can be read." in said[5]
     assert "Traceback" not in "".join(said)
-    assert not (place / "exercises").exists()
+    notes = {".hints.json", ".notebooks.json", ".progress.json"}
+    assert {path.name for path in (place / "exercises").iterdir()} <= notes
