@@ -16,6 +16,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from grader.cli.main import cli
 from tests.conftest import ROOT, STEPS
+from tests.support.processes import interruptible
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SECONDS = 60
@@ -42,6 +43,7 @@ def url(mine):
         stdout=subprocess.PIPE,
         encoding="utf-8",
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     yield re.search(r"http://\S+", process.stdout.readline())[0]
     os.killpg(process.pid, signal.SIGINT)

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from tests.conftest import ROOT, STEPS
+from tests.support.processes import interruptible
 
 HANGS = "\ndef causal_mask(t_q, t_k=None):\n    while True:\n        pass\n"
 
@@ -44,6 +45,7 @@ def terminal(mine):
             cwd=mine,
             env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": str(columns)},
             start_new_session=True,
+            preexec_fn=interruptible,
         )
         os.close(other)
         opened.append((process, screen))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.end_to_end.test_terminal import read_until
+from tests.support.processes import interruptible
 from tests.support.stubs import write_stubs
 
 WRONG = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
@@ -34,6 +35,7 @@ def watching(tmp_path):
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"},
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     yield process, screen, folder, other
     with contextlib.suppress(ProcessLookupError):
