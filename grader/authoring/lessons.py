@@ -17,7 +17,7 @@ import jupytext
 import nbformat
 
 from grader.steps.paths import ROOT
-from grader.steps.quiz import PREFACE, questions
+from grader.steps.quiz import PREFACE, PREFACE_TEXT, questions
 from grader.steps.registry import Registry, Step, load
 from grader.steps.stubs import (
     find_defined,
@@ -28,7 +28,6 @@ from grader.steps.stubs import (
 )
 
 NOTEBOOKS = ROOT / "notebooks"
-PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"
 BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 OPENING = """\

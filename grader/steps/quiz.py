@@ -19,11 +19,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step, read_toml
 
 FOLDER = Path(__file__).resolve().parent / "questions"
 # The lesson before the first step has nothing to write, but it has questions.
 PREFACE = Step("step00_whole_picture", "The whole picture", 0, source="", hints=(), functions=())
+PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"  # not in a bundle
 KINDS = ("number", "matrix", "shape", "positions", "order", "choice", "open")
 ROUNDS = 1000  # of the hash: too few to notice, enough to make a table of all answers a nuisance
 

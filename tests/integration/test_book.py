@@ -9,7 +9,8 @@ pytest.importorskip("latex2mathml")
 from grader.authoring import figures
 from grader.authoring.book import formulas, sources
 from grader.authoring.book.pages import lesson_page, preface_page
-from grader.authoring.book.site import FIGURES, PREFACE, find_guides
+from grader.authoring.book.site import FIGURES, find_guides
+from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import DATA
 from grader.steps.stubs import remove_solutions, solution_of
 from tests.conftest import STEPS
@@ -23,7 +24,7 @@ ORDINARY = {"training", "token", "id", "head", "memory", "key", "value", "query"
 def prose(step):
     """A lesson's text without code, comment marks and the map, and with lines joined."""
     if step == 0:
-        text = PREFACE.read_text(encoding="utf-8")
+        text = PREFACE_TEXT.read_text(encoding="utf-8")
     else:
         cells = re.split(r"^# %%", LESSONS[step], flags=re.MULTILINE)
         texts = [cell.partition("\n")[2] for cell in cells if cell.startswith(" [markdown]")]
@@ -37,7 +38,7 @@ def paragraphs(step):
 
 
 def test_every_citation_has_an_entry():
-    texts = [PREFACE.read_text(encoding="utf-8")]
+    texts = [PREFACE_TEXT.read_text(encoding="utf-8")]
     texts += [re.sub(r"\n# ?", "\n", text) for text in LESSONS.values()]
     texts += [path.read_text(encoding="utf-8") for path in sorted(DATA.glob("step*.toml"))]
     cited = {one for text in texts for one in sources.find_citations(text)}
@@ -83,7 +84,7 @@ def test_term_is_bold_where_it_comes_first(term):
 
 
 def test_every_formula_stands_in_a_lesson():
-    texts = [PREFACE.read_text(encoding="utf-8")]
+    texts = [PREFACE_TEXT.read_text(encoding="utf-8")]
     texts += [re.sub(r"^# ?", "", text, flags=re.MULTILINE) for text in LESSONS.values()]
     blocks = {block for text in texts for block in formulas.find_blocks(text)}
     assert [text for text in formulas.read_formulas() if text not in blocks] == []
@@ -119,7 +120,7 @@ def test_page_of_a_lesson_has_no_solution_and_no_key(step):
 
 
 def test_page_of_step_0_has_its_figure_and_questions():
-    page = preface_page(PREFACE, FIGURES, sources.link_citations)
+    page = preface_page(PREFACE_TEXT, FIGURES, sources.link_citations)
     assert "<svg " in page
     assert "<!-- figure" not in page
     assert page.count('class="question"') == 10

@@ -9,7 +9,7 @@ import pytest
 
 from grader.authoring import lessons
 from grader.authoring.lessons import NOTEBOOKS, build_notebooks, notebook
-from grader.steps.quiz import PREFACE, questions
+from grader.steps.quiz import PREFACE, PREFACE_TEXT, questions
 from grader.steps.stubs import stub, without_self_study
 from tests.conftest import ROOT, STEPS
 
@@ -62,7 +62,7 @@ def test_committed_notebook_is_up_to_date(step):
 
 def test_notebook_of_step_0_is_up_to_date_and_asks_its_questions():
     committed = NOTEBOOKS / f"{PREFACE.id}.ipynb"
-    text = lessons.PREFACE_TEXT.read_text(encoding="utf-8")
+    text = PREFACE_TEXT.read_text(encoding="utf-8")
     assert committed.read_text(encoding="utf-8") == lessons.preface_notebook(text)
     assert [cell.source for cell in book(PREFACE).cells if cell.cell_type == "code"] == [
         'from grader.notebook import quiz\n\nquiz("0")'

@@ -15,12 +15,12 @@ from grader.authoring.book import sources
 from grader.authoring.book.pages import lesson_page, preface_page
 from grader.report.problem import Problem
 from grader.steps.paths import ROOT
+from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import ROMAN, Registry, Step
 from grader.steps.stubs import solution_of
 
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
-PREFACE = DOCS / "lessons" / "step00_whole_picture.md"
 FILES = Path(__file__).with_name("files")
 # The guides in the order of the menu; guides that are not listed here come last.
 GUIDES = (
@@ -95,9 +95,9 @@ def write_source(registry: Registry, folder: Path) -> None:
 
 def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each generated page."""
-    texts = [("Step 0", "step00_whole_picture.md", PREFACE.read_text(encoding="utf-8"))]
+    texts = [("Step 0", PREFACE_TEXT.name, PREFACE_TEXT.read_text(encoding="utf-8"))]
     texts += [(f"step {one.number}", f"{one.id}.md", _prose(one)) for one in registry.steps]
-    yield "step00_whole_picture.md", preface_page(PREFACE, FIGURES, sources.link_citations)
+    yield PREFACE_TEXT.name, preface_page(PREFACE_TEXT, FIGURES, sources.link_citations)
     for step in registry.steps:
         yield f"{step.id}.md", lesson_page(step, FIGURES, sources.link_citations)
     yield "bibliography.md", sources.bibliography_page(texts)

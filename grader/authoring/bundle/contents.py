@@ -20,12 +20,11 @@ from grader import __version__
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
-from grader.steps.quiz import FOLDER, PREFACE, lock
+from grader.steps.quiz import FOLDER, PREFACE, PREFACE_TEXT, lock
 from grader.steps.registry import Registry, Step, read_toml
 from grader.steps.stubs import stub_of, without_figures
 
 FILES = Path(__file__).parent / "files"
-PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"
 MARK = ".nopeek-bundle"
 # The rooms that students get, each without the folders in it. What no room of these holds does not
 # ship: right code and known mistakes, grading, exports, and what makes the bundle itself.
