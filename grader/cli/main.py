@@ -173,11 +173,12 @@ def check(
         printer.total(report)
         _show_end(registry, ended, submission, printer)
     else:
-        if len(news) == 1:
+        told = False
+        if news:
             from grader.cli.passing import show_passed
 
-            show_passed(printer, registry.find(news[0]), submission)
-        _rest(printer, report, submission, suite, whole=whole, told=len(news) == 1)
+            told = show_passed(printer, registry, news)
+        _rest(printer, report, submission, suite, whole=whole, told=told)
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 

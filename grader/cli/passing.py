@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 from grader.engine.abilities import find_abilities
 from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.paths import SOLUTIONS
-from grader.steps.registry import Step
+from grader.steps.registry import Registry
 
 
-def show_passed(printer: Printer, step: Step, folder: Path) -> None:
-    """Print that the step passes, what the learner can do now, and where to look at it again."""
+def show_passed(printer: Printer, registry: Registry, news: Sequence[str]) -> bool:
+    """Print what the learner can do now, and the next commands, if one step alone has just passed.
+
+    Return whether that is so.
+    """
+    if len(news) != 1:
+        return False
+    step = registry.find(news[0])
     printer.line(f"\nStep {step.number}, {step.title}, passes.", "green")
-    try:
-        abilities = find_abilities((folder / step.filename).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        abilities = []
-    if abilities:
+    if abilities := find_abilities(step):
         printer.line("You can now")
         for one in abilities:
             printer.line(f"- {one}", indent=2)
     show_ways(printer, step.number)
+    return True
 
 
 def show_ways(printer: Printer, number: int) -> None:

@@ -174,8 +174,7 @@ class Watch:
             return
         journal = Journal(self.folder)
         news = journal.note([self.known[step.id] for step in self.steps], time.time())
-        for step in (step for step in self.steps if step.id in news and len(news) == 1):
-            show_passed(self.printer, step, self.folder)
+        show_passed(self.printer, self.grader.registry, news)
         if ended := journal.find_ended(self.grader.registry, [one.step for one in found.steps]):
             said = spell_command("recap")
             self.printer.line(f"\n{ended.name}, {ended.title}, is finished: `{said}` looks back.")

@@ -298,7 +298,7 @@ class Judge:
 
 def _say_abilities(step: Step) -> list[str]:
     """Return what the learner can do after the step, as one text with a line for each ability."""
-    abilities = find_abilities(stubs.stub_of(step))
+    abilities = find_abilities(step)
     return ["\n- ".join(["You can now", *abilities])] if abilities else []
 
 
