@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -113,8 +114,15 @@ def open_notebook(page, url):
 
 
 def run_all(page):
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    """Runs all cells: chosen again where JupyterLab, still starting, has dropped the command."""
+    first = page.locator(".jp-CodeCell .jp-InputPrompt").first
+    for _ in range(5):
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        with contextlib.suppress(AssertionError):
+            expect(first).to_have_text(re.compile(r"\[(\*|\d+)\]"), timeout=SECONDS * 1000 / 5)
+            return
+    raise AssertionError("JupyterLab runs no cell")
 
 
 def run(page, cell):
