@@ -85,8 +85,8 @@ class Lexer:
 
 
 @contextlib.contextmanager
-def lexer(seconds: float = SECONDS) -> Iterator[Lexer]:
-    """Yield a lexer, and end it afterwards."""
+def start_lexer(seconds: float = SECONDS) -> Iterator[Lexer]:
+    """Yield a lexer, which starts its process with the first source, and end it afterwards."""
     lexer = Lexer(seconds)
     try:
         yield lexer

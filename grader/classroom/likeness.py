@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.classroom.lexing import Lexer, lexer
+from grader.classroom.lexing import Lexer
 from grader.report.records import Alike, Graded
 
 if TYPE_CHECKING:
@@ -193,16 +193,15 @@ def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> It
 
 
 def near_sources(
-    step: str, stub: str, sources: Iterable[tuple[str, str]], seconds: float | None = None
+    step: str, stub: str, sources: Iterable[tuple[str, str]], lexer: Lexer
 ) -> Likenesses:
     """Return the students who wrote nearly the same in one step, the most alike first.
 
     step: its title. stub: the text of its exercise, which belongs to nobody. sources: students and
-    their files. Raise ImportError if copydetect is not installed.
+    their files. lexer: one for all steps, since it takes as long to start as to read many files.
+    Raise ImportError if copydetect is not installed.
     """
-    texts = _by_text(sources, stub)
-    with lexer(seconds) if seconds else lexer() as lexing:
-        people, lost = _tokens(texts, lexing)
+    people, lost = _tokens(_by_text(sources, stub), lexer)
     having, common = _index(people)
     rare = functools.lru_cache(CACHED)(lambda tokens: _fingerprint(tokens, common))
     found = list(_same_texts(people, step, common))

@@ -15,6 +15,7 @@ from grader.classroom.course import Course
 from grader.classroom.exports.changes import changes
 from grader.classroom.exports.grades import header, line
 from grader.classroom.gradebook import Gradebook
+from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules, is_by_hand
 from grader.classroom.overview import About, class_page
@@ -225,11 +226,12 @@ def _near(
         say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
     elif students > 1:
         try:
-            for step in registry.steps:
-                if students > LONG:
-                    say(f"Comparing the sources of step {step.number}, {step.title} ...")
-                given = stub(solution_of(step))
-                sources = book.sources_of(run, step.id)
-                yield from near_sources(step.title, given, sources).alike
+            with start_lexer() as lexer:
+                for step in registry.steps:
+                    if students > LONG:
+                        say(f"Comparing the sources of step {step.number}, {step.title} ...")
+                    given = stub(solution_of(step))
+                    sources = book.sources_of(run, step.id)
+                    yield from near_sources(step.title, given, sources, lexer).alike
         except ImportError as error:
             say(f"Sources are not compared: {error}.")

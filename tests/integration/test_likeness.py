@@ -3,6 +3,7 @@
 import pytest
 
 from grader.classroom import likeness
+from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import few, near_sources, own_lines, same_answers
 from grader.report.records import Diagnosis, Graded, Status
 from tests.support.classes import check, report, step
@@ -115,7 +116,12 @@ def test_written_is_bounded():
 @pytest.fixture
 def near():
     pytest.importorskip("copydetect", reason="the extra `grade` is not installed")
-    return lambda sources, **more: near_sources("Loss", STUB, sources, **more)
+
+    def near(sources, **limit):
+        with start_lexer(**limit) as lexer:
+            return near_sources("Loss", STUB, sources, lexer)
+
+    return near
 
 
 def test_renamed_copy_is_listed(near):

@@ -17,10 +17,12 @@ class Book:
 @pytest.fixture
 def compared(monkeypatch):
     """compared(students): the titles of the steps that are compared, and what is said."""
-    titles, said = [], []
+    titles, said, lexers = [], [], set()
 
-    def near_sources(title, stub, sources):
+    def near_sources(title, stub, sources, lexer):
         titles.append(title)
+        lexers.add(lexer)
+        assert len(lexers) == 1  # to start one takes half a second
         return Likenesses(())
 
     monkeypatch.setattr(publishing, "near_sources", near_sources)
