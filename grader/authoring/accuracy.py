@@ -174,8 +174,8 @@ class Examined:
         steps = [*self.grader.registry.before(self.step), self.step]
         known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
         named = [one for one in known if one.diagnosis == cause]
-        alike = library.explaining(self.step, function, named, self._fresh) if named else []
-        return Naming.ALIKE if alike else Naming.WRONG
+        with library.replay(self.step, self._fresh) as replay:
+            return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
 
     @cached_property
     def _fresh(self) -> Sequence[Call]:
@@ -195,7 +195,8 @@ class Examined:
     def _plain(self) -> bool:
         """Return whether right code gives the same answers in the checks that it can pass."""
         calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
-        return self.grader.library.is_right(self.step, self.variant.replaces, calls)
+        with self.grader.library.replay(self.step, calls) as replay:
+            return replay.is_right(self.variant.replaces)
 
 
 def _is_read_only(value: object) -> bool:

@@ -24,7 +24,7 @@ from grader.diagnosis.search import (
     DOUBLE,
     SINGLE,
     Call,
-    Log,
+    Failure,
     but_for,
     holds_single,
     may_leave_one,
@@ -258,26 +258,22 @@ class Answers:
             self._books[step.id] = Book(data[RIGHT], known)
         return self._books[step.id]
 
-    def diagnosis(
-        self, step: Step, function: str, log: Log, failing: Sequence[str]
-    ) -> Diagnosis | None:
+    def diagnosis(self, step: Step, failure: Failure) -> Diagnosis | None:
         """Return the mistake that reproduces the results of all of the function's checks, if any.
 
-        Otherwise, return one that reproduces all but one, as `diagnosis.search` does. failing: the
-        failing checks of the function.
+        Otherwise, return one that reproduces all but one, as `diagnosis.search` does.
         """
+        function, log = failure.function, failure.log
         if not log.whole:
             return None
-        if (found := writes_into(log, failing[0])) is not None:
+        if (found := writes_into(failure)) is not None:
             return found
         book = self._book(step)
-        passed = [c.id for c in step.function(function).checks if c.id not in failing]
-        log = log.with_passed(passed)
         own = [one.id for one in step.function(function).checks if one.id in log.spans]
         calls = {name: log.of(name) for name in log.spans}
         for known in book.explaining(calls, function, own):
             return Diagnosis(known.id, known.hint, known.says)
-        nearly = book.nearly(calls, own, failing) if may_leave_one(log, failing) else None
+        nearly = book.nearly(calls, own, failure.checks) if may_leave_one(failure) else None
         if nearly is None:
             return None
         known, check = nearly

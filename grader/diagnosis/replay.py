@@ -4,9 +4,10 @@ Like the worker, this file needs only the standard library and NumPy. A call is 
 `function`, `args`, `kwargs`, `tolerance`, and `value` or `raised`. If they were requested, it also
 has `before` (the first args and kwargs, whose arrays were then refilled), `after` (args and kwargs
 after the call), `products`, and `kept`. `kept` is the number under which the result was held, or
-the first result if there is a `before`. `passed` is there if the check that made the call passed. A
-call of FETCH has the later value of a held result. Objects that only student code looks into are
-written `{HANDLE: number}`, with the numbers that they had when the calls were recorded.
+the first result if there is a `before`. `counted` is there if any array counts products, and
+`passed` if the check that made the call passed. A call of FETCH has the later value of a held
+result. Objects that only student code looks into are written `{HANDLE: number}`, with the numbers
+that they had when the calls were recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import dis
 import functools
 import marshal
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ FETCH = "(fetch)"
 FOREIGN = "a foreign object"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
+IDLE = 1e-12  # two results that differ by less are the same
 NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
     *("matmul: ", "all the input array", "cannot reshape", "shapes (", "need at least one array"),
@@ -214,7 +216,7 @@ def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list
         held = function(*first, **named)
         args = [refill(old, new) for old, new in zip(first, args)]
         kwargs = refill(named, kwargs)
-    kind = counter([*args, kwargs])
+    kind = counter([*args, kwargs]) if call.get("counted") else None
     if kind:
         kind.products = 0
     got = function(*args, **kwargs)
@@ -354,6 +356,7 @@ class Mistakes:
     def __init__(self, code: np.ndarray) -> None:
         self.code: types.CodeType = marshal.loads(code.tobytes())
         self.module = self.anew()
+        self._remembering: dict[str, bool] = {}
 
     def anew(self) -> Space:
         """Run the code, and return the names that it defines."""
@@ -361,9 +364,12 @@ class Mistakes:
         exec(self.code, module)
         return module
 
-    def remember(self, names: Iterable[str]) -> bool:
+    def remember(self, names: Collection[str]) -> bool:
         """Return whether any of these functions keeps something from one call to the next."""
-        return any(_lasting(self.module.get(name), self.module, set()) for name in names)
+        for name in names:
+            if name not in self._remembering:
+                self._remembering[name] = _lasting(self.module.get(name), self.module, set())
+        return any(self._remembering[name] for name in names)
 
 
 def _lasting(value: Any, module: Space, seen: set[int]) -> bool:
@@ -410,10 +416,11 @@ def survivors(
 ) -> list[int]:
     """Return the numbers of the causes that explain all of their calls; none if right code does.
 
-    If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`, and
-    `calls`, the names of the relevant functions. right is a cause without places. A cause that does
-    not explain the calls in the span, the last one first, is not tried on the others. Causes that
-    remember earlier calls are tried only if no other cause fits.
+    If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
+    `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes. right is a
+    cause without places. A cause that does not explain the calls in the span, the last one first,
+    is not tried on the others. Causes that remember earlier calls are tried only if no other cause
+    fits.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
@@ -426,7 +433,7 @@ def survivors(
             if explains(mistakes.anew(), right, calls):
                 return []
             first = calls[slice(*span)]
-        some = list(range(len(causes)))
+        some = _find_active(mistakes.module, right, causes, telling(first))
         for asked_first in (telling(first), first):
             some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
         found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
@@ -434,6 +441,44 @@ def survivors(
             some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
             found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
         return _find_most_exact(mistakes, causes, calls, found)
+
+
+def _find_active(module: Space, right: Cause, causes: list[Cause], calls: list[Call]) -> list[int]:
+    """Return the numbers of the causes, without the pairs that cannot explain this one call.
+
+    There are thousands of pairs. If one of the two mistakes alone changes nothing in the call, the
+    pair answers as the other one alone does, so neither has to be tried with each of the others.
+    """
+    everything = list(range(len(causes)))
+    if not calls or _find_handles(calls[0].get("value")) or explains(module, right, calls):
+        return everything
+    meant = _answer(module, right, calls[0])
+
+    @functools.cache
+    def hopeless(name: str, other: str) -> tuple[bool, bool]:
+        """Return whether a mistake alone changes nothing, and whether it explains nothing."""
+        alone = {**right, "places": {name: other}}
+        idle = same(meant, _answer(module, alone, calls[0]), IDLE)
+        return idle, idle or not explains(module, alone, calls)
+
+    def is_active(cause: Cause) -> bool:
+        if not cause.get("pair"):
+            return True
+        (one, one_fails), (other, other_fails) = (
+            hopeless(*place) for place in cause["places"].items()
+        )
+        return not ((one and other_fails) or (other and one_fails))
+
+    return [number for number in everything if is_active(causes[number])]
+
+
+def _answer(module: Space, cause: Cause, call: Call) -> Any:
+    """Return what these functions answer: a value, or an error as a text."""
+    space = bound(module, cause["places"], cause["rebind"])
+    try:
+        return ask(space[call["function"]], call, {})[0]
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _find_most_exact(

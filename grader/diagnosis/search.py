@@ -10,6 +10,7 @@ guess.
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 import marshal
 import time
@@ -101,6 +102,20 @@ class Log:
         if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
             return ""
         return digest([_without_numbers(outcome) for outcome in outcomes])
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A function's failing checks, in their order, and all calls of the attempt."""
+
+    function: str
+    checks: Sequence[str]
+    log: Log
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """Return where the calls of the first failing check begin and end."""
+        return self.log.spans.get(self.checks[0], (0, 0))
 
 
 @dataclass(frozen=True)
@@ -222,69 +237,16 @@ class Library:
             for name, owner in owners.items()
         ]
 
-    def explaining(
-        self,
-        step: Step,
-        function: str,
-        causes: Sequence[Cause],
-        calls: Sequence[Call],
-        span: tuple[int, int] = (0, 0),
-    ) -> list[Cause]:
-        """Return causes that reproduce all of these calls of the student's code.
-
-        Return none if right code does so too. span: the calls to compare first.
-        """
-        right, *replayed = self._describe_causes(step, function, [Cause(()), *causes], calls)
-        question = [right, [_record(call) for call in calls], list(span), replayed]
-        numbers = self._replay(step, "survivors", [_compile(self._text(step, causes)), *question])
-        return [causes[number] for number in numbers]
-
-    def nearly(
-        self, step: Step, function: str, causes: Sequence[Cause], log: Log, failing: Sequence[str]
-    ) -> list[tuple[Cause, str, bool]]:
-        """Return causes that reproduce every call except those of one failing check, not the first.
-
-        Each comes with that check, and with whether right code answers there as the cause does.
-        """
-        first, *others = (log.spans.get(check, (0, 0)) for check in failing)
-        spans = {check: list(span) for check, span in zip(failing[1:], others, strict=True)}
-        right, *replayed = self._describe_causes(step, function, [Cause(()), *causes], log.calls)
-        question = [right, [_record(call) for call in log.calls], spans, list(first), replayed]
-        found = self._replay(step, "nearly", [_compile(self._text(step, causes)), *question])
-        return [(causes[number], check, alike) for number, check, alike in found]
-
-    def is_right(self, step: Step, function: str, calls: Sequence[Call]) -> bool:
-        """Return whether correct code answers these calls as the student's code did."""
-        (right,) = self._describe_causes(step, function, [Cause(())], calls)
-        question = [_compile(self._text(step, ())), right, [_record(call) for call in calls]]
-        return bool(self._replay(step, "is_right", question))
-
-    def _describe_causes(
-        self, step: Step, function: str, causes: Sequence[Cause], calls: Sequence[Call]
-    ) -> list[dict[str, Any]]:
-        """Return the data on causes that the replay needs: their code, and which calls matter."""
-        own = {f.name for f in self.registry.find(step.id).functions}
-        used = sorted((find_used(self.right[step.id][0], function) | {function}) & own)
-        opaque = {call.function for call in calls if call.opaque}
-        return [
-            {
-                "places": cause.places,
-                "rebind": [] if function in cause.places else used,
-                "calls": sorted({function, *cause.places} | opaque),
-            }
-            for cause in causes
-        ]
-
-    def _replay(self, step: Step, name: str, question: list[Any]) -> Any:
-        """Return the answer of a function of the replay, in a worker of its own."""
-        worker = Worker(self.host, time.monotonic() + self.host.limits.step_seconds)
+    @contextlib.contextmanager
+    def replay(self, step: Step, calls: Sequence[Call]) -> Iterator[Replay]:
+        """Yield a replay of these calls of the student's code, and end its worker afterwards."""
+        replay = Replay(self, step, calls)
         try:
-            worker.load(self._program(step))
-            return worker.call(name, question, {}).value
+            yield replay
         finally:
-            worker.close()
+            replay.close()
 
-    def _text(self, step: Step, causes: Sequence[Cause]) -> str:
+    def text(self, step: Step, causes: Sequence[Cause]) -> str:
         """Return the solution, followed by the variants under their own names."""
         known = {variant.name: variant for cause in causes for variant in cause.variants}
         preludes = dict.fromkeys(variant.prelude for variant in known.values())
@@ -292,12 +254,95 @@ class Library:
         bodies = [variant.body for variant in known.values()]
         return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
 
-    def _program(self, step: Step) -> Program:
+    def program(self, step: Step) -> Program:
         """Return the replay, and the earlier steps that the replayed code needs."""
         # No later step's: a worker that outlived its end must not find the answers to come.
         earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
         replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
         return Program("replay", {**earlier, "replay": replay})
+
+
+class Replay:
+    """Calls of a student's code, which right code and known mistakes answer in a worker.
+
+    The calls are sent once. A worker that dies or takes too long is replaced for the next question.
+    """
+
+    def __init__(self, library: Library, step: Step, calls: Sequence[Call]) -> None:
+        self.library = library
+        self.step = step
+        self.calls = calls
+        self._opaque = {call.function for call in calls if call.opaque}
+        self._running: tuple[Worker, Handle] | None = None
+
+    def explaining(
+        self, function: str, causes: Sequence[Cause], span: tuple[int, int] = (0, 0)
+    ) -> list[Cause]:
+        """Return causes that reproduce all calls. Return none if right code does so too.
+
+        span: the calls to compare first.
+        """
+        if not causes:
+            return []
+        right, *replayed = self._describe_causes(function, [Cause(()), *causes])
+        numbers = self._ask("survivors", causes, right, [list(span), replayed])
+        return [causes[number] for number in numbers]
+
+    def nearly(self, failure: Failure, causes: Sequence[Cause]) -> list[tuple[Cause, str, bool]]:
+        """Return causes that reproduce every call except those of one failing check, not the first.
+
+        Each comes with that check, and with whether right code answers there as the cause does.
+        """
+        if not causes:
+            return []
+        spans = {check: list(failure.log.spans.get(check, (0, 0))) for check in failure.checks[1:]}
+        right, *replayed = self._describe_causes(failure.function, [Cause(()), *causes])
+        found = self._ask("nearly", causes, right, [spans, list(failure.first), replayed])
+        return [(causes[number], check, alike) for number, check, alike in found]
+
+    def is_right(self, function: str) -> bool:
+        """Return whether correct code answers the calls as the student's code did."""
+        (right,) = self._describe_causes(function, [Cause(())])
+        return bool(self._ask("is_right", (), right, []))
+
+    def _describe_causes(self, function: str, causes: Sequence[Cause]) -> list[dict[str, Any]]:
+        """Return the data on causes that the replay needs: their code, and which calls matter."""
+        own = {f.name for f in self.library.registry.find(self.step.id).functions}
+        source = self.library.right[self.step.id][0]
+        used = sorted((find_used(source, function) | {function}) & own)
+        return [
+            {
+                "places": cause.places,
+                "rebind": [] if function in cause.places else used,
+                "calls": sorted({function, *cause.places} | self._opaque),
+                "pair": len(cause.variants) == 2,
+            }
+            for cause in causes
+        ]
+
+    def _ask(
+        self, name: str, causes: Sequence[Cause], right: dict[str, Any], more: list[Any]
+    ) -> Any:
+        """Return the answer of a function of the replay. Raise CallFailed if there is none."""
+        library = self.library
+        until = time.monotonic() + library.host.limits.step_seconds
+        if self._running is None or not self._running[0].alive:
+            worker = Worker(library.host, until)
+            try:
+                worker.load(library.program(self.step))
+                self._running = worker, worker.hold([_record(call) for call in self.calls])
+            except BaseException:
+                worker.close()
+                raise
+        worker, calls = self._running
+        worker.deadline = min(until, library.host.deadline)
+        code = _compile(library.text(self.step, causes))
+        return worker.call(name, [code, right, calls, *more], {}).value
+
+    def close(self) -> None:
+        """End the worker, if there is one."""
+        if self._running is not None:
+            self._running[0].close()
 
 
 @lru_cache(maxsize=64)
@@ -329,7 +374,9 @@ def find_used(source: str, function: str) -> frozenset[str]:
 
 def _record(call: Call) -> dict[str, Any]:
     """Return a call as data for the replay."""
+    counted = any(isinstance(leaf, Counted) for leaf in leaves([*call.args, *call.kwargs.values()]))
     record = {
+        **({"counted": True} if counted else {}),
         "function": call.function,
         "args": [_mark_handles(value) for value in call.args],
         "kwargs": dict(call.kwargs),
@@ -388,63 +435,44 @@ def holds_single(call: Call) -> bool:
     return any(map(_is_single, leaves([*call.args, *call.kwargs.values()])))
 
 
-def writes_into(log: Log, check: str) -> Diagnosis | None:
-    """Return the diagnosis of code that failed on a read-only array."""
-    last = log.of(check)[-1:]
+def writes_into(failure: Failure) -> Diagnosis | None:
+    """Return the diagnosis of code whose first failing check ended at a read-only array."""
+    last = failure.log.of(failure.checks[0])[-1:]
     failed = last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text
     return WRITES if failed else None
 
 
-def diagnose(
-    library: Library,
-    step: Step,
-    function: str,
-    log: Log,
-    failing: Sequence[str],
-    named: list[Cause],
-) -> Diagnosis | None:
+def diagnose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
     """Return the cause of the first failing check, if it is known and explains all other calls.
 
-    failing: the failing checks of the function. named: the causes found in the step so far; this
-    one is added.
+    named: the causes found in the step so far; this one is added.
     """
-    if step.id not in library.right or not log.whole:
+    library, step = replay.library, replay.step
+    if step.id not in library.right or not failure.log.whole:
         return None  # the few remaining calls could come from any code
-    if (found := writes_into(log, failing[0])) is not None:
+    if (found := writes_into(failure)) is not None:
         return found
-    passed = [check.id for check in step.function(function).checks if check.id not in failing]
-    log = log.with_passed(passed)
-    span = log.spans.get(failing[0], (0, 0))
-    for causes in library.causes(step, function, named):
+    for causes in library.causes(step, failure.function, named):
         try:
-            fits = library.explaining(step, function, causes, log.calls, span) if causes else []
+            fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits:
             return _name_shared(fits, named)
-    return _but_for_one_check(library, step, function, log, failing)
+    return _but_for_one_check(replay, failure)
 
 
-def suppose(
-    library: Library,
-    step: Step,
-    function: str,
-    log: Log,
-    failing: Sequence[str],
-    named: list[Cause],
-) -> Diagnosis | None:
+def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
     """Return the changed input with which right code answers all calls as the student's code did.
 
-    The arguments are those of `diagnose`.
+    named: the causes found in the step so far; this one is added.
     """
-    if step.id not in library.right or not log.whole:
+    library, step = replay.library, replay.step
+    if step.id not in library.right or not failure.log.whole:
         return None
-    span = log.spans.get(failing[0], (0, 0))
-    passed = [check.id for check in step.function(function).checks if check.id not in failing]
-    log = log.with_passed(passed)
-    for causes in library.supposed(step, function, log.calls):
+    for causes in library.supposed(step, failure.function, failure.log.calls):
         try:
-            fits = library.explaining(step, function, causes, log.calls, span) if causes else []
+            fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:
             continue
         if fits:
@@ -475,9 +503,9 @@ def _name_supposed(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | Non
     return fits[0].diagnosis
 
 
-def may_leave_one(log: Log, failing: Sequence[str]) -> bool:
+def may_leave_one(failure: Failure) -> bool:
     """Return whether a cause may leave a failing check unexplained: any but the check of values."""
-    return len(failing) > 1 and bool(log.fingerprint(failing[0]))
+    return len(failure.checks) > 1 and bool(failure.log.fingerprint(failure.checks[0]))
 
 
 def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
@@ -491,21 +519,19 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
     return replace(cause, says=f"{cause.says} {more}")
 
 
-def _but_for_one_check(
-    library: Library, step: Step, function: str, log: Log, failing: Sequence[str]
-) -> Diagnosis | None:
+def _but_for_one_check(replay: Replay, failure: Failure) -> Diagnosis | None:
     """Return the cause that explains all but one check, which a second mistake explains.
 
     Only if the first failing check got values, and only from mistakes of one name.
     """
-    if not may_leave_one(log, failing):
+    if not may_leave_one(failure):
         return None
-    singles = next(library.causes(step, function))
+    singles = next(replay.library.causes(replay.step, failure.function))
     try:
-        found = library.nearly(step, function, singles, log, failing) if singles else []
+        found = replay.nearly(failure, singles)
     except CallFailed:
         return None
     if len({cause.diagnosis.misconception for cause, _, _ in found}) != 1:
         return None
     cause, check, alike = found[0]
-    return but_for(cause.diagnosis, log.titles.get(check, check), passes=alike)
+    return but_for(cause.diagnosis, failure.log.titles.get(check, check), passes=alike)

@@ -15,7 +15,16 @@ from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
 from grader.diagnosis.properties.facts import said, says_all
 from grader.diagnosis.properties.survey import survey
-from grader.diagnosis.search import Cause, Library, Log, diagnose, find_used, suppose
+from grader.diagnosis.search import (
+    Cause,
+    Failure,
+    Library,
+    Log,
+    Replay,
+    diagnose,
+    find_used,
+    suppose,
+)
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
@@ -253,58 +262,53 @@ class Grader:
         """Return the verdicts with a known mistake or a pattern at each function's failures."""
         causes: dict[str, Diagnosis | None] = {}
         named: list[Cause] = []
-        step = attempt.step
         for verdict in verdicts:
             if _wrong(verdict) and verdict.function not in causes:
-                failing = [
-                    v.check for v in verdicts if v.function == verdict.function and _wrong(v)
-                ]
-                known = self._find_known(step, verdict, log, failing, named)
-                causes[verdict.function] = (
-                    known
-                    or _blame_called(attempt.source, verdict.function, causes)
-                    or self._find_pattern(attempt, verdict.function, log, failing, named)
-                )
+                failure = _collect_failure(attempt.step, verdict.function, verdicts, log)
+                cause = self._find_cause(attempt, failure, causes, named)
+                causes[verdict.function] = cause
         return [
             replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
             for verdict in verdicts
         ]
 
-    def _find_known(
-        self,
-        step: Step,
-        verdict: CheckVerdict,
-        log: Log,
-        failing: Sequence[str],
-        named: list[Cause],
+    def _find_cause(
+        self, attempt: Attempt, failure: Failure, failing: Iterable[str], named: list[Cause]
     ) -> Diagnosis | None:
+        """Return why a function fails, or what its wrong results have in common.
+
+        failing: the step's functions that have failed before.
+        """
+        with self.library.replay(attempt.step, failure.log.calls) as replay:
+            return (
+                self._find_known(replay, failure, named)
+                or _blame_called(attempt.source, failure.function, failing)
+                or self._find_pattern(attempt, replay, failure, named)
+            )
+
+    def _find_known(self, replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
         """Return the known mistake: replayed, or looked up if the kit has no correct code."""
-        if step.id in self.right:
+        if replay.step.id in self.right:
             try:
-                return diagnose(self.library, step, verdict.function, log, failing, named)
+                return diagnose(replay, failure, named)
             except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
                 return None  # results can be anything; no verdict depends on their description
         if self.bench.suite == "visible":
-            return self.answers.diagnosis(step, verdict.function, log, failing)
+            return self.answers.diagnosis(replay.step, failure)
         return None
 
     def _find_pattern(
-        self,
-        attempt: Attempt,
-        name: str,
-        log: Log,
-        failing: Sequence[str],
-        named: list[Cause],
+        self, attempt: Attempt, replay: Replay, failure: Failure, named: list[Cause]
     ) -> Diagnosis | None:
         """Return how wrong results come from right ones, or which changed argument explains them.
 
         Otherwise, return where they are wrong.
         """
-        pattern = self._properties(attempt, name)
+        pattern = self._properties(attempt, failure.function)
         if pattern is not None and says_all(pattern):
             return pattern
         try:
-            supposed = suppose(self.library, attempt.step, name, log, failing, named)
+            supposed = suppose(replay, failure, named)
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             return pattern
         return supposed or pattern
@@ -436,6 +440,17 @@ def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnos
         f"Fix {names} first, then check again: the failure here may come from there.",
         f"{function} calls {names}, which {fail}.",
     )
+
+
+def _collect_failure(
+    step: Step, function: str, verdicts: Sequence[CheckVerdict], log: Log
+) -> Failure:
+    """Return the function's failing checks, and all calls, with those of its others as passed."""
+    failing = [
+        verdict.check for verdict in verdicts if verdict.function == function and _wrong(verdict)
+    ]
+    passed = [check.id for check in step.function(function).checks if check.id not in failing]
+    return Failure(function, failing, log.with_passed(passed))
 
 
 def _wrong(verdict: CheckVerdict) -> bool:

@@ -400,10 +400,71 @@ def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
     (causes, *_) = library.causes(step, "attention_scores")
     q = np.ones((2, 4))
     calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]
-    assert library.explaining(step, "attention_scores", causes, calls) == []
+    with library.replay(step, calls) as right:
+        assert right.explaining("attention_scores", causes) == []
     wrong = [replace(calls[0], outcome=np.full((2, 2), 4.0))]
-    found = library.explaining(step, "attention_scores", causes, wrong)
+    with library.replay(step, wrong) as replay:
+        found = replay.explaining("attention_scores", causes)
     assert "score_no_scale" in {cause.variants[0].id for cause in found}
+
+
+def test_replay_asks_one_worker_until_that_ends(steps, host):
+    step = steps.find("step02_scores")
+    library = Library(host, steps, solutions(steps))
+    (causes, *_) = library.causes(step, "attention_scores")
+    calls = [Call("attention_scores", [np.ones((2, 4))] * 2, {}, False, np.full((2, 2), 4.0))]
+    with library.replay(step, calls) as replay:
+        assert not replay.is_right("attention_scores")
+        first = replay._running[0]
+        found = replay.explaining("attention_scores", causes)
+        assert replay._running[0] is first
+        first.close()
+        assert replay.explaining("attention_scores", causes) == found != []
+    assert not replay._running[0].alive
+
+
+PAIRED = """
+def f(x):
+    return p(x) + q(x)
+
+def p(x):
+    return x + 1
+
+def idle(x):
+    return 1 + x
+
+def far(x):
+    return x + 9
+
+def q(x):
+    return 2 * x
+
+def thrice(x):
+    return 3 * x
+
+def even(x):
+    return 2 * (x // 2) * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "tried"),
+    [
+        (9.0, [("idle", "thrice"), ("far", "thrice")]),
+        (99.0, [("far", "thrice")]),
+        (7.0, [("idle", "thrice"), ("idle", "even"), ("far", "thrice"), ("far", "even")]),
+    ],
+    ids=["explained by one alone", "explained by none", "as right code answers"],
+)
+def test_pair_is_tried_if_both_change_something_or_one_explains_it(value, tried):
+    module = {}
+    exec(PAIRED, module)
+    call = {"function": "f", "args": [2.0], "kwargs": {}, "value": value, "tolerance": 1e-9}
+    right = {"places": {}, "rebind": ["f"], "calls": ["f"]}
+    names = [(one, other) for one in ("idle", "far") for other in ("thrice", "even")]
+    pairs = [{**right, "pair": True, "places": {"p": one, "q": other}} for one, other in names]
+    found = replay._find_active(module, right, pairs, [call])
+    assert [names[number] for number in found] == tried
 
 
 def test_right_code_gets_no_cause(diagnosed):
