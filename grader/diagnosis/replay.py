@@ -353,8 +353,8 @@ def tighter(call: Call) -> Call:
 class Mistakes:
     """The code of the mistakes. It is run anew each time, so they remember nothing."""
 
-    def __init__(self, code: np.ndarray) -> None:
-        self.code: types.CodeType = marshal.loads(code.tobytes())
+    def __init__(self, code: bytes) -> None:
+        self.code: types.CodeType = marshal.loads(code)
         self.module = self.anew()
         self._remembering: dict[str, bool] = {}
 
@@ -397,7 +397,7 @@ def _names(code: types.CodeType) -> set[str]:
     return {*code.co_names}.union(*map(_names, inner))
 
 
-def is_right(code: np.ndarray, right: Cause, calls: list[Call]) -> bool:
+def is_right(code: bytes, right: Cause, calls: list[Call]) -> bool:
     """Return whether right code answers these calls as recorded."""
     with np.errstate(all="ignore"):
         module = Mistakes(code).module
@@ -412,7 +412,7 @@ def telling(calls: list[Call]) -> list[Call]:
 
 
 def survivors(
-    code: np.ndarray, right: Cause, calls: list[Call], span: Sequence[int], causes: list[Cause]
+    code: bytes, right: Cause, calls: list[Call], span: Sequence[int], causes: list[Cause]
 ) -> list[int]:
     """Return the numbers of the causes that explain all of their calls; none if right code does.
 
@@ -492,7 +492,7 @@ def _find_most_exact(
 
 
 def nearly(
-    code: np.ndarray,
+    code: bytes,
     right: Cause,
     calls: list[Call],
     spans: dict[str, Sequence[int]],
@@ -565,3 +565,17 @@ def _find_unexplained(
             rest = calls[:start] + calls[stop:]
             return [name] if explains(module, cause, rest) else []
     return []
+
+
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    one.__name__: one for one in (survivors, nearly, is_right)
+}
+
+
+def answer(question: np.ndarray, calls: list[Call]) -> Any:
+    """Answer a question about these calls: its name, the code, right code and what else it needs.
+
+    It is packed by `marshal`, for thousands of causes take long to read in the format of the wire.
+    """
+    name, code, right, more = marshal.loads(question.tobytes())
+    return QUESTIONS[name](code, right, calls, *more)

@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
@@ -337,7 +336,8 @@ class Replay:
         worker, calls = self._running
         worker.deadline = min(until, library.host.deadline)
         code = _compile(library.text(self.step, causes))
-        return worker.call(name, [code, right, calls, *more], {}).value
+        question = np.frombuffer(marshal.dumps((name, code, right, more)), np.uint8)
+        return worker.call("answer", [question, calls], {}).value
 
     def close(self) -> None:
         """End the worker, if there is one."""
@@ -346,13 +346,13 @@ class Replay:
 
 
 @lru_cache(maxsize=64)
-def _compile(text: str) -> NDArray[np.uint8]:
+def _compile(text: str) -> bytes:
     """Return the compiled code of the kit's own text, parsed only once.
 
     A worker could not keep it. Here it is only data, and only the worker runs it.
     """
     code = compile(text, "<mistakes>", "exec", dont_inherit=True)
-    return np.frombuffer(marshal.dumps(code), np.uint8)
+    return marshal.dumps(code)
 
 
 @lru_cache(maxsize=64)
