@@ -32,6 +32,7 @@ from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
+DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
 
 @dataclass(frozen=True)
@@ -184,10 +185,24 @@ def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
         students: dict[str, list[Found]] = {}
         for each in found:
             students.setdefault(each.student, []).append(each)
+        for theirs in students.values():
+            ignored |= _drop_doubtful(theirs)
         entries = [
             _entry(folder, student, theirs, registry) for student, theirs in students.items()
         ]
     return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
+
+
+def _drop_doubtful(theirs: list[Found]) -> dict[str, str]:
+    """Remove the files of a student that may be another's, and return them with the reason.
+
+    They stay if there are no others, because a file's own name may look like that.
+    """
+    doubtful = [each for each in theirs if each.doubtful]
+    if len(doubtful) == len(theirs):
+        return {}
+    theirs[:] = [each for each in theirs if not each.doubtful]
+    return {name: DOUBTFUL for each in doubtful for name in each.who.files}
 
 
 def _is_results(path: Path, found: Found, out: Path | None) -> bool:

@@ -20,7 +20,9 @@ student only if their names say so:
 - Canvas: all entries `doejohn_12345_678901_…`, with or without `LATE`, belong to one student,
   `doejohn_12345`, if more than half of the folder's entries have such names. The same holds for
   `doejohn_12345_text.html`, a typed text, and `…_link.html`, an address. An anonymous student is
-  `anon_aB3xY`. Moodle's mark after Canvas' numbers is part of a file's own name.
+  `anon_aB3xY`. Moodle's mark after Canvas' numbers is part of a file's own name. Names of students
+  may end in numbers: `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not
+  read beside other files of `doejohn_12345` that leave no doubt.
 - Loose files from Moodle and Canvas are read as if they were in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
   `_assignsubmission_file` as well.
@@ -51,6 +53,8 @@ _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
     r"(.+?)(?:_(late))?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
 )
+# Where Canvas' numbers may be: a student's name may have some, as a file's own name may.
+_CANVAS_NUMBERS = re.compile(r"(?=_\d+_(?:\d{5,}_|(?:text|link)\.html$))", re.IGNORECASE)
 _ANONYMOUS = re.compile(
     r"(late_)?(anon_[a-z0-9]{4,8})_(?:(\d{5,})_(.+)|(?:text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
@@ -77,12 +81,16 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Found:
-    """One name in the class folder, and the student it belongs to. how: what kind of name it is."""
+    """One name in the class folder, and the student it belongs to. how: what kind of name it is.
+
+    doubtful: whether it may be another student's.
+    """
 
     student: str
     attempt: Attempt
     how: str
     who: Who = field(default_factory=Who)
+    doubtful: bool = False
 
 
 def stem(name: str) -> str:
@@ -94,17 +102,19 @@ def stem(name: str) -> str:
 
 def _canvas(name: str) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Canvas, or None for any other entry."""
+    doubtful = False
     if match := _ANONYMOUS.fullmatch(name):
         late, student, _, rest = match.groups()
         number = ""
     elif match := _CANVAS.fullmatch(name):
         own, late, number, _, rest = match.groups()
         student = f"{own}_{number}"
+        doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1
     else:
         return None
     who = Who("Canvas", number, files=(name,), late=late is not None)
     how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
-    return Found(student, Attempt((name,)), how, who), rest
+    return Found(student, Attempt((name,)), how, who, doubtful), rest
 
 
 def is_canvas(names: Collection[str]) -> bool:

@@ -125,6 +125,28 @@ LAYOUTS = {
             "roejane_12346": ["roejane_12346_link.html"],
         },
     ),
+    "Canvas, a name that ends in another student's number": (
+        ["doejohn_12345_678901_work.zip", "doejohn_12345_LATE_77123_678902_work.zip"],
+        {
+            "doejohn_12345": ["doejohn_12345_678901_work.zip"],
+            "doejohn_12345_77123": ["doejohn_12345_LATE_77123_678902_work.zip"],
+        },
+    ),
+    "Canvas, a file that may be another student's": (
+        [
+            "doejohn_12345_678901_homework.ipynb",
+            "doejohn_12345_77123_678902_a.ipynb",
+            "doejohn_LATE_12345_77123_678903_a.zip",
+        ],
+        {"doejohn_12345": ["doejohn_12345_678901_homework.ipynb"]},
+    ),
+    "Canvas, a file whose own name begins with numbers": (
+        ["doejohn_12345_678901_4711234_work.zip", "roejane_12346_678902_work.zip"],
+        {
+            "doejohn_12345": ["doejohn_12345_678901_4711234_work.zip"],
+            "roejane_12346": ["roejane_12346_678902_work.zip"],
+        },
+    ),
     "Canvas, anonymous": (
         ["anon_aB3xY_678901_work.zip", "LATE_anon_c4D5e_678902_work.zip"],
         {
@@ -159,6 +181,15 @@ def test_entries_are_told_apart(listed, tmp_path, paths, students):
     if len(list(tmp_path.iterdir())) < len({path.split("/")[0] for path in paths}):
         pytest.skip("names differ by more than case here")
     assert listed() == students
+
+
+def test_canvas_file_that_may_be_another_students_is_listed(steps, tmp_path):
+    for name in ("doejohn_12345_678901_a.ipynb", "doejohn_late_12345_77123_678902_b.ipynb"):
+        write(tmp_path / name)
+    listing = intake.survey(tmp_path, steps)
+    assert list(listing.ignored) == ["doejohn_late_12345_77123_678902_b.ipynb"]
+    (entry,) = listing.entries
+    assert (entry.who.files, entry.who.late) == (("doejohn_12345_678901_a.ipynb",), False)
 
 
 def test_every_layout_can_be_read(steps, tmp_path):
