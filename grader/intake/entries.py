@@ -31,6 +31,7 @@ from grader.report.records import Who
 from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
+MAX_ATTEMPTS = 100  # of a student; each is opened if their names do not order them
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
 DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
@@ -98,7 +99,7 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
         folder.close_inner()
     names = folders + [file for file in files if handins.is_packed(file)]
     known = any(handins.is_known(file, registry) for file in files)
-    if known or set(folders) & set(handins.ROOMS) or len(names) < 2:
+    if known or set(folders) & set(handins.ROOMS) or not 2 <= len(names) <= MAX_ATTEMPTS:
         return whole
     orders = platform_names.number_attempts(names, folders)
     return [Attempt((name, below), order) for below, order in orders.items()] or whole
