@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,8 +32,11 @@ class RawCell:
     text: str | None = field(repr=False)
 
 
-def _refuse_giants(data: bytes) -> None:
-    """Raise SubmissionError for JSON that would take too much memory, not counting strings."""
+def _count_values(data: bytes) -> int:
+    """Return how many values JSON holds, at most.
+
+    Raise SubmissionError if they would take too much memory, not counting strings.
+    """
     if len(data) > MAX_NOTEBOOK:
         raise SubmissionError(f"it is larger than {MAX_NOTEBOOK // 2**20} MiB")
     plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
@@ -48,10 +51,11 @@ def _refuse_giants(data: bytes) -> None:
         deepest = max(deepest, depth)
     if deepest > MAX_DEPTH:
         raise SubmissionError("it is nested too deeply")
+    return len(structure)
 
 
-def _parse(data: bytes) -> Mapping[str, Any]:
-    _refuse_giants(data)
+def _parse(data: bytes, take: Callable[[int], None]) -> Mapping[str, Any]:
+    take(_count_values(data))
     if not data.strip():
         raise SubmissionError("it is empty")
     try:
@@ -107,11 +111,12 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
     return RawCell(number, cell.get("cell_type") == "code", test, tag, _text(cell))
 
 
-def raw_cells(data: bytes) -> Iterator[RawCell]:
+def raw_cells(data: bytes, take: Callable[[int], None] = lambda values: None) -> Iterator[RawCell]:
     """Yield the cells of the notebook in these bytes.
 
-    Raise SubmissionError if it is not a notebook.
+    take: called with the number of its values, before they are parsed. Raise SubmissionError if it
+    is not a notebook.
     """
-    for number, cell in enumerate(_list_cells(_parse(data)), 1):
+    for number, cell in enumerate(_list_cells(_parse(data, take)), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)

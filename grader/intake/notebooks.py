@@ -30,34 +30,47 @@ from functools import cached_property
 
 from grader.intake.cells import Block, Cut, cut_cell, harmless, idle, missing_modules
 from grader.intake.folders import SubmissionError
-from grader.intake.ipynb import RawCell, raw_cells
+from grader.intake.ipynb import MAX_NOTEBOOK, MAX_VALUES, RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
+MAX_DATA = 4 * MAX_NOTEBOOK
+MAX_VALUES_TOGETHER = 2 * MAX_VALUES
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
 _QUIET = "from contextlib import suppress as _suppress"
 
 
 @dataclass
 class Room:
-    """How much more of one submission's notebooks is read: characters of code, and statements."""
+    """How much more of one submission's notebooks is read.
+
+    code: in characters. data, values: the size of the files in bytes, and the values in their JSON.
+    """
 
     code: int = MAX_SOURCE
     statements: int = MAX_STATEMENTS
+    data: int = MAX_DATA
+    values: int = MAX_VALUES_TOGETHER
 
-    def take(self, code: int = 0, statements: int = 0) -> None:
+    def take(self, code: int = 0, statements: int = 0, data: int = 0, values: int = 0) -> None:
         """Reserve room for a notebook. Raise SubmissionError if there is not enough."""
         self.code -= code
         self.statements -= statements
+        self.data -= data
+        self.values -= values
         alone = code > MAX_SOURCE or statements > MAX_STATEMENTS
         together = "" if alone else ", together with the notebooks before it"
         if self.code < 0:
             raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters{together}")
         if self.statements < 0:
             raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements{together}")
+        if self.data < 0:
+            raise SubmissionError(f"it is larger than {MAX_DATA // 2**20} MiB{together}")
+        if self.values < 0:
+            raise SubmissionError(f"it holds more than {MAX_VALUES_TOGETHER:,} values{together}")
 
 
 @dataclass(frozen=True)
@@ -257,7 +270,10 @@ def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -
 
     name is the file's, for the warnings. room: what all notebooks of a submission share.
     """
-    return of_cells(raw_cells(data), name, registry, room)
+    room = room or Room()
+    room.take(data=len(data))
+    cells = raw_cells(data, lambda values: room.take(values=values))
+    return of_cells(cells, name, registry, room)
 
 
 def of_cells(

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from grader.intake import cells, handins, notebooks, submission
-from grader.intake.folders import Folder
+from grader.intake import cells, entries, handins, notebooks, submission
+from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.steps.stubs import is_unfinished
 
@@ -109,6 +109,41 @@ def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path, source, r
         found = handins.submission("anna", folder, steps)
     late = [warning for warning in found.warnings if reason in warning]
     assert [warning[:7] for warning in late] == ["b.ipynb", "c.ipynb", "d.ipynb"]
+
+
+def test_no_more_attempts_are_opened_than_a_student_can_mean(steps, tmp_path, monkeypatch):
+    """A folder may hold ten thousand zips whose names are all the same date."""
+    opened = []
+    monkeypatch.setattr(entries, "_newest", lambda folder, attempt, registry: opened.append(1))
+    (tmp_path / "mallory").mkdir()
+    for number in range(entries.MAX_ATTEMPTS + 1):
+        letters = "".join("abcdefghij"[int(digit)] for digit in str(number))
+        (tmp_path / "mallory" / f"2026-03-01 10:00{letters}.zip").write_bytes(b"")
+    (entry,) = entries.entries(tmp_path, steps)
+    assert (len(entry.attempts), opened) == (1, [])
+    with pytest.raises(SubmissionError, match="it holds 101 archives: keep the one that counts"):
+        entries.read(entry, steps)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"0," * 700_000 + b"0", "it holds more than 2,000,000 values"),
+        (b'"' + b"x" * (31 * 2**20) + b'"', "it is larger than 128 MiB"),
+    ],
+    ids=["values", "bytes"],
+)
+def test_notebooks_of_a_submission_share_what_is_parsed(steps, tmp_path, data, reason):
+    """Forty that each reach the limits kept the reader busy for 40 s."""
+    code = f"def {steps.steps[0].functions[0].name}(x): pass\n"
+    whole = json.loads(notebook(code))
+    for name in "abcde":
+        text = json.dumps({**whole, "metadata": {"large": "here"}}).encode()
+        (tmp_path / f"{name}.ipynb").write_bytes(text.replace(b'"here"', b"[" + data + b"]"))
+    with Folder.open(tmp_path) as folder:
+        found = handins.submission("anna", folder, steps)
+    late = [warning for warning in found.warnings if f"{reason}, together" in warning]
+    assert [warning[:7] for warning in late][-1:] == ["e.ipynb"]
 
 
 def test_modules_that_name_each_other_are_searched_once(monkeypatch):
