@@ -13,12 +13,14 @@ from grader.classroom.own_source import drop_lessons, find_lessons
 from grader.report.files import write_whole
 from grader.report.html.page import template
 from grader.report.records import Alike
+from grader.report.sanitize import visible
 from grader.steps.registry import load
 
 FOLDER = "alike"
 MAX_PAGES = 200
 MAX_PAIRS = 6  # of a group, on its page
 MAX_LINES = 1000
+MAX_TEXT = 20_000  # characters of a source: twice what is compared
 Line = tuple[str, str, bool]
 
 
@@ -37,7 +39,8 @@ def side_by_side(one: str, other: str) -> list[Line]:
 
 
 def _own(source: str, lessons: frozenset[str]) -> str:
-    return "\n".join(line for _, line in drop_lessons(source, lessons)).strip("\n")
+    text = "\n".join(line for _, line in drop_lessons(source, lessons)).strip("\n")
+    return visible(text, MAX_TEXT)
 
 
 def write_sides(book: Gradebook, run: int, out: Path, alike: Iterable[Alike]) -> dict[Alike, str]:
