@@ -46,5 +46,17 @@ def test_what_students_wrote_is_escaped():
     assert "<code>&lt;script&gt;</code>" in html
 
 
+def test_no_formula_is_drawn_in_what_students_wrote():
+    """nbgrader's pages draw formulas, which can be anywhere on the page, in any size."""
+    checks = (check(),)
+    found = Found("attention_scores", step(*checks), checks)
+    html = output(found, 4.0, [r"commands were removed (!$\rlap{\raise9em{\Huge 7/7}}$)"]).data[
+        "text/html"
+    ]
+    assert html.startswith('<div class="tex2jax_ignore mathjax_ignore">')
+    assert html.endswith("</div>")
+    assert html.count("<div") == html.count("</div>") == 1
+
+
 def test_score_is_the_functions_points():
     assert shown(check(), unscaled())[1] == "2.0"
