@@ -100,15 +100,17 @@ def _metadata(home: Path) -> dict[str, Any]:
 
 
 def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
-    """Return the addresses of the students who handed it in, and when, as Gradescope reports."""
+    """Return the addresses of the students who handed it in, and when, as Gradescope reports.
+
+    Their names are left out: students choose them, and could take another student's extension.
+    """
     submitted = str(data.get("created_at", ""))
     try:
-        people = [(str(user["email"]), str(user.get("name", ""))) for user in data["users"]]
-    except (AttributeError, KeyError, TypeError):
-        people = []
+        addresses = [str(user["email"]) for user in data["users"]]
+    except (KeyError, TypeError):
+        addresses = []
     return [
-        (mail, Who("Gradescope", name=name, email=mail, submitted=submitted))
-        for mail, name in people
+        (address, Who("Gradescope", email=address, submitted=submitted)) for address in addresses
     ] or [("submission", Who())]
 
 

@@ -208,13 +208,26 @@ def test_student_without_a_name_is_a_submission(home, text):
 
 def test_group_has_the_extension_of_a_member():
     text = 'title = "x"\nsteps = ["2", "3"]\ndue = 2026-11-20T12:00:00Z\n'
-    text += "[late]\npercent_per_day = 10\n[extensions]\n'Bo' = 2026-12-01T12:00:00Z\n"
+    text += "[late]\npercent_per_day = 10\n[extensions]\n'b@x.org' = 2026-12-01T12:00:00Z\n"
     users = [{"email": "a@x.org", "name": "Ann"}, {"email": "b@x.org", "name": "Bo"}]
     data = {"users": users, "created_at": "2026-11-22T11:00:00.000000-07:00"}
     course = parse_course(text, registry.load())
     group = [right(student, who=who) for student, who in gradescope._students(data)]
     scores = [gradescope._final(Rules(course), some)["score"] for some in (group, group[:1])]
     assert scores == [10.0, 7.0]
+
+
+def test_name_that_a_student_has_chosen_brings_nobody_elses_grade():
+    text = 'title = "x"\nsteps = ["2", "3"]\ndue = 2026-11-20T12:00:00Z\n'
+    text += "[late]\npercent_per_day = 10\n[extensions]\n'Cy Cole' = 2026-12-01T12:00:00Z\n"
+    text += "[groups]\n'Team 1' = ['Cy Cole']\n"
+    course = parse_course(text, registry.load())
+    oral = Override(2, "Ben Beck", "", 10.0, False, "oral exam", "Tim", "today")
+    for name in ("Cy Cole", "Ben Beck", "Team 1"):
+        users = [{"email": "m@x.org", "name": name}]
+        data = {"users": users, "created_at": "2026-11-24T11:00:00Z"}
+        group = [right(student, who=who) for student, who in gradescope._students(data)]
+        assert gradescope._final(Rules(course, [oral]), group)["score"] == 6.0
 
 
 def test_excused_student_is_told_so():

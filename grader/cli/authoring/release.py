@@ -12,6 +12,7 @@ import click
 
 from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, find_steps
+from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
 
@@ -56,6 +57,9 @@ def _autograder(
     path.write_bytes(autograder([step.id for step in steps], course, overrides))
     if overrides:
         click.echo(f"with {len(overrides)} changes by hand")
+    named = [*(course.extensions if course else ()), *(one.student for one in overrides)]
+    for name in dict.fromkeys(name for name in named if "@" not in name):
+        click.echo(f"note: {one_line(name, 80)} is no address: it means nobody on Gradescope.")
     click.echo(f"wrote {path}: upload it to Gradescope, and do not give it to students")
 
 
