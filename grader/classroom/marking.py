@@ -6,6 +6,7 @@ weights; the scale of the assignment; lateness; and last a change of the whole g
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -40,27 +41,54 @@ class Rules:
             yield replace(known, grade=self._grade(known))
 
     def unambiguous(self, class_: Iterable[Graded]) -> Rules:
-        """Return the same rules without entries that could mean several students.
+        """Return the same rules without entries and people that could be several students.
 
         Students may choose their own names on a platform.
         """
+        class_ = list(class_)
+        shared = self._shared(class_)
+        roster = [person for person in self.roster if person.id not in shared]
+        rules = replace(self, roster=roster)
         if not self.overrides and not self.course.extensions:
-            return self
-        everybody = list(map(self._complete, class_))
-        several = self.ambiguous(everybody)
+            return rules
+        everybody = list(map(rules._complete, class_))
+        several = rules.ambiguous(everybody)
         extensions = {
             name: when
             for name, when in self.course.extensions.items()
-            if sum(self._is_called(graded, name) for graded in everybody) < 2
+            if sum(rules._is_called(graded, name) for graded in everybody) < 2
         }
         course = replace(self.course, extensions=extensions)
         overrides = [one for one in self.overrides if one.row not in several]
-        return replace(self, course=course, overrides=overrides)
+        return replace(rules, course=course, overrides=overrides)
+
+    def _shared(self, class_: Iterable[Graded]) -> dict[str, int]:
+        """Return who on the class list could be several students, by id, and how many.
+
+        A student who has chosen another's name would get that one's time and address.
+        """
+        named: defaultdict[str, list[Person]] = defaultdict(list)
+        for person in self.roster:
+            for name in person.names:
+                named[name].append(person)
+        count: Counter[str] = Counter()
+        for graded in class_:
+            who = graded.who
+            if who.absent or find_team(graded.student, who, self.course.groups) is not None:
+                continue
+            names = {compose(name) for name in (graded.student, who.name, who.email) if name}
+            near = {one.id: one for name in names for one in named.get(name, ())}
+            count.update(id for id, one in near.items() if one.is_called(graded.student, who))
+        return {id: several for id, several in count.items() if several > 1}
 
     def strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that matches nobody, or several students."""
+        class_ = list(class_)
+        told = [
+            f"class list: {several} students are called {id}; nobody gets its time and address."
+            for id, several in self._shared(class_).items()
+        ]
         everybody = list(map(self._complete, class_))
-        told = []
         for one in self.overrides:
             count = sum(one.is_for(graded) for graded in everybody)
             if count != 1:

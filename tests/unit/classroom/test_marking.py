@@ -83,3 +83,19 @@ def test_changes_name_what_was_changed_by_hand(tmp_path):
     assert told[1] == ["changed by hand: Scaled scores: 3 instead of 5 (Tim, today): typo"]
     assert told[2] == ["a change by hand was taken back"]
     assert told[3] == ["the assignment file or the class list changed"]
+
+
+def test_name_that_a_student_has_chosen_brings_nobody_elses_time_or_address():
+    text = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n'
+    anna = Who("", "", "Anna Abel", "a@x.org", submitted="2026-11-20T11:00:00+00:00")
+    person = Person("anna", frozenset(("anna", "Anna Abel", "a@x.org")), anna)
+    rules = Rules(parse_course(text, REGISTRY), (), [person])
+    class_ = [
+        right(f"Anna Abel_{number}", who=Who("Moodle", number, "Anna Abel")) for number in "19"
+    ]
+    gone = right("anna", who=dataclasses.replace(anna, absent="it is missing now"))
+    for some, address in ((class_, ""), (class_[:1], "a@x.org"), ([class_[0], gone], "a@x.org")):
+        first = next(rules.unambiguous(some).apply(some))
+        assert (first.who.email, bool(first.who.submitted)) == (address, bool(address))
+    told = "class list: 2 students are called anna; nobody gets its time and address."
+    assert (rules.strangers(class_), rules.strangers(class_[:1])) == ([told], [])
