@@ -297,6 +297,8 @@ def course(tmp_path_factory):
         "nbgrader.py",
     ):
         (beside / name).write_text("import os; os._exit(0)\n")
+    slow = course.hand_in("slow-time", STEP, right).parent
+    (slow / "timestamp.txt").write_text("1.1" * 300_000)
     course.status, course.said = course.run("autograde", STEP)
     course.points = course.scores()
     return course
@@ -338,6 +340,11 @@ def test_nothing_that_a_link_leads_to_is_copied(course):
     assert course.points[STEP, "links-beside"] == WORTH
     folder = course.folder / "autograded" / "links-beside" / STEP
     assert [path.name for path in folder.iterdir()] == [f"{STEP}.ipynb"]
+
+
+def test_text_that_takes_nbgrader_long_to_read_as_a_time_is_no_time(course):
+    assert course.points[STEP, "slow-time"] == WORTH
+    assert not (course.folder / "autograded" / "slow-time" / STEP / "timestamp.txt").exists()
 
 
 def test_answer_made_a_test_cell_is_no_answer(course):
@@ -426,10 +433,17 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
     mal.symlink_to(source)
     shutil.copytree(planted(inbound, "ada", 1), zoe)
     (zoe / "large.bin").write_bytes(bytes(200_000_000))
+    tim = planted(inbound, "tim", 5)
+    shutil.copytree(planted(inbound, "ada", 1), tim)
+    (tim / "timestamp.txt").write_text("1.1" * 300_000)  # nbgrader would read it for minutes
+    (tim / "submission_secret.txt").write_bytes(b"\xff")
     said = course.must("collect", STEP)
     found = course.folder / "submitted"
     assert (found / "ada" / STEP / f"{STEP}.ipynb").is_file()
-    assert [path.name for path in (found / "eve" / STEP).iterdir()] == ["notes.txt"]
+    own = ["submission_secret.txt", "timestamp.txt"]  # without them `release_feedback` ends
+    assert sorted(path.name for path in (found / "eve" / STEP).iterdir()) == ["notes.txt", *own]
+    assert (found / "tim" / STEP / own[1]).read_text() == "2026-11-05 10:00:00 UTC"
+    assert len((found / "tim" / STEP / own[0]).read_text()) == 64
     assert not (found / "mal" / STEP).exists()
     assert not (found / "zoe" / STEP).exists()
     for sentence in ("is not collected: it is a link", "kB.", "all is not copied: it is a link"):

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nbgrader.converters import base
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect
-from nbgrader.utils import ignore_patterns
+from nbgrader.utils import ignore_patterns, parse_utc
 
 from grader.intake.entries import MAX_CLASS
 from grader.intake.folders import Folder, SubmissionError
 from grader.report.names import show_name
 
 MAX_DEPTH = 20
+TIME, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's `submit` adds
+MAX_TIME = 100  # bytes; reading a longer text takes the time of its length squared
+MAX_SECRET = 1000
 NOT_TAKEN = "it is a link, or no regular file"
 
 
@@ -31,28 +36,89 @@ def _is_other(path: Path) -> bool:
     return path.is_symlink() or not (path.is_dir() or path.is_file())
 
 
+def _is_time(data: bytes) -> bool:
+    """Return whether a file's content is a time that nbgrader reads at once."""
+    if len(data) > MAX_TIME:
+        return False
+    with contextlib.suppress(ValueError, OverflowError, TypeError):
+        parse_utc(data.decode().strip())
+        return True
+    return False
+
+
+def _is_secret(data: bytes) -> bool:
+    return 0 < len(data) <= MAX_SECRET and data.isascii()
+
+
+def _holds(folder: Path, name: str, fits: Callable[[bytes], bool]) -> bool:
+    """Return whether a folder has a file of that name whose content fits."""
+    try:
+        with Folder.open(folder) as place:
+            return fits(place.read(name, MAX_SECRET + 1))
+    except SubmissionError:
+        return False
+
+
+def _has_time(folder: Path) -> bool:
+    """Return whether nbgrader's note on when a folder was handed in holds a time."""
+    return _holds(folder, TIME, _is_time)
+
+
 @contextlib.contextmanager
 def without_links() -> Iterator[None]:
-    """Make nbgrader copy only regular files beside the notebooks, never the targets of links."""
-    find = base.find_all_files
+    """Make nbgrader copy only regular files beside the notebooks, never the targets of links.
+
+    Nor does it read or copy a student's note that holds no time.
+    """
+    find, read_time = base.find_all_files, CourseDirectory.get_existing_timestamp
 
     def find_regular(path: str, exclude: list[str] | None = None) -> list[str]:
-        return [file for file in find(path, exclude) if not _is_other(Path(file))]
+        files = [file for file in find(path, exclude) if not _is_other(Path(file))]
+        return [one for one in files if Path(one).name != TIME or _has_time(Path(one).parent)]
+
+    def find_time(course: Any, folder: str) -> Any:
+        return read_time(course, folder) if _has_time(Path(folder)) else None
 
     base.find_all_files = find_regular
+    CourseDirectory.get_existing_timestamp = find_time
     try:
         yield
     finally:
         base.find_all_files = find
+        CourseDirectory.get_existing_timestamp = read_time
+
+
+def _complete(folder: Path, name: str) -> None:
+    """Write nbgrader's own files into a collected folder if a student has left or spoiled them.
+
+    Without them `release_feedback` ends for everybody. name: of the folder in the exchange, which
+    holds the time.
+    """
+    if not _has_time(folder):
+        _replace(folder / TIME, f"{parse_utc(name.split('+')[2])} UTC")
+    if not _holds(folder, SECRET, _is_secret):
+        _replace(folder / SECRET, secrets.token_hex(32))
+
+
+def _replace(path: Path, text: str) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.write_text(text)
 
 
 class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
     """Replaces nbgrader's own collector."""
 
+    def copy_files(self) -> None:
+        """Collect everybody's submission."""
+        with without_links():
+            super().copy_files()
+
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         """Copy a submission without its links; one that cannot be copied does not stop the rest."""
         try:
             self._copy(Path(src), Path(dest))
+            _complete(Path(dest), Path(src).name)
         except (OSError, ValueError, SubmissionError) as error:
             shutil.rmtree(dest, ignore_errors=True)
             why = "it cannot be read" if isinstance(error, OSError) else str(error)
