@@ -61,12 +61,13 @@ def collecting():
     return textwrap.dedent(script.partition("\n      - ")[0])
 
 
-def test_class_is_collected_also_where_a_repository_is_not_as_it_should_be(tmp_path):
+def collected(tmp_path, gh, folder):
+    """The output of the step that collects, and the files that it has collected."""
     program = tmp_path / "bin" / "gh"
     program.parent.mkdir()
-    program.write_text(GH)
+    program.write_text(gh)
     program.chmod(0o755)
-    settings = {"ORGANISATION": "school", "ASSIGNMENT": "attention-", "FOLDER": "exercises"}
+    settings = {"ORGANISATION": "school", "ASSIGNMENT": "attention-", "FOLDER": folder}
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-e", "-c", collecting()],
@@ -78,9 +79,27 @@ def test_class_is_collected_also_where_a_repository_is_not_as_it_should_be(tmp_p
     )
     assert done.returncode == 0, done.stderr
     found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("class/**/*"))
+    return done.stdout, found
+
+
+def test_class_is_collected_also_where_a_repository_is_not_as_it_should_be(tmp_path):
+    said, found = collected(tmp_path, GH, "exercises")
     students = ["class/alice", "class/alice/step02_scores.py", "class/bob", "class/carol"]
     assert found == [*students, "class/dan"]
-    assert "attention-bob has no folder exercises" in done.stdout
+    assert "attention-bob has no folder exercises" in said
+
+
+def test_link_to_another_repository_is_not_followed(tmp_path):
+    gh = """#!/bin/sh
+[ "$2" = list ] && printf '%s\\n' attention-alice attention-mallory && exit
+case $3 in
+  */attention-alice) mkdir -p "$4/src/exercises"; echo 1 > "$4/src/exercises/step02_scores.py" ;;
+  *) mkdir "$4"; ln -s ../attention-alice/src "$4/src" ;;
+esac
+"""
+    said, found = collected(tmp_path, gh, "src/exercises")
+    assert found == ["class/alice", "class/alice/step02_scores.py", "class/mallory"]
+    assert "attention-mallory has no folder src/exercises" in said
 
 
 def test_token_is_not_there_while_students_code_is_graded():
