@@ -59,7 +59,7 @@ def _autograder(
         click.echo(f"with {len(overrides)} changes by hand")
     named = [*(course.extensions if course else ()), *(one.student for one in overrides)]
     for name in dict.fromkeys(name for name in named if "@" not in name):
-        click.echo(f"note: {one_line(name, 80)} is no address: it means nobody on Gradescope.")
+        click.echo(f"note: {one_line(name, 80)} is not an address: it means nobody on Gradescope.")
     click.echo(f"wrote {path}: upload it to Gradescope, and do not give it to students")
 
 
