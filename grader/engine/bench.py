@@ -350,10 +350,14 @@ class Bench:
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
         visible, fed = self.suite == "visible", count_tokens_fed(self.log.calls)
         params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
-        keys = list(params) if isinstance(params, Mapping) else []
+        theirs = params if isinstance(params, Mapping) else {}
+        keys = list(theirs) if visible else _keys_made(given, theirs)
         steps = load().before(self.attempt.step)
         earlier = {function.name: step.id for step in steps for function in step.functions}
         told = list(shapes.values())
+        if not visible:  # what a call returned may be an argument of the next one
+            longest = max(self._lengths())
+            told = [shape for shape in told if all(length <= longest for length in shape)]
         return explain(
             failure, know_sizes(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
         )
@@ -399,6 +403,16 @@ class Bench:
         # A result can be anything at all, however careful the checks are.
         self.faults.append((check.id, failure))
         return self.verdict(check, Status.ERROR, messages.unusable(check.function))
+
+
+def _keys_made(given: Given, params: Mapping[str, Any]) -> list[str]:
+    """Return the keys of params as a case has them; none if no case has these.
+
+    The arguments of a training step are results of the one before, with any keys.
+    """
+    made = (case.arguments.get("params") for case in given.made)
+    alike = (one for one in made if isinstance(one, Mapping) and one.keys() == params.keys())
+    return list(next(alike, ()))
 
 
 @dataclass

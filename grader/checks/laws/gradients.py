@@ -22,6 +22,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
+    comparing_answers,
     name_of,
     names_of,
     values_are_right,
@@ -61,13 +62,14 @@ def _same(
     """Raise Broken, with these first words, unless two results are the same."""
     expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
     try:
-        matches(
-            expected,
-            got,
-            case.within(tolerance).for_size(largest(expected)),
-            name=name_of(function),
-            names=names_of(function),
-        )
+        with comparing_answers(function, case, expected):
+            matches(
+                expected,
+                got,
+                case.within(tolerance).for_size(largest(expected)),
+                name=name_of(function),
+                names=names_of(function),
+            )
     except Broken as broken:
         call, inputs = call_text(name_of(function), case.arguments), show_inputs(case.arguments)
         evidence = Evidence(call, inputs)

@@ -15,6 +15,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
+    comparing_answers,
     name_of,
     names_of,
     noting,
@@ -38,11 +39,14 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         left = _merge_parts(function, first, c)
         right = _merge_parts(function, a, _merge_parts(function, b, c))
         tolerance = case.within(EXACT)
-        with noting("With three sets, if the last two are merged first: "):
-            matches(left, right, tolerance, name=name_of(function), names=names_of(function))
+        name, names = name_of(function), names_of(function)
+        three = noting("With three sets, if the last two are merged first: ")
+        with three, comparing_answers(function, case, left):
+            matches(left, right, tolerance, name=name, names=names)
         with noting("If the two sets are swapped: "):
             swapped = _merge_parts(function, b, a)
-            matches(first, swapped, tolerance, name=name_of(function), names=names_of(function))
+            with comparing_answers(function, case, first):
+                matches(first, swapped, tolerance, name=name, names=names)
         known = case.expected_of(name_of(function), "first", case.arguments)
         changed = [
             Answered("three", _arguments(known, c), left),

@@ -95,9 +95,9 @@ def _check_argument_unchanged(function: Asked, name: str, value: Any, after: Any
     if isinstance(value, dict):
         more = [key for key in after if key not in value] if isinstance(after, dict) else []
         if more:
-            raise Broken(
-                f"{function.name} changed its argument {name}: {more[0]!r} was added to it."
-            )
+            # The key is the judged code's own choice, so it could carry a message.
+            told = f"{function.name} changed its argument {name}:"
+            raise Broken(f"{told} a key was added to it.", f"{told} {more[0]!r} was added to it.")
         for key, item in value.items():
             found = after.get(key) if isinstance(after, dict) else None
             _check_argument_unchanged(function, f"{name}.{key}", item, found)

@@ -1,0 +1,101 @@
+"""Words, shapes and keys that a submission chooses do not get into a hidden report."""
+
+import pytest
+
+from grader.intake.submission import Submission
+from grader.steps import registry
+from tests.conftest import ROOT
+
+REGISTRY = registry.load()
+
+CHOSEN = """
+KEY, LONG, LONGER = "carried" + "_out", 7000 + 351, 7000 + 352
+"""
+
+ADDED_TO_PARAMS = """
+right = {name}
+def {name}(x, params):
+    params[KEY] = np.zeros(LONG)
+    result = right(x, {{key: params[key] for key in params if key != KEY}})
+    return result
+"""
+
+IN_EACH_SEQUENCE_ALONE = """
+right = {name}
+def {name}(d_out, x, params):
+    d_x, grads = right(d_out, x, params)
+    if len(x) == 1:
+        grads = {{KEY: np.zeros(LONG), **grads}}
+    return d_x, grads
+"""
+
+IN_EACH_SLOPE_ALONE = """
+asked = []
+def {name}(d_out, x, weight):
+    asked.append(np.array(d_out))
+    last = asked[-3:]
+    both = len(last) == 3 and len({{one.shape for one in last}}) == 1
+    if both and np.allclose(last[2], 2 * last[0] + last[1]):
+        return (np.zeros((2, 2)),) * 3
+    return (np.zeros((7, 3, 5, 1, 0, LONGER)),) * 3
+"""
+
+IN_EACH_MERGED_PART = """
+def {name}(out_a, lse_a, out_b, lse_b):
+    if LONGER in np.shape(out_b):
+        return np.zeros((7, 3)), np.zeros(2)
+    return np.zeros((7, 3, 5, 1, 0, LONGER)), np.zeros(2)
+"""
+
+IN_THE_NEXT_STEPS_PARAMS = """
+right = {name}
+def {name}(params, grads, state, *args, **options):
+    if KEY in params:
+        raise KeyError("key")
+    params, state = right(params, grads, state, *args, **options)
+    return {{**params, KEY: np.zeros(LONG)}}, state
+"""
+
+LENGTHS_OF_THE_NEXT_STEPS_PARAMS = """
+right = {name}
+def {name}(params, grads, state, *args, **options):
+    if KEY in params:
+        params[KEY] + params[KEY * 2]
+    params, state = right(params, grads, state, *args, **options)
+    return {{**params, KEY: np.zeros(LONG), KEY * 2: np.zeros(LONGER)}}, state
+"""
+
+
+def hidden_messages(grade, step, name, text):
+    """The messages on a submission of the right step with such a function, and their checks."""
+    step = REGISTRY.find(step)
+    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    submission = Submission("student", {step.id: source + CHOSEN + text.format(name=name)})
+    report = grade(submission, "hidden", (step,))
+    return {check.check: check.message for check in report.steps[0].checks if check.message}
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "name", "check"),
+    [
+        (ADDED_TO_PARAMS, "step11_block", "feed_forward", "feed_forward_arguments"),
+        (
+            IN_EACH_SEQUENCE_ALONE,
+            "step17_block_gradient",
+            "feed_forward_backward",
+            "network_back_batch",
+        ),
+        (IN_EACH_SLOPE_ALONE, "step15_gradients", "linear_backward", "linear_back_slope"),
+        (IN_EACH_MERGED_PART, "step23_streaming", "merge_attention", "merging_order"),
+        (IN_THE_NEXT_STEPS_PARAMS, "step19_training", "adamw_step", "adamw_arguments"),
+        (LENGTHS_OF_THE_NEXT_STEPS_PARAMS, "step19_training", "adamw_step", "adamw_arguments"),
+    ],
+)
+def test_hidden_report_repeats_nothing_that_a_result_or_an_argument_was_made_to_say(
+    grade, text, step, name, check
+):
+    messages = hidden_messages(grade, step, name, text)
+    assert check in messages
+    told = "\n".join(messages.values())
+    for word in ("carried_out", "7351", "7352"):
+        assert word not in told
