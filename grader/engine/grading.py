@@ -22,7 +22,7 @@ from grader.diagnosis.search import (
     Log,
     Replay,
     diagnose,
-    find_used,
+    list_used,
     suppose,
 )
 from grader.engine import messages
@@ -428,7 +428,9 @@ def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnos
     if len(source) > MAX_PARSED:
         return None
     try:
-        called = [name for name in failing if name in find_used(source, function)]
+        others = [*failing]
+        used = list_used(source, function) if others else frozenset[str]()
+        called = [name for name in others if name in used]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if not called:

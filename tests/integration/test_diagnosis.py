@@ -7,7 +7,7 @@ import pytest
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.diagnosis import replay
-from grader.diagnosis.search import Call, Library, _compile
+from grader.diagnosis.search import Call, Library, _compile, find_used
 from grader.engine import grading
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
@@ -615,3 +615,10 @@ def test_caller_of_a_failing_function_says_so():
     source = "def softmax(x):\n    return x\n\n\ndef attention(x):\n    return softmax(x)\n"
     found = grading._blame_called(source, "attention", ["softmax"])
     assert found.says == "attention calls softmax, which fails its own checks."
+
+
+def test_source_of_a_student_does_not_stay_in_the_judge():
+    source = "def softmax(x):\n    return x\n\n\ndef attention(y):\n    return softmax(y)\n"
+    kept = find_used.cache_info()
+    assert grading._blame_called(source, "attention", ["softmax"]) is not None
+    assert find_used.cache_info() == kept
