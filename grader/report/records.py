@@ -143,8 +143,16 @@ class StepVerdict:
     """The student's earlier steps, each of which alone breaks it among right ones."""
 
 
+def _numbers(cells: Any) -> Any:
+    """Return nested lists with numbers in place of "inf", "-inf" and "nan"."""
+    if isinstance(cells, list):
+        return [_numbers(cell) for cell in cells]
+    return float(cells) if isinstance(cells, str) else cells
+
+
 def _array(data: dict[str, Any]) -> Array:
-    return Array(data["name"], tuple(data["shape"]), data["cells"], tuple(data["wrong"]))
+    cells = _numbers(data["cells"])
+    return Array(data["name"], tuple(data["shape"]), cells, tuple(data["wrong"]))
 
 
 def _influence(data: dict[str, Any]) -> Influence:

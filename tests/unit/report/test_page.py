@@ -20,6 +20,7 @@ from grader.report.records import (
     Report,
     Status,
     StepVerdict,
+    report_from_json,
 )
 from grader.report.sanitize import MAX_TEXT
 
@@ -502,3 +503,16 @@ def test_link_to_a_step_has_its_number():
     assert html.count('href="#step-4"') == 3  # to skip to it, as the first to do, in the overview
     assert html.count('href="#step-5"') == 1
     assert html.count('id="step-5"') == 1
+
+
+def test_report_read_from_json_has_its_infinite_numbers_again():
+    shown = {
+        "inputs": (array("mask", [[True, False]]),),
+        "expected": (array("expected", [[0.0, -np.inf]]),),
+        "got": (array("got", [[np.inf, np.nan]], [[True, True]]),),
+    }
+    whole = report(step(check(evidence=Evidence("additive_mask(mask)", **shown))))
+    again = report_from_json(whole.to_json())
+    (found,) = again.steps[0].checks[0].evidence.expected
+    assert found.cells == [[0.0, -np.inf]]
+    assert page(again) == page(whole)
