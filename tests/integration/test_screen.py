@@ -445,3 +445,8 @@ def test_titles_of_checks_give_no_code():
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 title = ast.get_docstring(node).split("\n\n")[0]
                 assert not [code for code in CODE if code in title], title
+
+
+def test_empty_array_of_several_axes_has_a_block():
+    expected, got = array("expected", np.zeros((2, 2))), array("got", np.zeros((3, 0, 2, 0)))
+    assert compare_arrays(expected, got)[1][0].split() == ["got[0,", "0]", "(3,", "0,", "2,", "0)"]

@@ -52,8 +52,8 @@ def _slice(array: Array) -> tuple[str, int]:
     index = min(array.wrong) // size if array.wrong and size else 0
     position, rest = [], index
     for length in reversed(array.shape[:-2]):
-        position.append(rest % length)
-        rest //= length
+        position.append(rest % length if length else 0)
+        rest //= length or 1
     return f"[{', '.join(map(str, reversed(position)))}]", index * size
 
 
