@@ -28,6 +28,7 @@ from grader.diagnosis.search import (
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
+from grader.engine.own_code import MAX_PARSED
 from grader.engine.parallel import in_two
 from grader.intake.submission import Submission
 from grader.isolation import Host
@@ -45,7 +46,6 @@ from grader.steps.registry import Check, Registry, Step
 from grader.steps.stubs import is_unfinished, solutions
 
 Sources = Mapping[str, tuple[str, str]]
-MAX_PARSED = 100_000  # characters of a source that is parsed to see who calls whom
 
 
 def fresh_seed() -> int:

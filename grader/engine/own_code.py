@@ -7,6 +7,7 @@ import ast
 from grader.intake.submission import GUARD, lines_of, place
 from grader.report.records import Code
 
+MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
 MOST_LINES = 30
 MAX_WIDTH = 160
 
@@ -15,8 +16,10 @@ def find_code(source: str, function: str, guilty: int, filename: str) -> Code | 
     """Return the lines of a function without its docstring; None if they cannot be found.
 
     guilty: the number of the line to blame, or 0. If that line is in another function, that
-    function is shown.
+    function is shown. A source that takes long to parse is not shown.
     """
+    if len(source) > MAX_PARSED:
+        return None
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from grader.engine import grading
-from grader.engine.own_code import MOST_LINES, find_code
+from grader.engine.own_code import MAX_PARSED, MOST_LINES, find_code
 from grader.intake.submission import Submission
 from grader.report.html.page import page
 from grader.report.records import report_from_json
@@ -79,7 +79,10 @@ def test_long_function_is_shown_around_the_guilty_line():
     assert code.marked == 150 in [number for number, _ in code.lines]
 
 
-@pytest.mark.parametrize("source", ["def f(:", "f = 3", "\0", "(" * 500])
+LONG = "def f():\n    pass\n" + "#" * MAX_PARSED
+
+
+@pytest.mark.parametrize("source", ["def f(:", "f = 3", "\0", "(" * 500, LONG])
 def test_source_without_the_function_has_no_code(source):
     assert find_code(source, "f", 0, "step.py") is None
 
