@@ -65,6 +65,20 @@ def {name}(params, grads, state, *args, **options):
     return {{**params, KEY: np.zeros(LONG), KEY * 2: np.zeros(LONGER)}}, state
 """
 
+CHANGED_IN_THE_NEXT_STEPS_PARAMS = """
+right, layouts = {name}, []
+def {name}(params, grads, state, *args, **options):
+    given = {{key: params[key] for key in params if key != KEY}}
+    if KEY in params:
+        params[KEY][KEY * 2][LONG] += 1
+    if "rows" in params and not params["rows"][0].flags.writeable:
+        layouts.append(params)
+    last = len(layouts) == 4 and state[0] == 0 and params["rows"][0].flags.writeable
+    params, state = right(given, grads, state, *args, **options)
+    more = {{KEY: {{KEY * 2: [np.zeros(1)] * LONGER}}}} if last else {{}}
+    return {{**params, **more}}, state
+"""
+
 
 def hidden_messages(grade, step, name, text):
     """The messages on a submission of the right step with such a function, and their checks."""
@@ -89,6 +103,7 @@ def hidden_messages(grade, step, name, text):
         (IN_EACH_MERGED_PART, "step23_streaming", "merge_attention", "merging_order"),
         (IN_THE_NEXT_STEPS_PARAMS, "step19_training", "adamw_step", "adamw_arguments"),
         (LENGTHS_OF_THE_NEXT_STEPS_PARAMS, "step19_training", "adamw_step", "adamw_arguments"),
+        (CHANGED_IN_THE_NEXT_STEPS_PARAMS, "step19_training", "adamw_step", "adamw_arguments"),
     ],
 )
 def test_hidden_report_repeats_nothing_that_a_result_or_an_argument_was_made_to_say(

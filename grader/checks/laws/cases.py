@@ -250,19 +250,19 @@ def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None
     except Broken as broken:
         made = isinstance(function, (StudentFunction, Composed))
         first = Answered("first", case.arguments, one)
-        if made and _have_one_form(case.answer_of(function, first), one):
+        if made and have_one_form(case.answer_of(function, first), one):
             raise
         raise Broken("Two answers differ.", broken.shown, broken.evidence) from None
 
 
-def _have_one_form(right: Any, one: Any) -> bool:
+def have_one_form(right: Any, one: Any) -> bool:
     """Return whether two nests have the same keys, in the same order, lengths and shapes."""
     if isinstance(right, dict):
         alike = isinstance(one, dict) and list(one) == list(right)
-        return alike and all(_have_one_form(right[key], one[key]) for key in right)
+        return alike and all(have_one_form(right[key], one[key]) for key in right)
     if isinstance(right, (list, tuple)):
         alike = isinstance(one, (list, tuple)) and len(one) == len(right)
-        return alike and all(map(_have_one_form, right, one))
+        return alike and all(map(have_one_form, right, one))
     array = as_array(one)
     return array is not None and array.shape == np.shape(right)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.compare import Broken, describe
-from grader.checks.laws.cases import Case, is_right, noting
+from grader.checks.laws.cases import Case, have_one_form, is_right, noting
 from grader.checks.laws.gradients import combine
 from grader.checks.laws.state import call_unchanged
 from grader.checks.student import StudentFunction
@@ -48,8 +48,22 @@ class InSteps:
 
     def answer(self, *, arguments: bool, **whole: Any) -> Answer:
         """Return the answer to the whole, if every call leaves its own arguments alone."""
-        value = tuple(self.results(whole, lambda **given: call_unchanged(self.step, given).value))
+        value = tuple(self.results(whole, lambda **given: self._ask_unchanged(whole, given)))
         return Answer(value, arguments=[[], whole] if arguments else None)
+
+    def _ask_unchanged(self, whole: Arguments, given: Arguments) -> Any:
+        """Return a step's result if it left its arguments alone; name only the judge's parts.
+
+        The parameters are the judged code's own result of the step before, so their keys could
+        carry a message.
+        """
+        try:
+            return call_unchanged(self.step, given).value
+        except Broken as broken:
+            if have_one_form(whole["params"], given["params"]):
+                raise
+            told = f"{self.name} changed one of its arguments."
+            raise Broken(told, broken.shown, broken.evidence) from None
 
     def results(self, whole: Arguments, ask: Callable[..., Any]) -> Iterator[Any]:
         """Make a state at once, and take a step for each requested result."""
