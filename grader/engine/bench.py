@@ -84,7 +84,6 @@ class Bench:
         self.worker: Worker | None = None
         self.first_failure: FirstFailure | None = None
         self.log = Log()
-        self.faults: list[tuple[str, BaseException]] = []
         self.raised: set[tuple[str, str, int]] = set()
         self.coded: set[str] = set()
         self.noted = 0
@@ -170,7 +169,6 @@ class Bench:
         self.host = host
         self.log = Log()
         self.first_failure = None
-        self.faults.clear()
         messages.forget_sources()
 
     @contextlib.contextmanager
@@ -401,7 +399,6 @@ class Bench:
             case KitError() | SandboxError():
                 raise KitError(f"the check {check.id} cannot be run: {failure}") from failure
         # A result can be anything at all, however careful the checks are.
-        self.faults.append((check.id, failure))
         return self.verdict(check, Status.ERROR, messages.unusable(check.function))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+MAX_PATH = 1000  # characters; a path that a student's keys make may be a million
+
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
     """Return the same tree with every leaf changed.
@@ -37,9 +39,13 @@ def leaves(tree: Any) -> Iterator[Any]:
 def named_leaves(tree: Any, name: str = "") -> dict[str, Any]:
     """Return the leaves of a tree, each under its path.
 
+    Raise ValueError if a path is too long: many such paths would fill the memory.
+
     >>> named_leaves({"blocks": [{"gain": 1}]}, "params")
     {'params.blocks[0].gain': 1}
     """
+    if len(name) > MAX_PATH:
+        raise ValueError("a tree whose keys are too long")
     if isinstance(tree, Mapping):
         parts = {f"{name}.{key}" if name else str(key): item for key, item in tree.items()}
     elif isinstance(tree, (list, tuple)):

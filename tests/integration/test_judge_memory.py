@@ -30,6 +30,18 @@ def flood(*args, **kwargs):
 """
 
 
+KEYS_THAT_MAKE_LONG_PATHS = """
+right = linear_backward
+
+def linear_backward(d_out, x, weight):
+    if d_out.ndim < 3:
+        return right(d_out, x, weight)
+    tree = {str(number): 0.5 for number in range(6000)}
+    for _ in range(10):
+        tree = {"k" * 65_000: tree}
+    return tree, tree, tree
+"""
+
 NAMES_THAT_COME_BACK = """
 import sys
 import time
@@ -101,6 +113,19 @@ def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
         report = judge.grade(Submission("honest", {"step02_scores": text})).report
         (scores,) = (step for step in report.steps if step.step == "step02_scores")
         assert scores.points == scores.max_points
+
+
+def test_keys_of_a_result_do_not_fill_the_memory():
+    """Each leaf of such a tree has a path of 650,000 characters."""
+    text = (ROOT / "solutions" / "step15_gradients.py").read_text(encoding="utf-8")
+    attack = Submission("mallory", {"step15_gradients": text + KEYS_THAT_MAKE_LONG_PATHS})
+    with judging("step15_gradients") as judge:
+        (step,) = judge.grade(attack).report.steps
+        assert mib(judge.process.pid, "VmHWM") < MOST_MIB / 2
+    mine = [check for check in step.checks if check.function == "linear_backward"]
+    others = [check for check in step.checks if check not in mine]
+    assert any(check.message.startswith("The check cannot work with") for check in mine)
+    assert [check.points for check in others] == [check.max_points for check in others]
 
 
 LEFT = {
