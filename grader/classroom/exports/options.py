@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.classroom.exports.people import Person
+from grader.report.records import Who
 
 
 class ExportError(Exception):
@@ -19,7 +20,8 @@ class Options:
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
     grades and excuses that are already in the instructor's file. exported: what the last export
-    wrote there, by row. groups: the members of a team, by its name. roster: the class list.
+    wrote there, by row. groups: the members of a team, by its name. roster: the class list. people:
+    the whole class, by id.
     """
 
     steps: tuple[str, ...] = ()
@@ -32,6 +34,7 @@ class Options:
     exported: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     roster: Sequence[Person] = ()
+    people: Sequence[tuple[str, Who]] = ()
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,18 @@ import html
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.moodle import feedback as short_feedback
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.people import clean_name, find_person, find_team
+from grader.classroom.exports.people import (
+    Person,
+    clean_name,
+    compose,
+    find_person,
+    find_team,
+)
 from grader.classroom.exports.spreadsheet import cell, number, row
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
@@ -19,16 +26,63 @@ from grader.report.sanitize import one_line, visible
 
 PAGE = "feedback.html"
 TYPED = ("_text.html", "_link.html")  # what Canvas calls a text or an address handed in
+PLATFORMS = ("Canvas", "Moodle")
 _MARK = "_assignsubmission_"
 
 
-def _find_readers(graded: Graded, options: Options) -> list[Who]:
-    """Return the readers of a student's page: the members of a team, or the student."""
-    people = find_team(graded.student, graded.who, options.groups)
-    if people is None:
-        return [graded.who]
-    known = [(name, find_person(name, options.roster)) for name in people]
-    return [person.who if person else _write_to(name) for name, person in known]
+class _Readers:
+    """Know who reads which page, so that nobody reads two.
+
+    Students choose their names on a platform, and one may have the name of a team. So a page of a
+    team goes only to members without work of their own, and only if no other work is that team's.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.people: dict[str, Person | None] = {}  # by the names of members
+        self.alone: set[tuple[str, str]] = set()  # platform and name, of students outside of teams
+        self.count: Counter[tuple[str, str]] = Counter()  # the pages of teams, by the reader
+        for student, who in options.people:
+            people = find_team(student, who, options.groups)
+            if people is None and not who.absent:
+                names = filter(None, (student, who.name, who.email))
+                self.alone |= {(who.platform, compose(name)) for name in names}
+                self.alone |= {_numbered(who)} if who.number else set()
+            self.count.update({self._key(name) for name in people or ()})
+
+    def of(self, graded: Graded) -> list[Who]:
+        """Return the readers of a page: the members of a team, or the student."""
+        people = find_team(graded.student, graded.who, self.options.groups)
+        if people is None:
+            return [graded.who]
+        known = [(name, self._person(name)) for name in people]
+        return [
+            person.who if person else _write_to(name)
+            for name, person in known
+            if self.count[self._key(name)] < 2 and not self._works_alone(name, person)
+        ]
+
+    def _person(self, name: str) -> Person | None:
+        if name not in self.people:
+            self.people[name] = find_person(name, self.options.roster)
+        return self.people[name]
+
+    def _key(self, name: str) -> tuple[str, str]:
+        person = self._person(name)
+        return ("class list", person.id) if person else ("", compose(name))
+
+    def _works_alone(self, name: str, person: Person | None) -> bool:
+        """Return whether a member has an entry in the class as well."""
+        names = {compose(name)} | (set(person.names) if person else set())
+        own = person.who if person else Who()
+        # On the list's own platform a number decides, because others may have the same name.
+        others = {"", *PLATFORMS} - ({own.platform} if own.number else set())
+        keys = {(platform, name) for platform in others for name in names}
+        return not keys.isdisjoint(self.alone) or _numbered(own) in self.alone
+
+
+def _numbered(who: Who) -> tuple[str, str]:
+    return (f"number on {who.platform}", who.number)
 
 
 def _write_to(name: str) -> Who:
@@ -51,8 +105,9 @@ def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
 
     Moodle reads the student's number in that name, so a team's page goes to its members.
     """
+    known = _Readers(options)
     for graded in class_:
-        readers = _find_readers(graded, options) if graded.who.platform == "Moodle" else ()
+        readers = known.of(graded) if graded.who.platform == "Moodle" else ()
         for start in filter(None, (_folder(who, options) for who in readers)):
             yield f"{start}{_MARK}file/{PAGE}", feedback(graded).encode("utf-8", "replace")
 
@@ -108,11 +163,12 @@ def summary(graded: Graded) -> str:
 def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     """Yield a row for each student for a mail merge, with the name of the page to attach."""
     yield row(["email", "name", "student_id", "score", "max_score", "page", "text"])
+    known = _Readers(options)
     for graded in class_:
         most = graded.max_score if graded.score is not None else None
         page = f"feedback/{safe_name(graded.student)}.html"
         said = html.unescape(short_feedback(graded)) if graded.score is not None else graded.reason
         numbers = [*map(number, (graded.score, most))]
-        for who in _find_readers(graded, options):
+        for who in known.of(graded):
             texts = (who.email, who.name, graded.student)
             yield row([*map(cell, texts), *numbers, page, cell(said, 5000)])

@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -137,12 +137,12 @@ def _write_exports(graded: Path) -> dict[str, dict[str, str]]:
     return data if fine else {}
 
 
-def _rules(book: Gradebook) -> Rules:
+def _rules(book: Gradebook, people: Sequence[Graded]) -> Rules:
     try:
         rules = rules_of(book.assignment(), registry_module.load())
     except CourseError as error:
         raise Problem(str(error)) from None
-    return rules.unambiguous(book.people())
+    return rules.unambiguous(people)
 
 
 def _unwritable(error: OSError) -> NoReturn:
@@ -181,10 +181,16 @@ def export(
     _check_own(format_, own)
     try:
         with gradebook_in(graded) as book:
-            rules = _rules(book)
+            people = book.people()
+            rules = _rules(book, people)
             class_ = rules.apply(book.graded())
             kind = FORMATS[format_]
-            options = replace(options, groups=rules.course.groups, roster=rules.roster)
+            options = replace(
+                options,
+                groups=rules.course.groups,
+                roster=rules.roster,
+                people=[(one.student, one.who) for one in people],
+            )
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 before, key = _write_exports(graded), f"{format_} {column}"

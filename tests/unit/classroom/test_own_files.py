@@ -1,6 +1,7 @@
 """Instructors' own files, as Canvas and Moodle write and read them."""
 
 import dataclasses
+import time
 
 import pytest
 
@@ -181,3 +182,49 @@ def test_wrong_team_gets_no_page_of_somebody_elses(team):
     graded, options = team
     options = dataclasses.replace(options, groups={})
     assert list(moodle_feedback([graded], options)) == []
+
+
+def returned(class_, options):
+    """Whose feedback goes where: the readers of the zip, and of the mails."""
+    people = [(one.student, one.who) for one in class_]
+    options = dataclasses.replace(options, people=people)
+    zipped = [(name.split("_")[0], page) for name, page in moodle_feedback(class_, options)]
+    mailed = [line.split(",")[:3] for line in list(mail(class_, options))[1:]]
+    return zipped, mailed
+
+
+def test_student_called_like_a_team_sends_the_members_no_second_page(team):
+    """Neither of the two is known to be the team's, and its grade goes to nobody, too."""
+    graded, options = team
+    who = Who("Moodle", "1300", "Team 1", files=("Team 1_1300_assignsubmission_file",))
+    liar = scored(1.0, who, "Team 1_1300")
+    assert returned([graded, liar], options) == ([], [])
+
+
+def test_member_with_work_alone_gets_only_the_own_page(team):
+    graded, options = team
+    who = Who("Moodle", "1201", "Anna Abel", files=("Anna Abel_1201_assignsubmission_file",))
+    zipped, mailed = returned([scored(3.0, who, "Anna Abel_1201"), graded], options)
+    assert [name for name, _ in zipped] == ["Anna Abel", "Bo Beck"]
+    assert zipped[0][1] != zipped[1][1]
+    assert [student for *_, student in mailed] == ["Anna Abel_1201", graded.student]
+
+
+def test_student_called_like_a_member_leaves_the_member_the_teams_page(team):
+    graded, options = team
+    who = Who("Moodle", "1300", "Anna Abel", files=("Anna Abel_1300_assignsubmission_file",))
+    zipped, _ = returned([scored(3.0, who, "Anna Abel_1300"), graded], options)
+    assert [name for name, _ in zipped][-2:] == ["Anna Abel", "Bo Beck"]
+
+
+def test_readers_of_a_large_class_are_found_in_a_moment(team):
+    graded, options = team
+    who = Who("Moodle", "1", "Name")
+    others = [
+        (f"Name {n}_{n}", dataclasses.replace(who, number=str(n))) for n in range(2_000, 22_000)
+    ]
+    people = [*others, (graded.student, graded.who)]
+    options = dataclasses.replace(options, people=people)
+    started = time.process_time()
+    assert len(list(moodle_feedback([graded], options))) == 2
+    assert time.process_time() - started < 5.0
