@@ -7,7 +7,8 @@ others are still read:
 - A file is written as an empty file of its size, which takes no space on the disk, if it is too
   large or its student has handed in too much. When it is read, its student learns why it is not
   graded.
-- A name that is too long is shortened, so that its student is still listed.
+- A name that is too long is shortened, so that its student is still listed. It is ignored if that
+  would make another student of it.
 - A name that leads out of the folder, or that another file has, is listed as ignored.
 """
 
@@ -24,6 +25,7 @@ from zipfile import ZipInfo
 
 from grader.intake.archives import BROKEN, Archive
 from grader.intake.folders import SubmissionError
+from grader.intake.platform_names import platform
 from grader.report.names import show_name
 
 MAX_ZIP = 8 * 2**30
@@ -55,6 +57,9 @@ def _unpack(file: BinaryIO, folder: Path) -> dict[str, str]:
     archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored)
     sizes: Counter[str] = Counter()
     for parts, infos in archive.members.items():
+        if _is_anothers(parts[0], len(parts) > 1):
+            ignored["/".join(parts)] = "its name is too long to tell whose it is"
+            continue
         try:
             target = folder.joinpath(*map(_shortened, parts))
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +91,21 @@ def _shortened(name: str) -> str:
         return name
     start, end = data[: MAX_NAME - KEPT_END - 1], data[-KEPT_END:]
     return f"{start.decode('utf-8', 'ignore')}~{end.decode('utf-8', 'ignore')}"
+
+
+def _is_anothers(name: str, is_folder: bool) -> bool:
+    """Return whether an entry would be another student's after its name was shortened.
+
+    Students choose the end of a loose file's name, and it could look like a platform's own mark.
+    """
+    short = _shortened(name)
+    return short != name and _is_whose(short, is_folder) != _is_whose(name, is_folder)
+
+
+def _is_whose(name: str, is_folder: bool) -> list[str]:
+    """Return the student's number on Canvas and on Moodle, if the name has one."""
+    found = [platform(name, is_folder, canvas) for canvas in (True, False)]
+    return [one.who.platform + one.who.number if one else "" for one in found]
 
 
 def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:

@@ -183,27 +183,28 @@ def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
         found = [each for each in found if each not in results]
         others = {each.attempt.name for each in results} - {out.name if out else ""}
         ignored |= dict.fromkeys(others, f"it holds {RESULTS}, which grading writes")
+        found, doubtful = _drop_doubtful(found)
+        ignored |= doubtful
         students: dict[str, list[Found]] = {}
         for each in found:
             students.setdefault(each.student, []).append(each)
-        for theirs in students.values():
-            ignored |= _drop_doubtful(theirs)
         entries = [
             _entry(folder, student, theirs, registry) for student, theirs in students.items()
         ]
     return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
 
 
-def _drop_doubtful(theirs: list[Found]) -> dict[str, str]:
-    """Remove the files of a student that may be another's, and return them with the reason.
+def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
+    """Return the files without those that may be another student's, and these with the reason.
 
-    They stay if there are no others, because a file's own name may look like that.
+    They stay if no other file has their number, because a file's own name may look like that.
     """
-    doubtful = [each for each in theirs if each.doubtful]
-    if len(doubtful) == len(theirs):
-        return {}
-    theirs[:] = [each for each in theirs if not each.doubtful]
-    return {name: DOUBTFUL for each in doubtful for name in each.who.files}
+    sure = {
+        each.who.number for each in found if each.who.platform == "Canvas" and not each.doubtful
+    }
+    dropped = [each for each in found if each.doubtful and each.who.number in sure]
+    names = {name: DOUBTFUL for each in dropped for name in each.who.files}
+    return [each for each in found if not (each.doubtful and each.who.number in sure)], names
 
 
 def _is_results(path: Path, found: Found, out: Path | None) -> bool:

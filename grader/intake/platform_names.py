@@ -22,7 +22,7 @@ student only if their names say so:
   `doejohn_12345_text.html`, a typed text, and `…_link.html`, an address. An anonymous student is
   `anon_aB3xY`. Moodle's mark after Canvas' numbers is part of a file's own name. Names of students
   may end in numbers: `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not
-  read beside other files of `doejohn_12345` that leave no doubt.
+  read beside other files with that number that leave no doubt, whatever name they have.
 - Loose files from Moodle and Canvas are read as if they were in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
   `_assignsubmission_file` as well.

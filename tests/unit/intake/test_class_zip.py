@@ -101,6 +101,19 @@ def test_name_that_is_too_long_is_shortened(steps, tmp_path):
     assert found == {"ben": ""}
 
 
+@pytest.mark.parametrize(
+    ("own", "mark"),
+    [
+        ("_77_assignsubmission_file_", f"_1201_assignsubmission_file_{FILE}"),
+        ("_66666_9000002_", f"_1201_9000001_{FILE}"),
+    ],
+)
+def test_name_that_would_be_another_students_when_it_is_shortened_is_ignored(tmp_path, own, mark):
+    long = f"{'m' * 180}{own}{'a' * 45}{mark}"
+    packed(tmp_path / "c.zip", {long: source(), f"anna{mark}": source()})
+    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"anna{mark}"]
+
+
 def test_name_that_another_file_needs_for_a_folder_is_ignored(tmp_path):
     packed(tmp_path / "c.zip", {"anna": "x", f"anna/{FILE}": "x", f"ben/{FILE}": "x"})
     assert unpacked(tmp_path, tmp_path / "c.zip") == ["anna", f"ben/{FILE}"]

@@ -183,6 +183,16 @@ def test_entries_are_told_apart(listed, tmp_path, paths, students):
     assert listed() == students
 
 
+def test_canvas_name_that_ends_in_a_number_makes_no_second_student_of_that_number(steps, tmp_path):
+    """Otherwise that number's row in Canvas' gradebook would be nobody's."""
+    doubtful = f"mal_1201_66666_9000002_{FILE}"
+    for name in (f"abelanna_1201_9000001_{FILE}", doubtful):
+        write(tmp_path / name)
+    found = intake.survey(tmp_path, steps)
+    assert [entry.student for entry in found.entries] == ["abelanna_1201"]
+    assert list(found.ignored) == [doubtful]
+
+
 def test_canvas_file_that_may_be_another_students_is_listed(steps, tmp_path):
     for name in ("doejohn_12345_678901_a.ipynb", "doejohn_late_12345_77123_678902_b.ipynb"):
         write(tmp_path / name)
