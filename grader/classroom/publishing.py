@@ -23,9 +23,10 @@ from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
 from grader.classroom.work_page import find_all_lessons, work_page
 from grader.report.files import write_whole
-from grader.report.html.page import feedback
+from grader.report.html.page import NOT_DRAWN, feedback_or_apology
 from grader.report.names import safe_name
 from grader.report.records import Alike, Change, Grade, Graded
+from grader.report.sanitize import one_line
 from grader.steps.registry import Registry, load
 from grader.steps.stubs import solution_of, stub
 
@@ -33,6 +34,7 @@ WORK = "work"
 ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
+MAX_TOLD = 20  # students, of those whose pages could not be drawn
 LONG = 1000  # students; with more, the comparison is so slow that each step is announced
 
 
@@ -51,6 +53,8 @@ def publish(
     rules = (rules or Rules(Course())).unambiguous(book.people(run))
     pages = _Pages(book, run, out, rules)
     found = same_answers(pages.write())
+    for student in pages.undrawn[:MAX_TOLD]:
+        say(f"The page of {one_line(student, 60)} could not be drawn; the points are right.")
     changed = [*_change_grades(book, run, rules)]
     changed += by_hand(book, pages.shown, {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
@@ -77,13 +81,15 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
 class _Pages:
     """Writes everybody's pages and grades.csv, and reads each report only once.
 
-    shown: everybody without the report, so that a class of any size fits in memory.
+    shown: everybody without the report, so that a class of any size fits in memory. undrawn: whose
+    pages could not be drawn, which keeps nobody else's from being written.
     """
 
     def __init__(self, book: Gradebook, run: int, out: Path, rules: Rules) -> None:
         self.book, self.run, self.out, self.rules = book, run, out, rules
         self.summary = Summary()
         self.shown: list[Graded] = []
+        self.undrawn: list[str] = []
         self.has_work = len(book.people(run)) <= MAX_WORK_PAGES
 
     def write(self, *, only_changed: bool = False) -> Iterator[Graded]:
@@ -102,19 +108,27 @@ class _Pages:
             self.summary.add(graded)
             lines.append(line(graded, steps))
             if not (only_changed and _has_grade(self.out, graded)):
-                _one_student(graded, self.out)
+                drawn = _one_student(graded, self.out)
                 if self.has_work:
-                    self._work(graded, lessons)
+                    drawn &= self._work(graded, lessons)
+                if not drawn:
+                    self.undrawn.append(graded.student)
             self.shown.append(_without_report(graded))
             yield graded
         write_whole(self.out / "grades.csv", lines)
         _sweep(self.out, {one.file for one in self.summary.rows})
 
-    def _work(self, graded: Graded, lessons: Mapping[str, frozenset[str]]) -> None:
-        """Write the student's page for the grader: the source beside the verdicts."""
+    def _work(self, graded: Graded, lessons: Mapping[str, frozenset[str]]) -> bool:
+        """Write the student's page for the grader, and return whether it could be drawn."""
         files = self.book.sources(graded.student, self.run)
         path = self.out / WORK / f"{safe_name(graded.student)}.html"
-        write_whole(path, [work_page(graded, files, lessons)])
+        try:
+            page = work_page(graded, files, lessons)
+        except Exception:  # whatever it is, the others' pages are still written
+            write_whole(path, ["<!doctype html><title>nopeek</title><p>", NOT_DRAWN, "</p>\n"])
+            return False
+        write_whole(path, [page])
+        return True
 
 
 def _has_grade(out: Path, graded: Graded) -> bool:
@@ -199,14 +213,17 @@ def _explain(before: str, notes: Sequence[str]) -> str:
     return "the assignment file or the class list changed"
 
 
-def _one_student(graded: Graded, out: Path) -> None:
+def _one_student(graded: Graded, out: Path) -> bool:
+    """Write the student's page and report, and return whether the page could be drawn."""
     name = safe_name(graded.student)
-    write_whole(out / "feedback" / f"{name}.html", [feedback(graded)])
+    page, drawn = feedback_or_apology(graded)
+    write_whole(out / "feedback" / f"{name}.html", [page])
     if graded.report is not None:
         # With indent, json uses an encoder that takes many times as long.
         grade = {"grade": asdict(graded.grade)} if graded.grade else {}
         text = json.dumps({**graded.report.to_dict(), **grade}, allow_nan=False)
         write_whole(out / "reports" / f"{name}.json", [text, "\n"])
+    return drawn
 
 
 def _sweep(out: Path, names: set[str]) -> None:

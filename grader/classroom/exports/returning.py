@@ -19,7 +19,7 @@ from grader.classroom.exports.people import (
     find_team,
 )
 from grader.classroom.exports.spreadsheet import cell, number, row
-from grader.report.html.page import feedback
+from grader.report.html.page import feedback_or_apology
 from grader.report.names import safe_name
 from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line, visible
@@ -109,7 +109,7 @@ def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
     for graded in class_:
         readers = known.of(graded) if graded.who.platform == "Moodle" else ()
         for start in filter(None, (_folder(who, options) for who in readers)):
-            yield f"{start}{_MARK}file/{PAGE}", feedback(graded).encode("utf-8", "replace")
+            yield f"{start}{_MARK}file/{PAGE}", _page(graded)
 
 
 def canvas_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
@@ -133,14 +133,18 @@ def _as_named(name: str, graded: Graded) -> bytes:
     if name.lower().endswith(".py"):
         text = "".join(f"# {line}\n" for line in text.splitlines())
     elif name.lower().endswith((".zip", ".html", ".htm")):
-        return _zip(graded) if name.lower().endswith(".zip") else feedback(graded).encode()
+        return _zip(graded) if name.lower().endswith(".zip") else _page(graded)
     return text.encode("utf-8", "replace")
+
+
+def _page(graded: Graded) -> bytes:
+    return feedback_or_apology(graded)[0].encode("utf-8", "replace")
 
 
 def _zip(graded: Graded) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(PAGE, feedback(graded).encode("utf-8", "replace"))
+        file.writestr(PAGE, _page(graded))
     return data.getvalue()
 
 

@@ -16,10 +16,11 @@ from markupsafe import Markup, escape
 from grader.report.grids import exhibits, influence_grid
 from grader.report.influences import count_words, findings, worth_drawing
 from grader.report.nests import nest_text
-from grader.report.records import CheckVerdict, Graded, Report, Status, StepVerdict
+from grader.report.records import CheckVerdict, Grade, Graded, Report, Status, StepVerdict
 from grader.report.sanitize import visible
 
 MAX_PRINTED_LINES = 40
+NOT_DRAWN = "Your work was graded, but this page could not be drawn. Ask your instructor."
 UNIT = 24  # the side of a cell in a map
 SIGNS = {
     Status.PASSED: ("✓", "passed"),
@@ -181,6 +182,26 @@ def _whole(report: Report, graded: Graded | None) -> str:
 def page(report: Report) -> str:
     """Return the report as a whole HTML page."""
     return _whole(report, None)
+
+
+def feedback_or_apology(graded: Graded) -> tuple[str, bool]:
+    """Return a student's feedback page, or one that says that it could not be drawn; and which.
+
+    One page that cannot be drawn must not keep the pages of the others from being written.
+    """
+    try:
+        return feedback(graded), True
+    except Exception:  # whatever it is, the points are right, and the run says whose page it was
+        return feedback(
+            replace(graded, report=None, reason=NOT_DRAWN, grade=_standing(graded))
+        ), False
+
+
+def _standing(graded: Graded) -> Grade | None:
+    """Return the grade, also of a student whose report alone has the points."""
+    if graded.grade is not None or graded.score is None:
+        return graded.grade
+    return Grade(graded.score, graded.max_score or 0.0)
 
 
 def feedback(graded: Graded) -> str:

@@ -3,8 +3,13 @@
 import pytest
 
 from grader.classroom import publishing
+from grader.classroom.gradebook import Gradebook, Mark, key_of
+from grader.classroom.judge import Exam, Outcome
 from grader.classroom.likeness import Likenesses
+from grader.intake.submission import Submission
+from grader.report.html import page as html_page
 from grader.steps import registry
+from tests.support.classes import COLUMNS, right, wrong
 
 REGISTRY = registry.load()
 
@@ -53,3 +58,44 @@ def test_class_that_is_too_large_is_not_compared_and_it_is_said(compared):
 
 def test_nobody_is_compared_with_nobody(compared):
     assert compared(1) == ([], [])
+
+
+def test_page_that_cannot_be_drawn_keeps_no_other_from_being_written(tmp_path, monkeypatch):
+    """The student is told in the page, and the instructor by the run."""
+    people = [right("ann"), wrong("ben"), right("cy")]
+    exam = Exam("hidden", 7, "bubblewrap", COLUMNS, "a kit")
+    for name in ("_whole", "work_page"):
+        module = html_page if name == "_whole" else publishing
+        monkeypatch.setattr(module, name, failing(getattr(module, name)))
+    said = []
+    with Gradebook(tmp_path, write=True) as book:
+        run = book.begin(exam)
+        for one in people:
+            handed_in = Submission(one.student, {"step02_scores": f"# {one.student}"})
+            key = key_of(exam, handed_in)
+            book.keep(handed_in)
+            book.record(key, Outcome(one.report.to_json().encode(), "", 1.0))
+            book.mark(run, Mark(one.student, handed_in.sha256, key))
+        book.finish(run, [one.student for one in people])
+        publishing.publish(book, run, tmp_path, REGISTRY, said.append)
+    assert said == ["The page of ben could not be drawn; the points are right."]
+    pages = {one: (tmp_path / "feedback" / f"{one}.html").read_text() for one in ("ann", "ben")}
+    assert html_page.NOT_DRAWN in pages["ben"]
+    assert "<b>5</b> of 10 points" in pages["ben"]
+    assert html_page.NOT_DRAWN not in pages["ann"]
+    for name in ("feedback", "work"):
+        assert len(list((tmp_path / name).glob("*.html"))) == 3
+    assert (tmp_path / "reports" / "ben.json").is_file()
+    assert (tmp_path / "index.html").is_file()
+
+
+def failing(function):
+    """Return the function, which now fails for the pages of ben."""
+
+    def fail(first, *more):
+        student = getattr(first, "submission", None) or first.student
+        if student == "ben":
+            raise RecursionError("deep")
+        return function(first, *more)
+
+    return fail
