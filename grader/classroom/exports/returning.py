@@ -48,12 +48,15 @@ class _Readers:
                 names = filter(None, (student, who.name, who.email))
                 self.alone |= {(who.platform, compose(name)) for name in names}
                 self.alone |= {_numbered(who)} if who.number else set()
-            self.count.update({self._key(name) for name in people or ()})
+            if not who.absent:  # somebody on the class list may have the name of a team, too
+                self.count.update({self._key(name) for name in people or ()})
 
     def of(self, graded: Graded) -> list[Who]:
         """Return the readers of a page: the members of a team, or the student."""
         people = find_team(graded.student, graded.who, self.options.groups)
         if people is None:
+            return [graded.who]
+        if graded.who.absent and any(self.count[self._key(name)] for name in people):
             return [graded.who]
         known = [(name, self._person(name)) for name in people]
         return [

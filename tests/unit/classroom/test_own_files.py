@@ -12,7 +12,7 @@ from grader.classroom.exports.options import Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.tables import read_roster
 from grader.report.records import Grade, Who
-from tests.support.classes import right, wrong
+from tests.support.classes import not_gradable, right, wrong
 
 COLUMN = "Homework (77)"
 CANVAS = f'Student,ID,Section,{COLUMN}\n    Points Possible,,,10.00\n"Abel, Anna",1201,A,{{}}\n'
@@ -199,6 +199,14 @@ def test_student_called_like_a_team_sends_the_members_no_second_page(team):
     who = Who("Moodle", "1300", "Team 1", files=("Team 1_1300_assignsubmission_file",))
     liar = scored(1.0, who, "Team 1_1300")
     assert returned([graded, liar], options) == ([], [])
+
+
+def test_student_called_like_a_team_who_hands_in_nothing_changes_nothing(team):
+    graded, options = team
+    who = Who("Moodle", "1300", "Team 1", "m@x.org", absent="nothing handed in")
+    zipped, mailed = returned([graded, not_gradable("Team 1_1300", who=who)], options)
+    assert [name for name, _ in zipped if name != "Team 1"] == ["Anna Abel", "Bo Beck"]
+    assert [email for email, *_ in mailed] == ["a@x.org", "b@x.org", "m@x.org"]
 
 
 def test_member_with_work_alone_gets_only_the_own_page(team):
