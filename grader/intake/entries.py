@@ -62,7 +62,9 @@ def _explain_ignored(name: str, registry: Registry) -> str:
     return "it is neither a folder nor a zip nor a notebook"
 
 
-def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict[str, str]]:
+def _find_entries(
+    folder: Folder, registry: Registry, is_student: Callable[[str], bool]
+) -> tuple[list[Found], dict[str, str]]:
     """Find the student of each entry in the class folder; say why some entries belong to nobody."""
     kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
     canvas = platform_names.is_canvas(kinds)
@@ -78,7 +80,7 @@ def _find_entries(folder: Folder, registry: Registry) -> tuple[list[Found], dict
         if platform := platform_names.platform(name, how == "folder", canvas):
             found.append(platform)
         elif how:
-            found.append(platform_names.plain(name, kinds, how))
+            found.append(platform_names.plain(name, kinds, how, is_student))
         else:
             ignored[name] = _explain_ignored(name, registry)
     return found, ignored
@@ -169,16 +171,22 @@ def _numbers(names: Sequence[str]) -> list[int]:
     return [int(number) for name in names for number in re.findall(r"\d{1,18}", name)]
 
 
-def survey(path: Path, registry: Registry, out: Path | None = None) -> Listing:
+def survey(
+    path: Path,
+    registry: Registry,
+    out: Path | None = None,
+    is_student: Callable[[str], bool] = lambda name: False,
+) -> Listing:
     """Return the contents of a class folder. Raise SubmissionError if it cannot be listed.
 
     out: the folder of the results, which belongs to nobody if it is in the class folder. The same
-    holds for any other folder with a gradebook.
+    holds for any other folder with a gradebook. is_student: tells whether the class list has a
+    name, because a student may be called like an attempt of another.
     """
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
-        found, ignored = _find_entries(folder, registry)
+        found, ignored = _find_entries(folder, registry, is_student)
         results = [each for each in found if _is_results(path, each, out)]
         found = [each for each in found if each not in results]
         others = {each.attempt.name for each in results} - {out.name if out else ""}

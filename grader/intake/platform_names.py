@@ -9,6 +9,7 @@ student only if their names say so:
   `alice_2.zip` and `alice-2.zip` are separate students, because many ids look like that.
 - `alice (1).zip`, a browser's name for a second download, is an attempt by alice if `alice.zip` is
   beside it. Otherwise it is a separate student.
+- In both cases it is a separate student, too, if the class list has that whole name.
 - If `alice/` has no step files, the folders and zips in it can be her attempts. They are if all are
   named by a number of up to three digits, with or without a word (`1`, `attempt_2`, `v3.zip`). They
   are, too, if all are named by a date (`2026-03-01`, `20260301-101500`), or all have the same name
@@ -34,7 +35,7 @@ student only if their names say so:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from grader.intake.handins import is_notebook, is_packed
@@ -157,13 +158,19 @@ def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
     return replace(found, attempt=Attempt((), files={loose: name}))
 
 
-def plain(name: str, names: Collection[str], how: str) -> Found:
+def plain(
+    name: str,
+    names: Collection[str],
+    how: str,
+    is_student: Callable[[str], bool] = lambda name: False,
+) -> Found:
     """Return the student of any other folder, archive or notebook in the class folder."""
     base = name if how == "folder" else stem(name)
-    if match := _ATTEMPT.fullmatch(base):
+    match = _ATTEMPT.fullmatch(base)
+    if match and not is_student(base):
         return Found(match[1], Attempt((name,), (int(match[2]),)), how)
     match = _COPY.fullmatch(base)
-    if match and match[1] + name[len(base) :] in names:
+    if match and match[1] + name[len(base) :] in names and not is_student(base):
         return Found(match[1], Attempt((name,), (int(match[2]),)), how)
     return Found(base, Attempt((name,)), how)
 

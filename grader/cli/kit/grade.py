@@ -192,7 +192,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules
         inner = intake.class_folder(path, registry, rules.has_on_list)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
-        listing = intake.survey(inner, registry, out)
+        listing = intake.survey(inner, registry, out, rules.has_on_list)
     except SubmissionError as error:
         raise Problem(str(error)) from None
     listing = replace(listing, ignored={**passed_over, **listing.ignored})

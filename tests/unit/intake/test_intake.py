@@ -183,6 +183,16 @@ def test_entries_are_told_apart(listed, tmp_path, paths, students):
     assert listed() == students
 
 
+@pytest.mark.parametrize("name", ["anna-attempt-2", "anna (1)"])
+def test_student_on_the_class_list_is_no_attempt_of_another(steps, tmp_path, name):
+    for folder in ("anna", name):
+        write(tmp_path / folder / FILE)
+    assert len(intake.survey(tmp_path, steps).entries) == 1
+    listing = intake.survey(tmp_path, steps, None, lambda student: student == name)
+    assert [entry.student for entry in listing.entries] == ["anna", name]
+    assert [len(entry.attempts) for entry in listing.entries] == [1, 1]
+
+
 def test_canvas_name_that_ends_in_a_number_makes_no_second_student_of_that_number(steps, tmp_path):
     """Otherwise that number's row in Canvas' gradebook would be nobody's."""
     doubtful = f"mal_1201_66666_9000002_{FILE}"
