@@ -237,7 +237,7 @@ PEOPLE = {"anna": "Anna Äbel", "ben": "Ben Beck", "cy": "Cy Cole", "di": "Di Du
 
 def test_gradescope(tmp_path):
     """Two uploads of the autograder: the second brings changes by hand, and all is run again."""
-    text = COURSE.format(cy="Cy Cole", more='overrides = "overrides.csv"')
+    text = COURSE.format(cy="cy@x.org", more='overrides = "overrides.csv"')
     (tmp_path / "course.toml").write_text(text, encoding="utf-8")
 
     def built():
@@ -251,7 +251,7 @@ def test_gradescope(tmp_path):
     config = built()
     first = autograded(tmp_path, config, "ben", HALF, created["ben"])
     assert first["score"] == pytest.approx(BEN_AT_FIRST)
-    change = f"{HEADER}\nDi Dunn,,18.5,,oral exam,Tim,2026-11-25\n"
+    change = f"{HEADER}\ndi@x.org,,18.5,,oral exam,Tim,2026-11-25\n"
     (tmp_path / "overrides.csv").write_text(change, encoding="utf-8")
     config = built()
     found = {who: autograded(tmp_path, config, who, RIGHT, created[who]) for who in PEOPLE}
