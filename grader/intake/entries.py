@@ -210,9 +210,14 @@ def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
     sure = {
         each.who.number for each in found if each.who.platform == "Canvas" and not each.doubtful
     }
-    dropped = [each for each in found if each.doubtful and each.who.number in sure]
-    names = {name: DOUBTFUL for each in dropped for name in each.who.files}
-    return [each for each in found if not (each.doubtful and each.who.number in sure)], names
+    kept: list[Found] = []
+    ignored: dict[str, str] = {}
+    for each in found:
+        if each.doubtful and each.who.number in sure:
+            ignored |= dict.fromkeys(each.who.files, DOUBTFUL)
+        else:
+            kept.append(each)
+    return kept, ignored
 
 
 def _is_results(path: Path, found: Found, out: Path | None) -> bool:
