@@ -4,10 +4,10 @@ Like the worker, this file needs only the standard library and NumPy. A call is 
 `function`, `args`, `kwargs`, `tolerance`, and `value` or `raised`. If they were requested, it also
 has `before` (the first args and kwargs, whose arrays were then refilled), `after` (args and kwargs
 after the call), `products`, and `kept`. `kept` is the number under which the result was held, or
-the first result if there is a `before`. `counted` is there if any array counts products, and
-`passed` if the check that made the call passed. A call of FETCH has the later value of a held
-result. Objects that only student code looks into are written `{HANDLE: number}`, with the numbers
-that they had when the calls were recorded.
+the first result if there is a `before`. `counted` says whether any array counts products, and
+`passed` is there if the check that made the call passed. A call of FETCH has the later value of a
+held result. Objects that only student code looks into are written `{HANDLE: number}`, with the
+numbers that they had when the calls were recorded.
 """
 
 from __future__ import annotations
@@ -450,29 +450,31 @@ def _find_active(module: Space, right: Cause, causes: list[Cause], calls: list[C
     pair answers as the other one alone does, so neither has to be tried with each of the others.
     """
     everything = list(range(len(causes)))
-    if not calls or _find_handles(calls[0].get("value")) or explains(module, right, calls):
+    if not calls or not any(cause.get("pair") for cause in causes):
         return everything
-    meant = _answer(module, right, calls[0])
+    if _find_handles(calls[0].get("value")) or explains(module, right, calls):
+        return everything
+    meant = _find_outcome(module, right, calls[0])
 
     @functools.cache
-    def hopeless(name: str, other: str) -> tuple[bool, bool]:
+    def try_alone(name: str, other: str) -> tuple[bool, bool]:
         """Return whether a mistake alone changes nothing, and whether it explains nothing."""
         alone = {**right, "places": {name: other}}
-        idle = same(meant, _answer(module, alone, calls[0]), IDLE)
+        idle = same(meant, _find_outcome(module, alone, calls[0]), IDLE)
         return idle, idle or not explains(module, alone, calls)
 
     def is_active(cause: Cause) -> bool:
         if not cause.get("pair"):
             return True
         (one, one_fails), (other, other_fails) = (
-            hopeless(*place) for place in cause["places"].items()
+            try_alone(*place) for place in cause["places"].items()
         )
         return not ((one and other_fails) or (other and one_fails))
 
     return [number for number in everything if is_active(causes[number])]
 
 
-def _answer(module: Space, cause: Cause, call: Call) -> Any:
+def _find_outcome(module: Space, cause: Cause, call: Call) -> Any:
     """Return what these functions answer: a value, or an error as a text."""
     space = bound(module, cause["places"], cause["rebind"])
     try:
@@ -572,10 +574,10 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def answer(question: np.ndarray, calls: list[Call]) -> Any:
+def reply(question: np.ndarray, calls: list[Call]) -> Any:
     """Answer a question about these calls: its name, the code, right code and what else it needs.
 
-    It is packed by `marshal`, for thousands of causes take long to read in the format of the wire.
+    The question is packed by `marshal`: thousands of causes take long to read in the wire's format.
     """
     name, code, right, more = marshal.loads(question.tobytes())
     return QUESTIONS[name](code, right, calls, *more)

@@ -337,7 +337,7 @@ class Replay:
         worker.deadline = min(until, library.host.deadline)
         code = _compile(library.text(self.step, causes))
         question = np.frombuffer(marshal.dumps((name, code, right, more)), np.uint8)
-        return worker.call("answer", [question, calls], {}).value
+        return worker.call("reply", [question, calls], {}).value
 
     def close(self) -> None:
         """End the worker, if there is one."""
@@ -357,7 +357,10 @@ def _compile(text: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def find_used(source: str, function: str) -> frozenset[str]:
-    """Return the names that a function of the kit's uses, found only once; never of a student's."""
+    """Return the names that a function of the kit uses, directly or indirectly.
+
+    They stay in memory, so `list_used` is there for students' sources.
+    """
     return list_used(source, function)
 
 
@@ -379,13 +382,13 @@ def list_used(source: str, function: str) -> frozenset[str]:
 
 def _record(call: Call) -> dict[str, Any]:
     """Return a call as data for the replay."""
-    counted = any(isinstance(leaf, Counted) for leaf in leaves([*call.args, *call.kwargs.values()]))
+    given = leaves([*call.args, *call.kwargs.values()])
     record = {
-        **({"counted": True} if counted else {}),
         "function": call.function,
         "args": [_mark_handles(value) for value in call.args],
         "kwargs": dict(call.kwargs),
         "tolerance": SINGLE if holds_single(call) else DOUBLE,
+        "counted": any(isinstance(leaf, Counted) for leaf in given),
         **{name: _mark_left(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
