@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.classroom.course import CourseError, instructors_text
+from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.cells import Cell, read
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import cell
@@ -74,7 +74,7 @@ def _text(path: Path) -> str:
     """Return the file's text with its byte order mark, if it has one; a header if it is missing."""
     if not path.exists():
         return f"{HEADER}\n"
-    text = instructors_text(path)
+    text = instructors_text(path, MAX_TABLE)
     marked = path.read_bytes()[:2] in (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
     return MARK + text.removeprefix(MARK) if marked else text
 

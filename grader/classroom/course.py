@@ -26,6 +26,7 @@ else:
     import tomli as tomllib
 
 MAX_FILE = 1_000_000
+MAX_TABLE = 100_000_000  # bytes; Moodle's worksheet may hold everything that students have typed
 MAX_ENTRIES = 20_000
 
 
@@ -263,15 +264,18 @@ def parse_course(text: str, registry: Registry) -> Course:
     )
 
 
-def instructors_text(path: Path) -> str:
-    """Return an instructor's text file, in UTF-8 or a spreadsheet's encoding."""
+def instructors_text(path: Path, most: int = MAX_FILE) -> str:
+    """Return an instructor's text file, in UTF-8 or a spreadsheet's encoding.
+
+    most: how many bytes it may have.
+    """
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > MAX_FILE:
-        raise CourseError(f"{path} is longer than {MAX_FILE:,} bytes")
+    if len(data) > most:
+        raise CourseError(f"{path} is longer than {most:,} bytes")
     wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
         return data.decode("utf-16" if wide else "utf-8-sig")

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.classroom.course import CourseError, instructors_text
+from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
 from grader.classroom.exports.options import ExportError
@@ -25,6 +25,7 @@ _IDS = ("student_id", "id", "login", "username")
 _NAMES = ("name", "full name", "student", "fullname")
 _MAILS = ("email", "email address", "e-mail", "mail")
 _TIMES = ("submitted", "submitted_at", "timestamp")
+_ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,200}")
 _PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
 _MOODLE_TIME = re.compile(
     r"(?:\w+,? )?(\d{1,2})\.?(?: de)? (\w+),?(?: de)? (\d{4}),? (\d{1,2}):(\d\d)(?: ?([ap])m)?",
@@ -72,7 +73,8 @@ class Override:
 def _table(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file, without empty rows at its end."""
     try:
-        rows = [[cell.text.strip() for cell in row] for row in read(instructors_text(path))]
+        text = instructors_text(path, MAX_TABLE)
+        rows = [[cell.text.strip() for cell in row] for row in read(text)]
     except ExportError as error:
         raise CourseError(f"{path.name}: {error}") from None
     if len(rows) > MAX_ROWS:
@@ -162,6 +164,23 @@ def _find_submission_times(header: Sequence[str], rows: Sequence[Sequence[str]])
     return times[0] if len(times) == 2 else None
 
 
+def _find_addresses(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
+    """Return the column of addresses: by its name, or the first where most cells are addresses.
+
+    Only columns before all times are looked at. Behind them are texts that students have typed.
+    """
+    named = _at(header, _MAILS)
+    if named is not None:
+        return named
+    for place in range(1, len(header)):
+        cells = [_cell(row, place) for row in rows]
+        if all(map(_is_moodle_time, cells)):
+            return None
+        if 2 * sum(_ADDRESS.fullmatch(cell) is not None for cell in cells) > len(cells):
+            return place
+    return None
+
+
 def _is_moodle_time(text: str) -> bool:
     return text == "-" or _MOODLE_TIME.fullmatch(text) is not None
 
@@ -174,14 +193,14 @@ def _is_named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
-    mail, times = _at(header, _MAILS), _find_submission_times(header, rows)
+    mail, times = _find_addresses(header, rows), _find_submission_times(header, rows)
     named = _is_named(header, rows)
     people = []
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])
         assert match is not None  # it was checked
         name = _cell(row, 1) if named else ""
-        email = _cell(row, mail) or next((cell for cell in row if "@" in cell), "")
+        email = _cell(row, mail)
         submitted = moodle_time(_cell(row, times), timezone)
         who = Who("Moodle", match[1], name, email, submitted=submitted)
         called = name or row[0][: match.start(1)].strip()

@@ -97,6 +97,8 @@ def read(text: str) -> list[list[Cell]]:
     """
     found, separator = _widest(text)
     plain = text.removeprefix(MARK)
+    # A student's typed text may be a cell of Moodle's worksheet, and may be of any length.
+    csv.field_size_limit(max(csv.field_size_limit(), len(plain)))
     try:
         same = list(csv.reader(io.StringIO(plain, newline=""), delimiter=separator, strict=True))
     except csv.Error:

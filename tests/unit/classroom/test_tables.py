@@ -1,10 +1,14 @@
 """Class lists and assignment files: what is read of them, and that wrong ones are one sentence."""
 
+import csv
+import io
 import random
 
 import pytest
 
 from grader.classroom.course import CourseError, parse_course
+from grader.classroom.exports.moodle import moodle
+from grader.classroom.exports.options import Options
 from grader.classroom.own_source import drop_lessons, find_lessons, show_source
 from grader.classroom.tables import HEADER, moodle_time, read_overrides, read_roster
 from grader.steps import registry
@@ -35,6 +39,38 @@ def test_worksheet_with_short_rows_is_read(tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("Identifier,Full name\nParticipant 1\nParticipant 2,Bo\n", encoding="utf-8")
     assert [(one.who.number, one.who.name) for one in read_roster(path)] == [("1", ""), ("2", "Bo")]
+
+
+def worksheet(*texts, header="E-Mail-Adresse"):
+    """A worksheet of Moodle with what each student has typed; without addresses if header is ""."""
+    rows = [["ID", "Vollständiger Name", header, "Status", "Bewertung", "Höchste Bewertung"]]
+    rows[0] += ["Zuletzt geändert (Abgabe)", "Texteingabe online", "Zuletzt geändert (Bewertung)"]
+    for number, text in enumerate(texts, 1):
+        rows.append([f"Teilnehmer/in{number}", f"Name {number}", f"n{number}@x.org", "", "", "10"])
+        rows[-1] += ["Freitag, 20. November 2026, 23:10", text, "-"]
+    made = io.StringIO()
+    csv.writer(made).writerows(rows if header else [row[:2] + row[3:] for row in rows])
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("texts", [["x" * 140_000, ""], ["x" * 120_000] * 10], ids=["one", "many"])
+def test_text_that_a_student_has_typed_may_be_of_any_length(tmp_path, texts):
+    """It is in Moodle's worksheet, and one text would keep the whole class from being graded."""
+    path = tmp_path / "w.csv"
+    path.write_text(worksheet(*texts), encoding="utf-8")
+    people = read_roster(path, "Europe/Berlin")
+    assert [one.who.submitted for one in people] == ["2026-11-20T23:10:00+01:00"] * len(texts)
+    assert moodle(path.read_text(encoding="utf-8"), [], Options()).written == 0
+
+
+@pytest.mark.parametrize("text", ["anna@x.org", "return q @ k.T"])
+@pytest.mark.parametrize("header", ["E-Mail-Adresse", "Email address", ""])
+def test_text_that_a_student_has_typed_is_no_address(tmp_path, text, header):
+    """The student would have the extension or the place in a team of whoever has that address."""
+    path = tmp_path / "w.csv"
+    path.write_text(worksheet("", text, "", header=header), encoding="utf-8")
+    wanted = [f"n{number}@x.org" if header else "" for number in (1, 2, 3)]
+    assert [one.who.email for one in read_roster(path)] == wanted
 
 
 COURSE = (
