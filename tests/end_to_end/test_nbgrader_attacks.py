@@ -448,3 +448,41 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
     assert not (found / "zoe" / STEP).exists()
     for sentence in ("is not collected: it is a link", "kB.", "all is not copied: it is a link"):
         assert sentence in said
+
+
+PATTERNS = ("*", "[a]da", "a??", "x\ny", "\udcff", "")
+
+
+def test_collecting_takes_no_name_that_nbgrader_confuses_with_others(tmp_path):
+    """A pattern in it would keep others from being graded, and a line end everybody."""
+    course = Course(tmp_path, 7, "process")
+    course.released(STEP)
+    inbound = tmp_path / "exchange" / "nopeek" / "inbound"
+    inbound.mkdir(parents=True)
+    for number, student in enumerate(("ada", "a+b@x.org", *PATTERNS), 1):
+        planted(inbound, student, number).mkdir()
+        shutil.copy(
+            course.folder / "release" / STEP / f"{STEP}.ipynb", planted(inbound, student, number)
+        )
+    said = course.must("collect", STEP)
+    found = (course.folder / "submitted").iterdir()
+    assert sorted(path.name for path in found) == ["a+b@x.org", "ada"]
+    for student in ("ada", "a+b@x.org"):
+        assert (course.folder / "submitted" / student / STEP / "timestamp.txt").is_file()
+    assert said.count("is not collected: no student can have that id") == len(PATTERNS)
+
+
+def test_folder_named_like_a_pattern_is_graded_by_its_own_notebooks_alone(tmp_path):
+    """nbgrader would take others' in its place, who were then not graded."""
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+    wrong = filled_in(course.released(STEP), WRONG)
+    course.hand_in("ada", STEP, right)
+    course.hand_in("bob", STEP, right)
+    course.hand_in("*", STEP, wrong)
+    course.hand_in("[a]da", STEP, wrong)
+    course.hand_in("two\nlines", STEP, right)
+    said = course.must("autograde", STEP)
+    scores = {student: score for (_, student), score in course.scores().items()}
+    assert scores == {"ada": WORTH, "bob": WORTH, "*": 0, "[a]da": 0}
+    assert "two�lines is not graded: rename the folder." in said

@@ -9,8 +9,9 @@ scores from these. Meanwhile, the next submissions are judged.
 
 from __future__ import annotations
 
+import glob
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from grader.notebooks.nbgrader.collecting import without_links
 from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
 from grader.notebooks.nbgrader.rebuilding import Known, rebuild
 from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
+from grader.report.names import show_name
 from grader.report.problem import Problem
 from grader.report.records import Report
 from grader.report.sanitize import one_line
@@ -164,6 +166,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         convert = self.parent.convert_notebooks
 
         def converting() -> None:
+            self.parent.assignments = dict(self._find_own())
             with open_once(), without_links():
                 _ahead.begin(self._to_come())
                 try:
@@ -172,6 +175,22 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                     _ahead.drop()
 
         self.parent.convert_notebooks = converting  # nbgrader has no hook for a whole run
+
+    def _find_own(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the folder of each submission, with its own notebooks.
+
+        nbgrader takes some characters of a folder's name as a pattern, and so grades others'
+        notebooks in its place. It ends for everybody where a name has a line end.
+        """
+        course = self.course
+        wanted = course.submitted_directory, course.student_id, course.assignment_id
+        for folder in glob.glob(course.format_path(*wanted)):  # noqa: PTH207  # as nbgrader
+            student = Path(folder).parent.name
+            pattern = str(Path(glob.escape(folder), f"{course.notebook_id}.ipynb"))
+            if not student.isprintable():
+                self.log.error("%s is not graded: rename the folder.", show_name(student))
+            elif found := glob.glob(pattern):  # noqa: PTH207
+                yield folder, found
 
     def _to_come(self) -> dict[Path, Reading]:
         """Return the new submissions that nbgrader has found, in order, and how to read them."""

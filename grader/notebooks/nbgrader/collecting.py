@@ -28,7 +28,17 @@ MAX_DEPTH = 20
 TIME, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's `submit` adds
 MAX_TIME = 100  # bytes; reading a longer text takes the time of its length squared
 MAX_SECRET = 1000
+NO_ID = "no student can have that id, because nbgrader confuses it with others"
 NOT_TAKEN = "it is a link, or no regular file"
+
+
+def is_id(name: str) -> bool:
+    """Return whether nbgrader can tell the folder of a student with that id from all others.
+
+    It takes `*`, `?` and `[` in a folder's name as a pattern, so such a student's notebooks would
+    be those of others, who then are not graded. A line end in a name ends `autograde` for all.
+    """
+    return name.isprintable() and not set(name) & set("*?[") and name.strip(".") != ""
 
 
 def _is_other(path: Path) -> bool:
@@ -95,7 +105,7 @@ def _complete(folder: Path, name: str) -> None:
     holds the time.
     """
     if not _has_time(folder):
-        _replace(folder / TIME, f"{parse_utc(name.split('+')[2])} UTC")
+        _replace(folder / TIME, f"{parse_utc(name.rsplit('+', 3)[2])} UTC")  # as nbgrader reads it
     if not _holds(folder, SECRET, _is_secret):
         _replace(folder / SECRET, secrets.token_hex(32))
 
@@ -109,8 +119,14 @@ def _replace(path: Path, text: str) -> None:
 class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
     """Replaces nbgrader's own collector."""
 
+    src_records: list[dict[str, Any]]
+
     def copy_files(self) -> None:
-        """Collect everybody's submission."""
+        """Collect everybody's submission, if it is under a name that a student can have."""
+        for record in self.src_records:
+            if not is_id(record["username"]):
+                self.log.error(f"%s is not collected: {NO_ID}.", show_name(record["filename"]))
+        self.src_records = [one for one in self.src_records if is_id(one["username"])]
         with without_links():
             super().copy_files()
 
