@@ -25,6 +25,8 @@ from grader.report.records import Change, Graded, Report, Who, report_from_json
 
 NAME = "gradebook.db"
 LOCK = ".gradebook.lock"
+PAGES_LOCK = ".pages.lock"
+PAGES_SECONDS = 60.0  # that a writer of pages waits for another one
 VERSION = 2
 _TABLES = """
 create table if not exists run (
@@ -429,13 +431,27 @@ def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:
     """Lock the folder until it is closed or this process ends."""
+    busy = "another `grade` is at work in {}: wait for it, or stop it first"
+    return _lock(folder, LOCK, 0.0, busy)
+
+
+def _lock(folder: Path, name: str, seconds: float, busy: str) -> sqlite3.Connection:
     try:
-        lock = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
+        lock = sqlite3.connect(folder / name, isolation_level=None, timeout=seconds)
         lock.execute("begin exclusive")
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise GradebookError(
-                f"another `grade` is at work in {folder}: wait for it, or stop it first"
-            ) from None
+            raise GradebookError(busy.format(folder)) from None
         raise GradebookError(f"{folder} cannot be written: choose another --out") from None
     return lock
+
+
+@contextlib.contextmanager
+def lock_pages(folder: Path) -> Iterator[None]:
+    """Let nobody else change grades by hand or write the pages of this class meanwhile.
+
+    Two graders may each run `serve`, and a class may be graded at the same time.
+    """
+    busy = "somebody else is writing the pages in {}: try again in a moment"
+    with contextlib.closing(_lock(folder, PAGES_LOCK, PAGES_SECONDS, busy)):
+        yield

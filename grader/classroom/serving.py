@@ -30,7 +30,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from grader.classroom.changing import Entry, add, key_of, remove
 from grader.classroom.course import CourseError
-from grader.classroom.gradebook import Gradebook, GradebookError
+from grader.classroom.gradebook import Gradebook, GradebookError, lock_pages
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.overview import script_policy
 from grader.classroom.publishing import WORK, renew
@@ -106,7 +106,7 @@ class Desk:
 
     def change(self, file: str, entry: Entry) -> None:
         """Make a change by hand, and renew the pages. Raise CourseError if it cannot be made."""
-        with self.lock, Gradebook(self.out) as book:
+        with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
             path = self.overrides(book)
@@ -123,7 +123,7 @@ class Desk:
 
     def take_back(self, file: str, key: str) -> None:
         """Remove a change by hand, and renew the pages. Raise Refused if it no longer exists."""
-        with self.lock, Gradebook(self.out) as book:
+        with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
             mine = [one for one in rules.overrides if one.is_for(graded) and key_of(one) == key]

@@ -342,6 +342,24 @@ def test_instructor_changes_a_grade_in_a_browser(visitor, graded):
     assert rows(graded) == []
 
 
+def test_two_graders_at_once_lose_no_change(graded):
+    """Each runs a server, so what keeps them apart must hold between processes."""
+    desks = [Desk(graded, REGISTRY, name) for name in ("Tim", "Tina")]
+    steps = ("", *STEPS, "scores_agree", "causal_agree")
+
+    def work(desk, student):
+        for target in steps:
+            desk.change(student, Entry("", target, points="1", who=desk.who, when="now"))
+
+    threads = [threading.Thread(target=work, args=one) for one in zip(desks, ("alice", "bob"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [tuple(row.split(",")[:2]) for row in rows(graded)]
+    assert sorted(found) == sorted((who, what) for who in ("alice", "bob") for what in steps)
+
+
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 def test_any_name_can_be_signed_for(graded, name):
     desk = Desk(graded, REGISTRY, name or "x")

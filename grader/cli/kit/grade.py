@@ -100,7 +100,9 @@ def grade(
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
         _template(out / "overrides.csv")
-        found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
+        with gradebook.lock_pages(out):
+            rules = _describe_rules(kept, registry)  # somebody may have changed a grade meanwhile
+            found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         for sentence in rules.strangers(book.people(run.number)):
             click.echo(f"note: {one_line(sentence, 200)}")
         unread = sum(bool(row.marks) for row in found.not_graded)
