@@ -153,11 +153,16 @@ def _outcome(future: Future[Outcome]) -> Outcome:
 def gone(book: Gradebook, entries: Sequence[intake.Entry]) -> list[Mark]:
     """Return a mark for everybody who had work in the last run and has none now.
 
-    Call this before the next run begins.
+    A student whose number on the platform is here under a new name is not gone. Otherwise a change
+    by hand would silently stay with the old name. Call this before the next run begins.
     """
-    here = {entry.student for entry in entries}
+    before = book.students()
+    here, known = {entry.student for entry in entries}, {student for student, _ in before}
+    new = [entry.who for entry in entries if entry.student not in known]
+    renamed = {(who.platform, who.number) for who in new if who.number}
     return [
         Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
-        for student, who in book.students()
+        for student, who in before
         if student not in here and who.absent in ("", GONE)
+        if (who.platform, who.number) not in renamed
     ]

@@ -17,6 +17,8 @@ from tests.support.handed_in import write
 REGISTRY = registry.load()
 EXAM = Exam("visible", 0, "process", ("step02_scores",), "a kit")
 
+ASKED = ["grade", "--isolation", "process", "--suite", "visible", "--step", "2"]
+
 
 class Standing(Executor):
     """In place of judges: everybody is right."""
@@ -54,7 +56,33 @@ def test_change_by_hand_while_a_class_is_graded_is_on_its_pages(tmp_path, monkey
         return judged(self, *arguments)
 
     monkeypatch.setattr(Run, "grade", changed_meanwhile)
-    asked = ["grade", str(tmp_path / "class"), "--out", str(out), "--isolation", "process"]
-    done = CliRunner().invoke(cli, [*asked, "--suite", "visible", "--step", "2"])
+    done = CliRunner().invoke(cli, [*ASKED, str(tmp_path / "class"), "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert "anna,3," in (out / "grades.csv").read_text(encoding="utf-8")
+
+
+def test_change_by_hand_of_a_student_who_took_another_name_is_told(tmp_path):
+    """A new display name makes another student's id, to which the change does not belong."""
+    folder, out = tmp_path / "class", tmp_path / "out"
+    mark = "_4711_assignsubmission_file"
+    write(folder / f"Anna Abel{mark}")
+    asked = [*ASKED, str(folder), "--out", str(out)]
+    CliRunner().invoke(cli, asked)
+    (out / "overrides.csv").write_text(f"{HEADER}\nAnna Abel_4711,,0,,copied,Tim,today\n")
+    (folder / f"Anna Abel{mark}").rename(folder / f"Anna Bell{mark}")
+    said = CliRunner().invoke(cli, asked).output
+    assert "overrides, row 2: nobody is called Anna Abel_4711; it changes nothing." in said
+    found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.partition(",")[0] for line in found] == ["Anna Bell_4711"]
+
+
+def test_student_without_a_number_is_gone_as_before(tmp_path):
+    folder, out = tmp_path / "class", tmp_path / "out"
+    write(folder / "anna")
+    write(folder / "ben")
+    asked = [*ASKED, str(folder), "--out", str(out)]
+    CliRunner().invoke(cli, asked)
+    (folder / "anna").rename(folder / "bella")
+    CliRunner().invoke(cli, asked)
+    found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.partition(",")[0] for line in found] == ["anna", "bella", "ben"]
