@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
+import secrets
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,17 +19,16 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 def write_whole(path: Path, pieces: Iterable[str]) -> None:
     """Write a text so that a reader finds either the old file or the new one, never a part.
 
-    Characters that UTF-8 does not have are written as escapes. Raise OSError if the file cannot be
-    written.
+    Characters that UTF-8 does not have are written as escapes. Who may read a file that is replaced
+    stays as it was; the user's own settings decide on a new one. Raise OSError if the file cannot
+    be written.
     """
-    descriptor, name = tempfile.mkstemp(".new", f"{path.name[:40]}.", path.parent)
-    beside = Path(name)
+    beside = path.parent / f"{path.name[:40]}.{secrets.token_hex(8)}.new"
     try:
-        with os.fdopen(
-            descriptor, "w", encoding="utf-8", errors="backslashreplace", newline=""
-        ) as file:
+        with beside.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            with contextlib.suppress(FileNotFoundError):
+                beside.chmod(path.stat().st_mode & 0o777)
             file.writelines(pieces)
-        beside.chmod(0o644)
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -1,0 +1,44 @@
+"""Test how files are written."""
+
+import os
+import stat
+
+import pytest
+
+from grader.report.files import write_whole
+
+
+@pytest.fixture
+def cautious():
+    """A user whose files nobody else may read."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_new_file_is_for_whom_the_user_allows(tmp_path, cautious):
+    """Grades on a machine that students use as well."""
+    write_whole(tmp_path / "grades.csv", ["anna,5\n"])
+    assert mode(tmp_path / "grades.csv") == 0o600
+
+
+def test_file_that_is_replaced_stays_as_private_as_it_was(tmp_path):
+    path = tmp_path / "overrides.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_whole(path, ["new"])
+    assert (path.read_text(), mode(path)) == ("new", 0o640)
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path):
+    def pieces():
+        yield "a"
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        write_whole(tmp_path / "x", pieces())
+    assert list(tmp_path.iterdir()) == []
