@@ -6,7 +6,9 @@ import http.client
 import os
 import shutil
 import socket
+import struct
 import threading
+import time
 import urllib.parse
 from dataclasses import replace
 from pathlib import Path
@@ -358,6 +360,33 @@ def test_two_graders_at_once_lose_no_change(graded):
         thread.join()
     found = [tuple(row.split(",")[:2]) for row in rows(graded)]
     assert sorted(found) == sorted((who, what) for who in ("alice", "bob") for what in steps)
+
+
+def test_cookie_that_takes_long_to_read_keeps_nobody_waiting(visitor):
+    """Anybody on the machine can send one."""
+    start = time.monotonic()
+    reply, _ = visitor.ask("GET", "/index.html", Cookie='a="' + "\\" * 60_000 + '"')
+    assert reply.status == 403
+    assert time.monotonic() - start < 1.0
+
+
+def test_secret_is_found_among_other_cookies(visitor):
+    mine = visitor.headers["Cookie"]
+    reply, _ = visitor.ask("GET", "/index.html", Cookie=f'a="b c"; {mine}; d')
+    assert reply.status == 200
+
+
+def test_browser_that_hangs_up_prints_nothing(visitor, capfd):
+    """The instructor has only left a page before it was there."""
+    for _ in range(5):
+        with socket.create_connection((HOST, visitor.port)) as one:
+            lines = ["GET /index.html HTTP/1.1", f"Host: {HOST}:{visitor.port}"]
+            lines += [f"Cookie: {visitor.headers['Cookie']}", "", ""]
+            one.sendall("\r\n".join(lines).encode())
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    time.sleep(0.5)
+    assert visitor.ask("GET", "/index.html")[0].status == 200
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
