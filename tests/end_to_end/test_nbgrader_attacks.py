@@ -486,3 +486,28 @@ def test_folder_named_like_a_pattern_is_graded_by_its_own_notebooks_alone(tmp_pa
     scores = {student: score for (_, student), score in course.scores().items()}
     assert scores == {"ada": WORTH, "bob": WORTH, "*": 0, "[a]da": 0}
     assert "two�lines is not graded: rename the folder." in said
+
+
+def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path):
+    """Only the latest attempt counts, so nobody saves an earlier score by handing in rubbish."""
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+
+    def hand_in(student, notebook, day):
+        path = course.hand_in(student, STEP, notebook)
+        (path.parent / "timestamp.txt").write_text(f"2026-11-0{day} 10:00:00 UTC")
+        return path
+
+    for student in ("ada", "bob", "cy"):
+        hand_in(student, right, 1)
+    course.must("autograde", STEP)
+    hand_in("ada", "{", 2)
+    hand_in("bob", right, 2).unlink()
+    status, said = course.run("autograde", STEP)
+    assert status == 1
+    assert "bob is not graded: there is no notebook." in said
+    assert course.exported() == {(STEP, "ada"): 0, (STEP, "bob"): 0, (STEP, "cy"): WORTH}
+    for student in ("ada", "bob"):
+        hand_in(student, right, 3)
+    course.must("autograde", STEP)
+    assert set(course.exported().values()) == {WORTH}

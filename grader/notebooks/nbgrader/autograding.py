@@ -31,7 +31,7 @@ from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
-from grader.notebooks.nbgrader.books import open_once
+from grader.notebooks.nbgrader.books import forget_scores, open_once
 from grader.notebooks.nbgrader.collecting import without_links
 from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
 from grader.notebooks.nbgrader.rebuilding import Known, rebuild
@@ -191,6 +191,21 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                 self.log.error("%s is not graded: rename the folder.", show_name(student))
             elif found := glob.glob(pattern):  # noqa: PTH207
                 yield folder, found
+            elif self._is_newer(folder, student):
+                self.forget(student)
+                self.log.error("%s is not graded: there is no notebook.", show_name(student))
+
+    def _is_newer(self, folder: str, student: str) -> bool:
+        """Return whether a submission takes the place of one that was graded."""
+        course = self.course
+        graded = course.format_path(course.autograded_directory, student, course.assignment_id)
+        new, old = map(course.get_existing_timestamp, (folder, graded))
+        return new is not None and old is not None and new > old
+
+    def forget(self, student: str) -> None:
+        """Take back what an earlier attempt of a student has earned."""
+        course = self.course
+        forget_scores(course.db_url, course.course_id, course.assignment_id, student)
 
     def _to_come(self) -> dict[Path, Reading]:
         """Return the new submissions that nbgrader has found, in order, and how to read them."""
@@ -229,6 +244,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         try:
             notebook = self._read_submitted(Path(filename), names)
         except SubmissionError as error:
+            self.forget(names["student"])
             reason = refusal(Path(filename).name, error) if ".ipynb" not in str(error) else error
             raise NotGradable(f"{one_line(names['student'], 80)}: {reason}") from None
         made: tuple[Any, Any] = self.from_notebook_node(notebook, resources=resources, **more)
@@ -295,6 +311,7 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
         _closing.later()
         report = outcome.report
         if report is None:
+            self.parent.forget(handed_in.id)
             raise NotGradable(f"{one_line(handed_in.id, 80)}: {outcome.reason}")
         return report
 

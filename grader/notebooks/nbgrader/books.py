@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy.exc import SAWarning
 
 USERS = (
@@ -39,6 +39,19 @@ def _hush() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
         yield
+
+
+def forget_scores(url: str, course: str, assignment: str, student: str) -> None:
+    """Take back what an earlier attempt has earned, because the latest one cannot be graded.
+
+    Scores by hand stay, and ask for a look.
+    """
+    with contextlib.suppress(MissingEntry), Gradebook(url, course) as gradebook:
+        for notebook in gradebook.find_submission(assignment, student).notebooks:
+            notebook.late_submission_penalty = None
+            for grade in notebook.grades:
+                grade.auto_score, grade.needs_manual_grade = None, True
+        gradebook.db.commit()
 
 
 @contextlib.contextmanager
