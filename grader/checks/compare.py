@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -135,8 +136,12 @@ def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance)
 
 
 def show_array(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None) -> Array:
-    """Return an array for a report, without its cells if they are too many."""
-    cells = array.tolist() if array.size <= MAX_CELLS else None
+    """Return an array for a report, without its cells if they are too many.
+
+    As a list, an array of shape (4_000_000, 0) would be millions of empty lists.
+    """
+    lists = math.prod(length or 1 for length in array.shape)
+    cells = array.tolist() if lists <= MAX_CELLS else None
     marks = np.flatnonzero(wrong) if wrong is not None and cells is not None else ()
     return Array(name, array.shape, cells, tuple(int(mark) for mark in marks))
 

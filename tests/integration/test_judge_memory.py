@@ -84,10 +84,10 @@ FLOODS = {
 
 
 @contextlib.contextmanager
-def judging(*steps):
+def judging(*steps, suite="hidden"):
     """A judge of its own."""
     judge = Judge()
-    judge.begin(Exam("hidden", 7, "process", steps, kit_digest()))
+    judge.begin(Exam(suite, 7, "process", steps, kit_digest()))
     try:
         yield judge
     finally:
@@ -126,6 +126,17 @@ def test_keys_of_a_result_do_not_fill_the_memory():
     others = [check for check in step.checks if check not in mine]
     assert any(check.message.startswith("The check cannot work with") for check in mine)
     assert [check.points for check in others] == [check.max_points for check in others]
+
+
+@pytest.mark.parametrize("suite", ["hidden", "visible"])
+def test_empty_arrays_do_not_fill_the_memory(suite):
+    """As a list, each of these would be a million lists or more."""
+    source = "import numpy as np\n\ndef attention_scores(q, k):\n    return np.zeros((2**21, 0))\n"
+    with judging("step02_scores", suite=suite) as judge:
+        outcome = judge.grade(Submission("mallory", {"step02_scores": source}))
+        assert mib(judge.process.pid, "VmHWM") < MOST_MIB / 2
+    assert outcome.report.score == 0
+    assert len(outcome.json) < 2**20
 
 
 LEFT = {

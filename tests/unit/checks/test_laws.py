@@ -12,6 +12,7 @@ from grader.checks.compare import (
     WrongValue,
     call_text,
     describe,
+    show_array,
     show_inputs,
 )
 from grader.checks.laws import Case
@@ -422,3 +423,13 @@ def test_key_that_a_call_puts_into_a_dict_is_a_change():
     ) as broken:
         call_unchanged(Asked(lambda params: {**params, "head": np.ones(2)}), given)
     assert "'head' was added" in broken.value.shown
+
+
+@pytest.mark.parametrize(
+    ("shape", "cells"),
+    [((2, 0), [[], []]), ((0, 3), []), ((4_000_000, 0), None), ((300, 300, 0), None)],
+    ids=str,
+)
+def test_empty_arrays_are_not_shown_as_millions_of_lists(shape, cells):
+    shown = show_array("got", np.zeros(shape))
+    assert (shown.shape, shown.cells) == (shape, cells)
