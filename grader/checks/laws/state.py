@@ -21,7 +21,7 @@ from grader.steps.inputs import Arguments, map_arrays
 def answers_the_same_again(
     student: Student, function: StudentFunction, cases: Sequence[Case], *, also: Sequence[Case]
 ) -> None:
-    """Demand that f(a), f(b), f(a) gives the same answer twice, and leaves the first unchanged.
+    """Demand that f(a), f(b), f(a) gives right answers, and leaves the first unchanged.
 
     also: other arguments of the same shapes. They must get their own answer even if they come in
     the same arrays as the first ones.
@@ -30,6 +30,9 @@ def answers_the_same_again(
         first = function.answer(**case.arguments, keep=True)
         agrees(function, [other])
         still(function, first.value, student.fetch(first.kept))
+        if case.witness is None:  # a survey asks the same question in the next call
+            with noting("Called for the first time with these arguments: "):
+                is_right(function, case, first.value)
         with noting("Called a second time with the same arguments: "):
             agrees(function, [case])
         with noting("Called again with the same arrays, which now hold other numbers: "):
