@@ -79,6 +79,27 @@ def graded(tmp_path_factory):
     return folder, out
 
 
+SHOWS_WHAT_IT_READS = """
+import sys
+
+def attention_scores(q, k):
+    frame = sys._getframe()
+    while "serve" not in dir(frame.f_locals.get("self")):
+        frame = frame.f_back
+    text, _ = frame.f_locals["self"].sources.modules["step01_projections"]
+    print(text[text.index("def project_qkv"):].partition("return ")[2][:60])
+"""
+
+
+def test_visible_checks_come_with_a_warning(tmp_path):
+    """Whoever grades with them is told what their pages can show, for they do show it."""
+    folder = made(tmp_path / "class", {"mallory": SHOWS_WHAT_IT_READS})
+    told = run(folder, tmp_path / "out")
+    assert "note: visible checks show what a submission returns and prints" in told
+    page = (tmp_path / "out" / "feedback" / "mallory.html").read_text(encoding="utf-8")
+    assert "linear(x, w_q), linear(x, w_k)" in page
+
+
 def test_everybody_gets_what_they_earned(graded):
     found = scores(graded[1])
     assert found.pop("empty") is None

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
 NOTHING = "nothing was handed in"
+SHOWS = (
+    "note: visible checks show what a submission returns and prints, and its code can read the "
+    "right earlier steps; students may find those on its page"
+)
 
 
 @click.command()
@@ -48,7 +52,12 @@ NOTHING = "nothing was handed in"
 )
 @click.option("--step", "names", multiple=True, help="Grade only this step; repeat it for more.")
 @click.option("--other-steps", is_flag=True, help="Grade other steps into the same folder.")
-@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
+@click.option(
+    "--suite",
+    type=click.Choice(["visible", "hidden"]),
+    default="hidden",
+    help="The checks; visible ones also show what submissions return and print.",
+)
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "bubblewrap", "process+", "process"]),
@@ -97,6 +106,8 @@ def grade(
         run = Run(registry, book, exam, kept)
         book.stray(run.number, listing.ignored)
         click.echo(f"grading {len(entries)} students under {exam.isolation}, seed {exam.seed}")
+        if suite == "visible":
+            click.echo(SHOWS)
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
         _template(out / "overrides.csv")
