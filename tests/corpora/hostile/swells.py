@@ -103,6 +103,12 @@ def much_where_only_time_is_looked_at(q, k, v, mask=None):
     return np.zeros((23 * 2**20 // q.shape[-2], q.shape[-2], 2), np.int8)
 
 
+@attack("attention_scores", "failed", suite="visible")
+def millions_of_empty_lists(q, k):
+    """Returns an array without numbers, which would be shown as four million lists."""
+    return np.zeros((4 * 2**20, 0))
+
+
 @attack("attention_scores", "error")
 def exceptions_of_many_kinds(q, k):
     """Raises what has thousands of kinds, and as many lines."""
