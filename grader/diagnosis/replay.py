@@ -433,7 +433,7 @@ def survivors(
             if explains(mistakes.anew(), right, calls):
                 return []
             first = calls[slice(*span)]
-        some = _find_active(mistakes.module, right, causes, telling(first))
+        some = _find_active(mistakes.module, right, causes, telling(first) or first)
         for asked_first in (telling(first), first):
             some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
         found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
@@ -444,23 +444,23 @@ def survivors(
 
 
 def _find_active(module: Space, right: Cause, causes: list[Cause], calls: list[Call]) -> list[int]:
-    """Return the numbers of the causes, without the pairs that cannot explain this one call.
+    """Return the numbers of the causes, without the pairs that cannot explain these calls.
 
-    There are thousands of pairs. If one of the two mistakes alone changes nothing in the call, the
+    There are thousands of pairs. If one of the two mistakes alone changes nothing in the calls, the
     pair answers as the other one alone does, so neither has to be tried with each of the others.
     """
     everything = list(range(len(causes)))
-    if not calls or not any(cause.get("pair") for cause in causes):
+    if not any(cause.get("pair") for cause in causes):
         return everything
-    if _find_handles(calls[0].get("value")) or explains(module, right, calls):
+    meant = _find_outcomes(module, right, calls)
+    if meant is None or explains(module, right, calls):
         return everything
-    meant = _find_outcome(module, right, calls[0])
 
     @functools.cache
     def try_alone(name: str, other: str) -> tuple[bool, bool]:
         """Return whether a mistake alone changes nothing, and whether it explains nothing."""
         alone = {**right, "places": {name: other}}
-        idle = same(meant, _find_outcome(module, alone, calls[0]), IDLE)
+        idle = same(meant, _find_outcomes(module, alone, calls), IDLE)
         return idle, idle or not explains(module, alone, calls)
 
     def is_active(cause: Cause) -> bool:
@@ -474,13 +474,29 @@ def _find_active(module: Space, right: Cause, causes: list[Cause], calls: list[C
     return [number for number in everything if is_active(causes[number])]
 
 
-def _find_outcome(module: Space, cause: Cause, call: Call) -> Any:
-    """Return what these functions answer: a value, or an error as a text."""
+def _find_outcomes(module: Space, cause: Cause, calls: list[Call]) -> list[Any] | None:
+    """Return what these functions answer: values, whole caches among them, or errors as texts.
+
+    Return None if a call needs a result of an earlier call that is not among these.
+    """
     space = bound(module, cause["places"], cause["rebind"])
-    try:
-        return ask(space[call["function"]], call, {})[0]
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
+    kept: Kept = {}
+    outcomes: list[Any] = []
+    for call in calls:
+        if call["function"] not in cause["calls"] or call["function"] == FETCH:
+            continue
+        if not _has_held(call, kept):
+            return outcomes if any(isinstance(one, str) for one in outcomes) else None
+        try:
+            got, after, _, held = ask(space[call["function"]], call, kept)
+        except Exception as error:
+            outcomes.append(f"{type(error).__name__}: {error}")
+            continue
+        _keep(call.get("value"), got, kept)
+        if "kept" in call:
+            kept[call["kept"]] = held
+        outcomes.append([got, after])
+    return outcomes
 
 
 def _find_most_exact(

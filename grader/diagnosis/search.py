@@ -172,7 +172,7 @@ class Library:
         self.right = {name: (source, f"<{name}>") for name, source in right.items()}
 
     def causes(
-        self, step: Step, function: str, named: Sequence[Cause] = ()
+        self, step: Step, function: str, named: Sequence[Cause] = (), *, pairs: bool = True
     ) -> Iterator[list[Cause]]:
         """Yield possible causes for a function, most likely first: itself, a part, two parts.
 
@@ -192,13 +192,18 @@ class Library:
         # Apart: of a step that uses many others there are so many that time may run out.
         yield list(map(_alone, near))
         yield list(map(_alone, far))
+        if pairs:
+            yield self._pair(parts)
+
+    def _pair(self, parts: Sequence[Sequence[Variant]]) -> list[Cause]:
+        """Return two mistakes at once, in two of these functions."""
         plain = [[variant for variant in part if self._plain(variant)] for part in parts]
         pairs = (
             Cause((one, other))
             for first, second in itertools.combinations(plain, 2)
             for one, other in itertools.product(first, second)
         )
-        yield list(itertools.islice(pairs, MAX_PAIRS))
+        return list(itertools.islice(pairs, MAX_PAIRS))
 
     def supposed(self, step: Step, function: str, calls: Sequence[Call]) -> Iterator[list[Cause]]:
         """Yield right code with changed inputs: for the function itself, then for its parts."""
@@ -443,6 +448,18 @@ def holds_single(call: Call) -> bool:
     return any(map(_is_single, leaves([*call.args, *call.kwargs.values()])))
 
 
+def gave_numbers(failure: Failure) -> bool:
+    """Return whether the function ever returned numbers that are not whole.
+
+    Some pair of mistakes out of thousands always leads to the same few tokens.
+    """
+    own = [call.outcome for call in failure.log.calls if call.function == failure.function]
+    return any(
+        isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+        for leaf in leaves(own)
+    )
+
+
 def writes_into(failure: Failure) -> Diagnosis | None:
     """Return the diagnosis of code whose first failing check ended at a read-only array."""
     last = failure.log.of(failure.checks[0])[-1:]
@@ -460,7 +477,8 @@ def diagnose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis 
         return None  # the few remaining calls could come from any code
     if (found := writes_into(failure)) is not None:
         return found
-    for causes in library.causes(step, failure.function, named):
+    pairs = gave_numbers(failure)
+    for causes in library.causes(step, failure.function, named, pairs=pairs):
         try:
             fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:
