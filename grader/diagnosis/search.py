@@ -205,17 +205,19 @@ class Library:
         )
         return list(itertools.islice(pairs, MAX_PAIRS))
 
-    def supposed(self, step: Step, function: str, calls: Sequence[Call]) -> Iterator[list[Cause]]:
+    def supposed(self, step: Step, failure: Failure) -> Iterator[list[Cause]]:
         """Yield right code with changed inputs: for the function itself, then for its parts."""
         from grader.diagnosis import suppositions
 
-        source = self.right[step.id][0]
-        own = [call for call in calls if call.function == function]
+        source, function = self.right[step.id][0], failure.function
+        own = [call for call in failure.log.calls if call.function == function]
         given = suppositions.arguments_of(source, function, own)
         yield [
             *map(_alone, suppositions.suppose_arguments(step.id, function, given)),
             *map(_alone, suppositions.suppose_defaults(step.id, function, source)),
         ]
+        if not gave_numbers(failure):
+            return
         steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner.id for owner in steps for f in owner.functions}
         used = sorted(find_used(source, function) & set(owners))
@@ -451,7 +453,7 @@ def holds_single(call: Call) -> bool:
 def gave_numbers(failure: Failure) -> bool:
     """Return whether the function ever returned numbers that are not whole.
 
-    Some pair of mistakes out of thousands always leads to the same few tokens.
+    The same few tokens always come from some of thousands of pairs or hundreds of suppositions.
     """
     own = [call.outcome for call in failure.log.calls if call.function == failure.function]
     return any(
@@ -496,7 +498,7 @@ def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis |
     library, step = replay.library, replay.step
     if step.id not in library.right or not failure.log.whole:
         return None
-    for causes in library.supposed(step, failure.function, failure.log.calls):
+    for causes in library.supposed(step, failure):
         try:
             fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:
