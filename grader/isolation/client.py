@@ -6,7 +6,7 @@ import builtins
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -172,6 +172,8 @@ def _without_too_much(value: Any) -> Any:
 
 def _find_handles(value: Any) -> list[Handle]:
     """Return the handles in a value, in the order in which they were written."""
+    if value is None or isinstance(value, np.ndarray):  # as most values are
+        return []
     if isinstance(value, Handle):
         return [value]
     if isinstance(value, dict):
@@ -274,23 +276,20 @@ class Worker:
         request.update({name: wish for name, wish in wishes.items() if wish})
         ok, printed = self._ask(request)
         try:
-            answer = Answer(
-                _part(_mapping(ok), "value"),
-                printed,
-                _part(ok, "products", int),
-                _part(ok, "kept", Handle) if keep else None,
-                _part(ok, "arguments", list) if arguments else None,
-                _sizes(_part(ok, "traced", list)) if traced else None,
-            )
-            _check_opaque(answer.value, opaque)
-            self._number([*_find_handles(answer.value), *_find_handles(answer.kept)])
-            if _find_handles(answer.arguments):
+            value = _part(_mapping(ok), "value")
+            products = _part(ok, "products", int)
+            kept = _part(ok, "kept", Handle) if keep else None
+            after = _part(ok, "arguments", list) if arguments else None
+            sizes = _sizes(_part(ok, "traced", list)) if traced else None
+            _check_opaque(value, opaque)
+            self._number([*_find_handles(value), *_find_handles(kept)])
+            if _find_handles(after):
                 raise ProtocolError("a handle among the arguments")
         except ProtocolError:
             self._lose()
             raise Died from None
-        value, after = _without_too_much(answer.value), _without_too_much(answer.arguments)
-        return replace(answer, value=value, arguments=after)
+        value, after = _without_too_much(value), _without_too_much(after)
+        return Answer(value, printed, products, kept, after, sizes)
 
     def _number(self, handles: Sequence[Handle]) -> None:
         """Raise ProtocolError unless each handle has a number of its own, in their order."""
@@ -374,5 +373,6 @@ class Worker:
             if not piece:
                 raise Died
             self.unread += piece
-        data, self.unread = bytes(self.unread[:size]), self.unread[size:]
+        data = bytes(memoryview(self.unread)[:size])
+        del self.unread[:size]
         return data

@@ -29,6 +29,8 @@ MAX_KEPT = 100  # characters of a name whose bytes are kept
 NONCE = 16
 HEADER = struct.Struct(">Q16s")
 
+Put = Callable[[bytes], None]
+
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
 _F64 = struct.Struct(">d")
@@ -96,54 +98,69 @@ def _key(text: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _dtype(dtype: np.dtype[Any]) -> tuple[bytes, np.dtype[Any]]:
-    """Return the head of an array of that type, and the type in which its numbers cross."""
+def _sent(dtype: np.dtype[Any]) -> tuple[bytes, np.dtype[Any] | None]:
+    """Return the head of an array of that type, and the type to convert it to, if it is another."""
     sent = dtype.newbyteorder("<")
     code = sent.str.encode()
-    return b"A" + bytes([len(code)]) + code, sent
+    return b"A" + bytes([len(code)]) + code, None if sent == dtype else sent
 
 
-def _array(array: NDArray[Any], layout: int, writable: bool) -> bytes:
-    head, dtype = _dtype(array.dtype)
-    shape = struct.pack(f">{array.ndim}Q", *array.shape)
-    raw = array.astype(dtype, copy=False).tobytes()
-    return b"".join((head, bytes([array.ndim]), shape, bytes([layout, writable]), raw))
+@lru_cache(maxsize=4096)
+def _head(dtype: np.dtype[Any], shape: tuple[int, ...], layout: int, writable: bool) -> bytes:
+    """Return all of an array's bytes that come before its numbers."""
+    sizes = struct.pack(f">{len(shape)}Q", *shape)
+    return b"".join((_sent(dtype)[0], bytes([len(shape)]), sizes, bytes([layout, writable])))
 
 
-def _write(value: Any, put: Callable[[bytes], None]) -> None:
-    """Write the value's bytes piece by piece. The most frequent types come first."""
-    match value:
-        case np.ndarray():
-            put(_array(value, 0, True))
-        case dict():
-            put(b"M" + _U32.pack(len(value)))
-            for key, item in value.items():
-                put(_key(key) if len(key) <= MAX_KEPT else _text(b"", key))
-                _write(item, put)
-        case list() | tuple():
-            put((b"L" if isinstance(value, list) else b"U") + _U32.pack(len(value)))
-            for item in value:
-                _write(item, put)
-        case str():
-            put(_text(b"S", value))
-        case None:
-            put(b"N")
-        case bool():
-            put(b"T" if value else b"F")
-        case int():
-            put(_text(b"I", str(value)))
-        case float():
-            put(b"D" + _F64.pack(value))
-        case Handle(number):
-            put(b"H" + _U64.pack(number))
-        case Laid(array, layout, writable):
-            put(_array(array, LAYOUTS[layout], writable))
-        case Counted(array):
-            put(_array(array, COUNTED, False))
-        case np.generic():
-            put(_array(np.asarray(value), 0, True))
-        case _:
-            raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
+def _array(array: NDArray[Any], layout: int, writable: bool, put: Put) -> None:
+    dtype = array.dtype
+    put(_head(dtype, array.shape, layout, writable))
+    other = _sent(dtype)[1]
+    put((array if other is None else array.astype(other)).tobytes())
+
+
+def _plain(value: NDArray[Any], put: Put) -> None:
+    _array(value, 0, True, put)
+
+
+def _mapping(value: dict[str, Any], put: Put) -> None:
+    put(b"M" + _U32.pack(len(value)))
+    for key, item in value.items():
+        put(_key(key) if len(key) <= MAX_KEPT else _text(b"", key))
+        _write(item, put)
+
+
+def _items(value: list[Any] | tuple[Any, ...], put: Put) -> None:
+    put((b"L" if isinstance(value, list) else b"U") + _U32.pack(len(value)))
+    for item in value:
+        _write(item, put)
+
+
+_CODERS: dict[type[Any], Callable[[Any, Put], None]] = {
+    np.ndarray: _plain,
+    dict: _mapping,
+    list: _items,
+    tuple: _items,
+    str: lambda value, put: put(_text(b"S", value)),
+    type(None): lambda _, put: put(b"N"),
+    bool: lambda value, put: put(b"T" if value else b"F"),
+    int: lambda value, put: put(_text(b"I", str(value))),
+    float: lambda value, put: put(b"D" + _F64.pack(value)),
+    Handle: lambda value, put: put(b"H" + _U64.pack(value.number)),
+    Laid: lambda value, put: _array(value.array, LAYOUTS[value.layout], value.writable, put),
+    Counted: lambda value, put: _array(value.array, COUNTED, False, put),
+    np.generic: lambda value, put: _plain(np.asarray(value), put),
+}
+
+
+def _write(value: Any, put: Put) -> None:
+    """Write the value's bytes piece by piece."""
+    coder = _CODERS.get(type(value)) or next(
+        (coder for kind, coder in _CODERS.items() if isinstance(value, kind)), None
+    )
+    if coder is None:
+        raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
+    coder(value, put)
 
 
 def encode(value: Any) -> bytes:

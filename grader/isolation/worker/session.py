@@ -95,18 +95,21 @@ class Session:
             if not piece:
                 return None
             self.unread += piece
-        data, self.unread = self.unread[:size], self.unread[size:]
+        data = self.unread[:size]
+        del self.unread[:size]
         return data
 
     def answer(self, data: memoryview) -> bytes:
         """Answer a request, and return the outcome with what was printed."""
         request, _ = wire.read(data, 0, self.kept)
-        capture = Capture()
-        with contextlib.redirect_stdout(capture), contextlib.redirect_stderr(capture):
-            try:
-                reply = {"ok": self.act(request)}
-            except BaseException as error:  # the student may raise SystemExit, too
-                reply = {"raised": wire.write(self.describe(error))}
+        streams = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = capture = Capture()
+        try:
+            reply = {"ok": self.act(request)}
+        except BaseException as error:  # the student may raise SystemExit, too
+            reply = {"raised": wire.write(self.describe(error))}
+        finally:
+            sys.stdout, sys.stderr = streams
         return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
 
     def act(self, request: dict[str, Any]) -> bytes:

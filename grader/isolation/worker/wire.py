@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from .counting import Counting
 
 Array = NDArray[Any]
+Kept = Mapping[int, Any]
+# An array's type, shape, size in bytes, layout, and whether it can be written into.
+Head = tuple[np.dtype[Any], tuple[int, ...], int, int, bool]
 
 MAX_REPLY = 48 * 2**20
 MAX_CELLS = 5 * 2**20
@@ -24,14 +27,14 @@ MAX_DEPTH = 12
 MAX_ITEMS = 10_000
 MAX_DIMENSIONS = 16
 MAX_TEXT = 2000
-CONSTANTS = {ord("N"): None, ord("T"): True, ord("F"): False}
+MAX_HEADS = 4096
 SPECIAL = ((np.matrix, "matrix"), (np.ma.MaskedArray, "masked array"))
 CONTAINERS: tuple[tuple[bytes, type[Any]], ...] = ((b"L", list), (b"U", tuple), (b"M", dict))
 
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
 _F64 = struct.Struct(">d")
-_dtypes: dict[bytes, np.dtype[Any]] = {}
+_heads: dict[bytes, Head] = {}
 
 
 def _lay(flat: Array, layout: int, writable: bool) -> Array:
@@ -52,63 +55,88 @@ def _lay(flat: Array, layout: int, writable: bool) -> Array:
     return array
 
 
-def _read_dtype(code: bytes) -> np.dtype[Any]:
-    """Return the type of that name, working it out once."""
-    if code not in _dtypes:
-        _dtypes[code] = np.dtype(code.decode())
-    return _dtypes[code]
+def _read_head(head: bytes) -> Head:
+    """Return what the bytes before an array's numbers say, worked out once for each such head."""
+    if head not in _heads:
+        code, ndim = head[1 : 1 + head[0]].decode(), head[1 + head[0]]
+        dtype = np.dtype(code)
+        shape = struct.unpack_from(f">{ndim}Q", head, 2 + head[0])
+        if len(_heads) > MAX_HEADS:
+            _heads.clear()
+        _heads[head] = dtype, shape, math.prod(shape) * dtype.itemsize, head[-2], bool(head[-1])
+    return _heads[head]
 
 
-def _read_array(data: memoryview, at: int) -> tuple[Array, int]:
-    end = at + 1 + data[at]
-    dtype = _read_dtype(bytes(data[at + 1 : end]))
-    at, ndim = end + 1, data[end]
-    shape = struct.unpack_from(f">{ndim}Q", data, at)
-    at += 8 * ndim
-    layout, writable = data[at], bool(data[at + 1])
-    at += 2
-    raw = bytearray(data[at : at + math.prod(shape) * dtype.itemsize])
-    return _lay(np.frombuffer(raw, dtype).reshape(shape), layout, writable), at + len(raw)
+def _read_array(data: memoryview, at: int, kept: Kept) -> tuple[Array, int]:
+    start = at + 4 + data[at] + 8 * data[at + 1 + data[at]]
+    dtype, shape, size, layout, writable = _read_head(bytes(data[at:start]))
+    end = start + size
+    array: Array = np.ndarray(shape, dtype, bytearray(data[start:end]))
+    return (array if writable and not layout else _lay(array, layout, writable)), end
 
 
-def _read_text(data: memoryview, at: int) -> tuple[str, int]:
-    (size,) = _U32.unpack_from(data, at)
-    return bytes(data[at + 4 : at + 4 + size]).decode("utf-8", "surrogatepass"), at + 4 + size
+def _read_text(data: memoryview, at: int, kept: Kept) -> tuple[str, int]:
+    start = at + 4
+    end = start + _U32.unpack_from(data, at)[0]
+    return str(data[start:end], "utf-8", "surrogatepass"), end
 
 
-def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
-    """Return the value that begins there, and the next value's place; handles stand for `kept`."""
-    tag, at = data[at], at + 1
-    if tag == ord("A"):  # most values are arrays and texts
-        return _read_array(data, at)
-    if tag == ord("S"):
-        return _read_text(data, at)
-    if tag in CONSTANTS:
-        return CONSTANTS[tag], at
-    if tag == ord("D"):
-        return _F64.unpack_from(data, at)[0], at + 8
-    if tag == ord("H"):
-        return kept[_U64.unpack_from(data, at)[0]], at + 8
-    if tag == ord("I"):
-        text, at = _read_text(data, at)
-        return int(text), at
-    return _read_items(tag, data, at, kept)
+def _read_float(data: memoryview, at: int, kept: Kept) -> tuple[float, int]:
+    return _F64.unpack_from(data, at)[0], at + 8
 
 
-def _read_items(tag: int, data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
+def _read_kept(data: memoryview, at: int, kept: Kept) -> tuple[Any, int]:
+    return kept[_U64.unpack_from(data, at)[0]], at + 8
+
+
+def _read_int(data: memoryview, at: int, kept: Kept) -> tuple[int, int]:
+    text, at = _read_text(data, at, kept)
+    return int(text), at
+
+
+def _read_mapping(data: memoryview, at: int, kept: Kept) -> tuple[dict[str, Any], int]:
     (size,) = _U32.unpack_from(data, at)
     at += 4
-    if tag == ord("M"):
-        mapping = {}
-        for _ in range(size):
-            key, at = _read_text(data, at)
-            mapping[key], at = read(data, at, kept)
-        return mapping, at
+    mapping = {}
+    for _ in range(size):
+        key, at = _read_text(data, at, kept)
+        mapping[key], at = READERS[data[at]](data, at + 1, kept)
+    return mapping, at
+
+
+def _read_list(data: memoryview, at: int, kept: Kept) -> tuple[list[Any], int]:
+    (size,) = _U32.unpack_from(data, at)
+    at += 4
     items = []
     for _ in range(size):
-        item, at = read(data, at, kept)
+        item, at = READERS[data[at]](data, at + 1, kept)
         items.append(item)
-    return (items if tag == ord("L") else tuple(items)), at
+    return items, at
+
+
+def _read_tuple(data: memoryview, at: int, kept: Kept) -> tuple[tuple[Any, ...], int]:
+    items, at = _read_list(data, at, kept)
+    return tuple(items), at
+
+
+READERS: dict[int, Callable[[memoryview, int, Kept], tuple[Any, int]]] = {
+    ord("N"): lambda data, at, kept: (None, at),
+    ord("T"): lambda data, at, kept: (True, at),
+    ord("F"): lambda data, at, kept: (False, at),
+    ord("A"): _read_array,
+    ord("S"): _read_text,
+    ord("D"): _read_float,
+    ord("H"): _read_kept,
+    ord("I"): _read_int,
+    ord("M"): _read_mapping,
+    ord("L"): _read_list,
+    ord("U"): _read_tuple,
+}
+
+
+def read(data: memoryview, at: int, kept: Kept) -> tuple[Any, int]:
+    """Return the value that begins there, and the next value's place; handles stand for `kept`."""
+    return READERS[data[at]](data, at + 1, kept)
 
 
 def write_text(tag: bytes, text: str) -> bytes:
