@@ -69,7 +69,8 @@ def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
 
 def _say_where(failure: CallFailed, program: Program) -> str:
     """Return a sentence on the learner's own line that took too long, if it is known."""
-    texts = {file: text for text, file in program.sources.values() if file.startswith(OWN)}
+    files = program.sources.values()
+    texts = {file: text for text, file in files if isinstance(text, str) and file.startswith(OWN)}
     places = failure.places if isinstance(failure, TimedOut) else ()
     for file, line in places:
         if file in texts:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.isolation import Host
-from grader.isolation.client import CallFailed, Program, Raised, Worker
+from grader.isolation.client import CallFailed, Program, Raised, Worker, compiled
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
 from grader.report.records import BUT_FOR, Diagnosis
 from grader.steps.inputs import digest
@@ -263,9 +263,10 @@ class Library:
     def program(self, step: Step) -> Program:
         """Return the replay, and the earlier steps that the replayed code needs."""
         # No later step's: a worker that outlived its end must not find the answers to come.
-        earlier = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
-        replay = (REPLAY.read_text(encoding="utf-8"), "<replay>")
-        return Program("replay", {**earlier, "replay": replay})
+        needed = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
+        needed["replay"] = (REPLAY.read_text(encoding="utf-8"), "<replay>")
+        sources = {name: (compiled(*source), source[1]) for name, source in needed.items()}
+        return Program("replay", sources)
 
 
 class Replay:
@@ -342,7 +343,7 @@ class Replay:
                 raise
         worker, calls = self._running
         worker.deadline = min(until, library.host.deadline)
-        code = _compile(library.text(self.step, causes))
+        code = compiled(library.text(self.step, causes), "<mistakes>")
         question = np.frombuffer(marshal.dumps((name, code, right, more)), np.uint8)
         return worker.call("reply", [question, calls], {}).value
 
@@ -350,16 +351,6 @@ class Replay:
         """End the worker, if there is one."""
         if self._running is not None:
             self._running[0].close()
-
-
-@lru_cache(maxsize=64)
-def _compile(text: str) -> bytes:
-    """Return the compiled code of the kit's own text, parsed only once.
-
-    A worker could not keep it. Here it is only data, and only the worker runs it.
-    """
-    code = compile(text, "<mistakes>", "exec", dont_inherit=True)
-    return marshal.dumps(code)
 
 
 @lru_cache(maxsize=64)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import marshal
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -85,12 +87,21 @@ class Program:
     """The step to be judged, and the modules that its code may import."""
 
     module: str
-    sources: Mapping[str, tuple[str, str]] = field(repr=False)
-    """Module name -> (source, the file name shown in messages)."""
+    sources: Mapping[str, tuple[str | bytes, str]] = field(repr=False)
+    """Module name -> (source or `compiled` source, the file name shown in messages)."""
     own: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
     """The student's versions of modules whose `sources` are the judge's: helpers are theirs."""
     functions: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
     """What the judge's version of such a module is asked for: the names of the step's functions."""
+
+
+@lru_cache(maxsize=256)
+def compiled(source: str, file: str) -> bytes:
+    """Return the code of a source, which loads in less time; only of the kit's own sources.
+
+    They stay in memory. Here the code is only data: nothing but a worker runs it.
+    """
+    return marshal.dumps(compile(source, file, "exec", dont_inherit=True))
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -226,7 +237,10 @@ class Worker:
 
     def load(self, program: Program) -> tuple[str, ...]:
         """Run the module, and return the names that can be called in it."""
-        modules = [[name, *source] for name, source in program.sources.items()]
+        modules = [
+            [name, np.frombuffer(source, np.uint8) if isinstance(source, bytes) else source, file]
+            for name, (source, file) in program.sources.items()
+        ]
         own = [
             [name, *source, list(program.functions.get(name, ()))]
             for name, source in program.own.items()
