@@ -66,9 +66,12 @@ def same(one: Any, other: Any, tolerance: float) -> bool:
     a, b = np.asarray(one), np.asarray(other)
     if a.shape != b.shape or KINDS.get(a.dtype.kind) != KINDS.get(b.dtype.kind):
         return False
-    return np.allclose(
-        a.astype(float), b.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
-    )
+    a, b = a.astype(float, copy=False), b.astype(float, copy=False)
+    apart = np.abs(a - b)
+    if (apart > tolerance + tolerance * np.abs(b)).any():  # as for most mistakes
+        return False
+    finite = bool(np.isfinite(apart).all())
+    return finite or np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
 def _take(value: Any, kept: Kept) -> Any:
@@ -115,9 +118,11 @@ def _still(expected: Any, got: Any, tolerance: float, told: Any) -> bool:
 
 def _fresh(value: Any) -> Any:
     """Copy writable arrays, dicts and lists, because a mistake may change them."""
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        return value.copy()
-    if isinstance(value, dict) and HANDLE not in value:
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.flags.writeable else value
+    if isinstance(value, dict):
+        if HANDLE in value:
+            return value
         return {key: _fresh(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(map(_fresh, value))
@@ -357,6 +362,7 @@ class Mistakes:
         self.code: types.CodeType = marshal.loads(code)
         self.module = self.anew()
         self._remembering: dict[str, bool] = {}
+        self._forgetful: set[int] = set()  # which objects are known to keep nothing
 
     def anew(self) -> Space:
         """Run the code, and return the names that it defines."""
@@ -368,7 +374,10 @@ class Mistakes:
         """Return whether any of these functions keeps something from one call to the next."""
         for name in names:
             if name not in self._remembering:
-                self._remembering[name] = _lasting(self.module.get(name), self.module, set())
+                seen = set(self._forgetful)
+                self._remembering[name] = _lasting(self.module.get(name), self.module, seen)
+                if not self._remembering[name]:
+                    self._forgetful = seen
         return any(self._remembering[name] for name in names)
 
 
