@@ -74,7 +74,8 @@ def useless(step, expression):
 def test_useless_functions_earn_nothing(steps, host, expression, suite):
     """Causes take most of the time, so they are looked for in one of these programs only."""
     sources = {step.id: useless(step, expression) for step in STEPS}
-    grader = make_grader(steps, host, suite, SEED, STEPS, thorough=expression == "args[0]")
+    thorough = (expression, suite) == ("args[0]", "hidden")
+    grader = make_grader(steps, host, suite, SEED, STEPS, thorough=thorough)
     report = grader.grade(Submission("useless", sources), STEPS)
     earned = {
         check.check: check.points for step in report.steps for check in step.checks if check.points

@@ -635,7 +635,7 @@ def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
     monkeypatch.setattr(grading.Grader, "_properties", fails)
     source = Path(ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
     right = [Submission("right", {step.id: source})]
-    right += [variant.submission for variant in read(FAIR, step)]
+    right += [variant.submission for variant in read(FAIR, step)[::6]]
 
     def work(grader):
         return [check for one in right for check in grader.step(one, step).checks]
