@@ -32,7 +32,7 @@ from grader.engine.own_code import MAX_PARSED
 from grader.engine.parallel import in_two
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import CallFailed, Program, TimedOut, compiled
+from grader.isolation.client import CallFailed, Program, TimedOut
 from grader.report.records import (
     PROPERTY,
     CheckVerdict,
@@ -334,17 +334,15 @@ class Grader:
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
-        texts = submission.texts()
-        sources: dict[str, tuple[str | bytes, str]] = {**texts}
+        sources = submission.texts()
         own: dict[str, tuple[str, str]] = {}
         functions: dict[str, tuple[str, ...]] = {}
         for earlier in self.registry.before(step):
             if earlier.id in right:
-                if earlier.id in texts:
-                    own[earlier.id] = texts[earlier.id]
+                if earlier.id in sources:
+                    own[earlier.id] = sources[earlier.id]
                     functions[earlier.id] = tuple(one.name for one in earlier.functions)
-                file = f"<{earlier.id}>"
-                sources[earlier.id] = (compiled(right[earlier.id], file), file)
+                sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
         program = Program(step.id, sources, own, functions)
         return Attempt(step, program, submission.sources[step.id])
 
