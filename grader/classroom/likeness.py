@@ -16,6 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grader.classroom.lexing import Lexer
 from grader.report.records import Alike, Graded
 
@@ -29,6 +32,8 @@ GRAM, WINDOW = 25, 5  # tokens that must agree in a row; a fingerprint in every 
 MOST_TEXTS = 10  # different texts that may share a fingerprint before it is common
 LEAST_RARE = 60  # tokens of rare code that two must share
 LEAST_SHARE = 0.8  # of the rare code of the shorter
+# Odd numbers without a pattern in their bits, to make numbers of runs of tokens.
+MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 CACHED = 1000  # fingerprints that are kept while pairs are compared
 
 
@@ -135,16 +140,31 @@ def _tokens(
     return dict(found), tuple(lost)
 
 
+def _hash_parts(tokens: str) -> NDArray[np.int64]:
+    """Return a number for each run of GRAM tokens: the same in every process, unlike `hash`."""
+    codes = np.frombuffer(tokens.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    count = len(codes) - GRAM + 1
+    found = np.zeros(max(0, count), np.uint64)
+    for at in range(GRAM if count > 0 else 0):
+        found = found * MULTIPLIER + codes[at : at + count]
+    found ^= found >> np.uint64(29)
+    return (found * MIXER ^ found >> np.uint64(32)).view(np.int64)
+
+
 def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -> CodeFingerprint:
     """Return copydetect's fingerprint of the tokens, without common parts."""
     from copydetect import CodeFingerprint
-    from copydetect.utils import get_token_coverage
+    from copydetect.utils import get_token_coverage, winnow
 
-    found = CodeFingerprint("tokens", GRAM, WINDOW, filter=False, fp=io.StringIO(tokens))
-    if common:
-        found.hashes = found.hashes - common
-        found.hash_idx = {key: at for key, at in found.hash_idx.items() if key in found.hashes}
-        found.token_coverage = get_token_coverage(found.hash_idx, GRAM, len(tokens))
+    hashes, places = winnow(_hash_parts(tokens), WINDOW, remove_duplicates=False)
+    index: defaultdict[int, list[int]] = defaultdict(list)
+    for key, place in zip(hashes.tolist(), places.tolist(), strict=True):
+        if key not in common:
+            index[key].append(place)
+    found = CodeFingerprint("tokens", GRAM, WINDOW, filter=False, fp=io.StringIO(" " * GRAM))
+    found.raw_code = found.filtered_code = tokens
+    found.hashes, found.hash_idx = set(index), dict(index)
+    found.token_coverage = get_token_coverage(found.hash_idx, GRAM, len(tokens))
     return found
 
 

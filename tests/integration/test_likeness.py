@@ -1,11 +1,17 @@
 """Test the list of similar work: shared by few, explained by nothing, and never guessed."""
 
+import os
+import subprocess
+import sys
+from textwrap import indent
+
 import pytest
 
 from grader.classroom import likeness
 from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import few, near_sources, own_lines, same_answers
 from grader.report.records import Diagnosis, Graded, Status
+from tests.conftest import ROOT
 from tests.support.classes import check, report, step
 from tests.support.stubs import stub_text
 
@@ -169,3 +175,32 @@ def test_source_that_hangs_the_lexer_is_passed_over(near, monkeypatch):
     found = near(class_, seconds=3.0)
     assert found.passed_over == ("eve",)
     assert [alike.students for alike in found.alike] == [("ann", "ben")]
+
+
+ALIKE_ANYWHERE = """
+from grader.classroom.lexing import start_lexer
+from grader.classroom.likeness import near_sources
+text = "def f(x, y):\\n" + "".join(f"    x{n} = x * {n} + y[{n}:] - x\\n" for n in range(40))
+other = text.replace("x * 7 ", "(y - 3) * x ").replace("x * 30 ", "-x // y ")
+with start_lexer() as lexer:
+    found = near_sources("Step", "", [("ann", text), ("ben", other)], lexer)
+print([alike.share for alike in found.alike])
+"""
+
+
+def test_shares_are_the_same_in_every_process():
+    """Python's own hashes of texts are not."""
+    script = f"if __name__ == '__main__':\n{indent(ALIKE_ANYWHERE, ' ' * 4)}"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+    assert 0.8 < float(said.pop().strip("[]\n")) < 1
