@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.course import Course, course_from_dict, days_late, moment
+from grader.classroom.course import Course, CourseError, course_from_dict, days_late, moment
 from grader.classroom.exports.people import (
     Person,
     compose,
@@ -24,6 +24,8 @@ from grader.classroom.exports.people import (
 from grader.classroom.tables import Override, read_overrides
 from grader.report.records import Grade, Graded, StepVerdict, Who
 from grader.steps.registry import Registry
+
+OVERRIDES = "overrides.csv"
 
 
 @dataclass(frozen=True)
@@ -285,12 +287,37 @@ def _why(one: Override) -> str:
     return f" ({one.signed}): {one.comment}" if one.comment else f" ({one.signed})."
 
 
-def rules_of(kept: Mapping[str, Any], registry: Registry) -> Rules:
-    """Return the rules under which a run was graded, with the present changes by hand."""
-    overrides = kept.get("overrides")
+def overrides_in(kept: Mapping[str, Any], out: Path) -> Path:
+    """Return the file of changes by hand. kept: the rules that the gradebook in out keeps.
+
+    It is beside the grades unless the assignment file names another. Since the class was graded,
+    somebody may have moved or copied the results, or the assignment file with them. Raise
+    CourseError if the file that was named is lost.
+    """
+    if not kept.get("course", {}).get("overrides"):
+        return out / OVERRIDES
+    named = Path(kept["overrides"])
+    places = [named]
+    if "overrides_from_here" in kept:  # gradebooks of earlier versions do not have it
+        places.insert(0, out / kept["overrides_from_here"])
+    for place in places:
+        if place.is_file():
+            return place
+    if named.parent.is_dir():
+        return named
+    raise CourseError(
+        f"the changes by hand were in {named}, which is gone: grade again, with the assignment file"
+    )
+
+
+def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
+    """Return the rules under which a run was graded, with the present changes by hand.
+
+    out: the folder of the results.
+    """
     return Rules(
         course_from_dict(kept.get("course", {})),
-        read_overrides(Path(overrides), registry) if overrides else (),
+        read_overrides(overrides_in(kept, out), registry),
         tuple(person_from_dict(one) for one in kept.get("roster", ())),
     )
 

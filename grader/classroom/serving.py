@@ -31,7 +31,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from grader.classroom.changing import Entry, add, key_of, remove
 from grader.classroom.course import CourseError
 from grader.classroom.gradebook import Gradebook, GradebookError, lock_pages
-from grader.classroom.marking import Rules, rules_of
+from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.overview import script_policy
 from grader.classroom.publishing import WORK, renew
 from grader.classroom.tables import Override
@@ -78,14 +78,11 @@ class Desk:
 
     def rules(self, book: Gradebook) -> Rules:
         """Return the rules of the last run, with the present changes by hand."""
-        kept = {**book.assignment(), "overrides": str(self.overrides(book))}
-        return rules_of(kept, self.registry)
+        return rules_of(book.assignment(), self.registry, self.out)
 
     def overrides(self, book: Gradebook) -> Path:
         """Return the path of the changes by hand."""
-        kept = book.assignment().get("overrides")
-        path = Path(kept) if kept else self.out / "overrides.csv"
-        return path if path.parent.is_dir() else self.out / "overrides.csv"
+        return overrides_in(book.assignment(), self.out)
 
     def find(self, book: Gradebook, rules: Rules, file: str) -> Graded:
         """Return the student whose pages have that name. Raise Refused if there is none."""

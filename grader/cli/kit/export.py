@@ -137,9 +137,9 @@ def _write_exports(graded: Path) -> dict[str, dict[str, str]]:
     return data if fine else {}
 
 
-def _rules(book: Gradebook, people: Sequence[Graded]) -> Rules:
+def _rules(book: Gradebook, people: Sequence[Graded], graded: Path) -> Rules:
     try:
-        rules = rules_of(book.assignment(), registry_module.load())
+        rules = rules_of(book.assignment(), registry_module.load(), graded)
     except CourseError as error:
         raise Problem(str(error)) from None
     return rules.unambiguous(people)
@@ -182,7 +182,7 @@ def export(
     try:
         with gradebook_in(graded) as book:
             people = book.people()
-            rules = _rules(book, people)
+            rules = _rules(book, people, graded)
             class_ = rules.apply(book.graded())
             kind = FORMATS[format_]
             options = replace(

@@ -93,7 +93,7 @@ def grade(
     steps = find_steps(registry, names or course.steps)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, registry)
-    rules = _describe_rules(kept, registry)
+    rules = _describe_rules(kept, registry, out)
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
@@ -112,7 +112,8 @@ def grade(
             progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
         _template(out / "overrides.csv")
         with gradebook.lock_pages(out):
-            rules = _describe_rules(kept, registry)  # somebody may have changed a grade meanwhile
+            # Somebody may have changed a grade meanwhile.
+            rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         for sentence in rules.strangers(book.people(run.number)):
             click.echo(f"note: {one_line(sentence, 200)}")
@@ -135,12 +136,13 @@ def _rules(
 ) -> dict[str, Any]:
     """Return the rules that the gradebook keeps; the assignment file's paths are relative to it."""
     from grader.classroom.course import CourseError
+    from grader.classroom.marking import OVERRIDES
     from grader.classroom.tables import read_roster
 
     base = file.parent if file is not None else Path()
     if roster is None and course.roster:
         roster = base / course.roster
-    overrides = base / course.overrides if course.overrides else out / "overrides.csv"
+    overrides = base / course.overrides if course.overrides else out / OVERRIDES
     try:
         people = read_roster(roster, course.timezone) if roster is not None else []
     except CourseError as error:
@@ -149,15 +151,24 @@ def _rules(
         "course": course.to_dict(),
         "roster": [person.to_dict() for person in people],
         "overrides": str(overrides.resolve()),
+        **_from_here(overrides, out),
     }
 
 
-def _describe_rules(kept: dict[str, Any], registry: Registry) -> Rules:
+def _from_here(overrides: Path, out: Path) -> dict[str, str]:
+    """Return the way from the results to the changes by hand, in case both are moved."""
+    try:
+        return {"overrides_from_here": os.path.relpath(overrides.resolve(), out.resolve())}
+    except ValueError:  # another drive of Windows
+        return {}
+
+
+def _describe_rules(kept: dict[str, Any], registry: Registry, out: Path) -> Rules:
     from grader.classroom.course import CourseError
     from grader.classroom.marking import rules_of
 
     try:
-        return rules_of(kept, registry)
+        return rules_of(kept, registry, out)
     except CourseError as error:
         raise Problem(str(error)) from None
 

@@ -1,5 +1,6 @@
 """Test how a run of grading counts, with a stand-in for the judges."""
 
+import shutil
 from concurrent.futures import Executor, Future
 
 from click.testing import CliRunner
@@ -86,3 +87,51 @@ def test_student_without_a_number_is_gone_as_before(tmp_path):
     CliRunner().invoke(cli, asked)
     found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [line.partition(",")[0] for line in found] == ["anna", "bella", "ben"]
+
+
+def points_in(out):
+    """The points of everybody in an export of that folder."""
+    made = out.parent / "exported.csv"
+    done = CliRunner().invoke(
+        cli, ["export", str(out), "--format", "csv", "--out", str(made)], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    rows = made.read_text(encoding="utf-8").splitlines()[1:]
+    return {row.split(",")[0]: float(row.split(",")[1]) for row in rows}
+
+
+def test_change_by_hand_moves_with_the_results(tmp_path):
+    """Where it was when the class was graded, there may be another class now."""
+    out, moved, copied = tmp_path / "out", tmp_path / "moved", tmp_path / "copied"
+    write(tmp_path / "class" / "anna")
+    CliRunner().invoke(cli, [*ASKED, str(tmp_path / "class"), "--out", str(out)])
+    (out / "overrides.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
+    assert points_in(out) == {"anna": 3.0}
+    out.rename(moved)
+    assert points_in(moved) == {"anna": 3.0}
+    shutil.copytree(moved, copied)
+    out.mkdir()
+    for place, points in ((out, 1), (moved, 2)):
+        text = f"{HEADER}\nanna,,{points},,another class,Tim,today\n"
+        (place / "overrides.csv").write_text(text)
+    assert points_in(copied) == {"anna": 3.0}
+
+
+def test_change_by_hand_moves_with_the_assignment_file(tmp_path):
+    home, there = tmp_path / "2026", tmp_path / "2027"
+    write(home / "class" / "anna")
+    (home / "course.toml").write_text('title = "x"\nsteps = ["2"]\noverrides = "o.csv"\n')
+    (home / "o.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
+    asked = [*ASKED[:-2], str(home / "class"), "--course", str(home / "course.toml")]
+    CliRunner().invoke(cli, [*asked, "--out", str(home / "out")])
+    assert points_in(home / "out") == {"anna": 3.0}
+    shutil.copytree(home, there)
+    (home / "o.csv").write_text(f"{HEADER}\nanna,,1,,another year,Tim,today\n")
+    assert points_in(there / "out") == {"anna": 3.0}
+    (there / "out").rename(tmp_path / "alone")
+    assert points_in(tmp_path / "alone") == {"anna": 1.0}  # as before: where it was
+    shutil.rmtree(home)
+    asked = ["export", str(tmp_path / "alone"), "--format", "csv", "--out", str(tmp_path / "no")]
+    done = CliRunner().invoke(cli, asked)
+    assert done.exit_code == 2
+    assert "which is gone: grade again, with the assignment file" in done.output
