@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,19 +70,42 @@ class Rules:
 
         A student who has chosen another's name would get that one's time and address.
         """
-        named: defaultdict[str, list[Person]] = defaultdict(list)
-        for person in self.roster:
-            for name in person.names:
-                named[name].append(person)
         count: Counter[str] = Counter()
         for graded in class_:
-            who = graded.who
-            if who.absent or find_team(graded.student, who, self.course.groups) is not None:
-                continue
-            names = {compose(name) for name in (graded.student, who.name, who.email) if name}
-            near = {one.id: one for name in names for one in named.get(name, ())}
-            count.update(id for id, one in near.items() if one.is_called(graded.student, who))
+            if not graded.who.absent and not self._is_team(graded):
+                count.update(one.id for one in self._near(graded))
         return {id: several for id, several in count.items() if several > 1}
+
+    def _is_team(self, graded: Graded) -> bool:
+        return find_team(graded.student, graded.who, self.course.groups) is not None
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], Sequence[Person]]:
+        """The people on the class list by each of their names, and by platform and number."""
+        found: defaultdict[tuple[str, str], list[Person]] = defaultdict(list)
+        for person in self.roster:
+            for key in [("", name) for name in person.names] + [_numbered(person.who)]:
+                found[key].append(person)
+        return found
+
+    def _near(self, graded: Graded) -> list[Person]:
+        """Return who on the class list a student may be; only one if it has the very id or number.
+
+        Two people may have the same name, and one may have chosen another's address as a name.
+        """
+        who, student = graded.who, compose(graded.student)
+        names = {student, compose(who.name), compose(who.email)} - {""}
+        keys = {*(("", name) for name in names), _numbered(who)}
+        near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
+        found = [one for one in near.values() if one.is_called(graded.student, who)]
+        own = [one for one in found if not one.who.platform]
+        for same in (
+            [one for one in own if compose(one.id) == student],
+            [one for one in own if who.number and one.who.number == who.number],
+        ):
+            if len(same) == 1:
+                return same
+        return found
 
     def strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that matches nobody, or several students."""
@@ -90,6 +114,13 @@ class Rules:
             f"class list: {several} students are called {id}; nobody gets its time and address."
             for id, several in self._shared(class_).items()
         ]
+        for graded in class_:
+            several = 0 if self._is_team(graded) else len(self._near(graded))
+            if several > 1:
+                told.append(
+                    f"class list: {several} people on it could be {graded.student}, who gets "
+                    "nobody's time and address."
+                )
         everybody = list(map(self._complete, class_))
         for one in self.overrides:
             count = sum(one.is_for(graded) for graded in everybody)
@@ -120,17 +151,17 @@ class Rules:
             times = (one.who.submitted for one in members)
             submitted = next(filter(None, times), graded.who.submitted)
             return replace(graded, who=replace(graded.who, submitted=submitted))
-        for person in self.roster:
-            if person.is_called(graded.student, graded.who):
-                more, who = person.who, graded.who
-                who = replace(
-                    who,
-                    name=more.name or who.name,
-                    email=who.email or more.email,
-                    submitted=more.submitted or who.submitted,
-                )
-                return replace(graded, who=who)
-        return graded
+        near = self._near(graded)
+        if len(near) != 1:
+            return graded
+        more, who = near[0].who, graded.who
+        who = replace(
+            who,
+            name=more.name or who.name,
+            email=who.email or more.email,
+            submitted=more.submitted or who.submitted,
+        )
+        return replace(graded, who=who)
 
     def _members(self, graded: Graded) -> list[Person]:
         """Return the members of a team whom the class list knows; none for a single student."""
@@ -275,6 +306,11 @@ class Rules:
             if self._is_called(graded, name):
                 return moment(text), True
         return moment(self.course.due), False
+
+
+def _numbered(who: Who) -> tuple[str, str]:
+    """Return the key of a student by number; names have a key without a platform."""
+    return (who.platform or "no platform", who.number)
 
 
 def is_by_hand(note: str) -> bool:

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 from grader.classroom.course import parse_course
 from grader.classroom.exports.people import Person
 from grader.classroom.gradebook import Gradebook
@@ -99,3 +101,71 @@ def test_name_that_a_student_has_chosen_brings_nobody_elses_time_or_address():
         assert (first.who.email, bool(first.who.submitted)) == (address, bool(address))
     told = "class list: 2 students are called anna; nobody gets its time and address."
     assert (rules.strangers(class_), rules.strangers(class_[:1])) == ([told], [])
+
+
+LATE = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n'
+
+
+def on_list(id, name, email, platform="", number="", days=0):
+    """A person on the class list whose work came so many days after the 20th, at noon."""
+    who = Who(platform, number, name, email, submitted=f"2026-11-{20 + days}T12:00:00+00:00")
+    return Person(id, frozenset((id, name, email)), who)
+
+
+SEVERAL = {
+    "same name": (
+        Who("Moodle", "13", "Anna Abel"),
+        "Anna Abel_13",
+        [on_list("ann", "Anna Abel", "a@x.org", days=5), on_list("anb", "Anna Abel", "b@x.org")],
+    ),
+    "another's address as a name": (
+        Who(),
+        "anna@x.org",
+        [
+            on_list("anna@x.org_1", "anna@x.org", "mallory@x.org", "Moodle", "1", 5),
+            on_list("Anna Abel_2", "Anna Abel", "anna@x.org", "Moodle", "2"),
+        ],
+    ),
+    "one name in two forms": (
+        Who(),
+        "Jos\u00e9",
+        [
+            Person(id, frozenset(("Jos\u00e9", mail)), Who(email=mail))
+            for id, mail in (("Jos\u00e9", "a@x.org"), ("Jose\u0301", "b@x.org"))
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("who", "student", "roster"), SEVERAL.values(), ids=SEVERAL)
+def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, student, roster):
+    """Else a page goes to another's address, and the time of another costs points."""
+    for order in (roster, roster[::-1]):
+        rules = Rules(parse_course(LATE, REGISTRY), (), order)
+        class_ = [right(student, who=who)]
+        (found,) = rules.unambiguous(class_).apply(class_)
+        assert (found.who.email, found.who.submitted, found.score) == ("", "", 10.0)
+        assert rules.strangers(class_) == [
+            f"class list: 2 people on it could be {student}, who gets nobody's time and address."
+        ]
+
+
+def test_id_on_the_class_list_comes_before_other_names():
+    roster = [on_list("ben", "12", "b@x.org", days=5), on_list("12", "Cy Cole", "c@x.org")]
+    rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+    (found,) = rules.unambiguous([right("12")]).apply([right("12")])
+    assert (found.who.email, found.score) == ("c@x.org", 10.0)
+    assert rules.strangers([right("12")]) == []
+
+
+def test_number_on_the_class_list_tells_two_of_one_name_apart():
+    """The platform gives numbers, which nobody can choose."""
+    roster = [
+        dataclasses.replace(one, who=dataclasses.replace(one.who, number=number))
+        for one, number in zip(SEVERAL["same name"][2], ("12", "13"))
+    ]
+    rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+    class_ = [right(f"Anna Abel_{n}", who=Who("Moodle", n, "Anna Abel")) for n in ("12", "13")]
+    found = rules.unambiguous(class_).apply(class_)
+    assert [(one.who.email, one.score) for one in found] == [("a@x.org", 5.0), ("b@x.org", 10.0)]
+    assert rules.strangers(class_) == []
