@@ -114,6 +114,7 @@ class Rules:
             f"class list: {several} students are called {id}; nobody gets its time and address."
             for id, several in self._shared(class_).items()
         ]
+        told += self._unread_times()
         for graded in class_:
             several = 0 if self._is_team(graded) else len(self._near(graded))
             if several > 1:
@@ -133,6 +134,18 @@ class Rules:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"extensions: {what} {name}.")
         return told
+
+    def _unread_times(self) -> list[str]:
+        """Return a sentence on times on the class list that are no times, if it matters."""
+        times = [(one.id, one.who.submitted) for one in self.roster if one.who.submitted]
+        wrong = [(id, text) for id, text in times if moment(text) is None]
+        if not wrong or not self.course.due:
+            return []
+        id, text = wrong[0]
+        return [
+            f"class list: {len(wrong)} of {len(times)} times in it are not read, such as {text!r} "
+            f"of {id}: write 2026-11-23T23:59:00+01:00, or set `timezone`."
+        ]
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
         """Return the changes that could mean more than one student."""

@@ -95,16 +95,17 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     """Return the people on a class list: Canvas' gradebook, Moodle's worksheet, or another CSV.
 
     Another CSV needs a column `student_id`. The columns `name`, `email`, `number` and `submitted`
-    are used if they exist. Moodle's times are in timezone; without one they are not read.
+    are used if they exist. Moodle's times, and others without a zone, are in timezone; without
+    one they are not read.
     """
     rows = _table(path)
     header, below = rows[0], [row for row in rows[1:] if row and any(row)]
     if is_gradebook(header):
         found = _canvas(header, below)
-    elif below and all(_PARTICIPANT.fullmatch(row[0]) for row in below) and len(header) > 1:
+    elif _is_worksheet(header, below):
         found = _moodle(header, below, timezone)
     else:
-        found = _own(path, header, below)
+        found = _own(path, header, below, timezone)
     seen: set[str] = set()
     for person in found:
         if person.id in seen:
@@ -113,6 +114,16 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     if not found:
         raise CourseError(f"{path.name} has nobody in it")
     return found
+
+
+def _is_worksheet(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether it is Moodle's worksheet, whose header may be in any language.
+
+    The ids on another list may be numbers too, such as `s1001`.
+    """
+    if len(header) < 2 or _at(header, _IDS[:1]) is not None:
+        return False
+    return bool(rows) and all(_PARTICIPANT.fullmatch(row[0]) for row in rows)
 
 
 def _person(id: str, who: Who, *more: str) -> Person:
@@ -208,7 +219,20 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
     return people
 
 
-def _own(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
+def _own_time(text: str, timezone: str) -> str:
+    """Return a time with its zone; a text that is no time stays as it is."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if found.tzinfo is None and timezone:
+        return found.replace(tzinfo=ZoneInfo(timezone)).isoformat()
+    return text
+
+
+def _own(
+    path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str
+) -> list[Person]:
     id = _at(header, _IDS)
     if id is None:
         raise CourseError(
@@ -222,7 +246,7 @@ def _own(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> li
         if not _cell(row, id):
             raise CourseError(f"{path.name} has a row without a student_id")
         who = Who("", _cell(row, number), _cell(row, name), _cell(row, mail))
-        who = Who(**{**vars(who), "submitted": _cell(row, times)})
+        who = Who(**{**vars(who), "submitted": _own_time(_cell(row, times), timezone)})
         people.append(_person(_cell(row, id), who, _cell(row, number)))
     return people
 

@@ -9,6 +9,7 @@ import pytest
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import Options
+from grader.classroom.marking import Rules
 from grader.classroom.own_source import drop_lessons, find_lessons, show_source
 from grader.classroom.tables import HEADER, moodle_time, read_overrides, read_roster
 from grader.steps import registry
@@ -134,3 +135,25 @@ def test_lesson_that_a_student_has_written_in_is_shown():
     step = REGISTRY.find("2")
     source = solution_of(step).replace("# # Step 2", "# # My own Step 2", 1)
     assert "My own Step 2" in show_source(drop_lessons(source, find_lessons(step)))
+
+
+@pytest.mark.parametrize("first", ["", "s", "Student "], ids=["numbers", "letter", "word"])
+def test_own_class_list_with_numbers_as_ids_is_no_worksheet(tmp_path, first):
+    """As a worksheet of Moodle, it would lose its times, and its ids would be Moodle's numbers."""
+    path = tmp_path / "list.csv"
+    rows = [f"{first}{id},{name},2026-11-25 12:00" for id, name in ((1, "Anna Abel"), (2, "Bo"))]
+    path.write_text("\n".join(["student_id,name,submitted", *rows]), encoding="utf-8")
+    anna, bo = read_roster(path, "Europe/Berlin")
+    assert (anna.id, bo.id) == (f"{first}1", f"{first}2")
+    assert (anna.who.platform, anna.who.number) == ("", "")
+    assert anna.who.submitted == "2026-11-25T12:00:00+01:00"
+    assert read_roster(path)[0].who.submitted == "2026-11-25 12:00"  # which `grade` tells
+
+
+def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
+    path = tmp_path / "list.csv"
+    rows = "anna;20.11.2026 12:00\nben;2026-11-20T12:00:00+01:00\ncy;\n"
+    path.write_text(f"student_id;submitted\n{rows}", encoding="utf-16")
+    course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
+    (told,) = Rules(course, (), read_roster(path)).strangers([])
+    assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
