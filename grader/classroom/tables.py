@@ -137,7 +137,12 @@ def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person
     for row in rows:
         written, name = names_in(header, row)
         number = _cell(row, header.index("ID"))
-        if number.isdigit() and written != TEST_STUDENT:  # the row with the points has no number
+        if number and re.fullmatch(r"\d+", number, re.ASCII) is None:
+            raise CourseError(
+                f"{one_line(number, 40)!r} is not an ID of Canvas: export the gradebook again, and "
+                "do not save it in a spreadsheet, which rounds such numbers"
+            )
+        if number and written != TEST_STUDENT:  # the row with the points has no number
             who = Who("Canvas", number, name or written)
             id, more = f"{written} ({number})", (_cell(row, i) for i in known)
             people.append(_person(id, who, written, *more))

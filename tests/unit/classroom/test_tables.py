@@ -157,3 +157,13 @@ def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
     course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
     (told,) = Rules(course, (), read_roster(path)).strangers([])
     assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
+
+
+@pytest.mark.parametrize("id", ["1.23E+16", "1202.0", "1,202"])
+def test_gradebook_whose_numbers_a_spreadsheet_has_rounded_is_refused(tmp_path, id):
+    """Else these students are silently on no list, and nobody sees that their work is missing."""
+    path = tmp_path / "gradebook.csv"
+    rows = f'    Points Possible,,,\n"Abel, Anna",1201,anna,S\n"Beck, Bo","{id}",bo,S\n'
+    path.write_text(f"Student,ID,SIS Login ID,Section\n{rows}", encoding="utf-8")
+    with pytest.raises(CourseError, match="is not an ID of Canvas: export the gradebook again"):
+        read_roster(path)
