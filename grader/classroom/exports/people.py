@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +15,19 @@ from grader.report.records import Graded, Who
 # The characters that Moodle drops from the name of a file, and those between words.
 _LEFT_OUT = re.compile(r"""[\x00-\x1f&<>"`|':\\/]""")
 _BETWEEN = re.compile(r"[\W_]+")
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
+# Only these: some other letters become `k` or `s`, and would be another's address.
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def compose(name: str) -> str:
-    """Return a name in the one form in which names are compared."""
-    return unicodedata.normalize("NFC", name)
+    """Return a name in the one form in which names are compared; addresses have no capitals.
+
+    >>> compose("Anna.Abel@X.org"), compose("Anna")
+    ('anna.abel@x.org', 'Anna')
+    """
+    composed = unicodedata.normalize("NFC", name)
+    return composed.translate(_SMALL) if _ADDRESS.fullmatch(composed) else composed
 
 
 def clean_name(name: str) -> str:
@@ -69,7 +78,7 @@ class Person:
 def person_from_dict(data: Mapping[str, Any]) -> Person:
     """Return the person from the data that `Person.to_dict` returned."""
     who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
-    return Person(data["id"], frozenset(data["names"]), who)
+    return Person(data["id"], frozenset(map(compose, data["names"])), who)
 
 
 def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Sequence[str] | None:

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from grader.classroom.course import parse_course
-from grader.classroom.exports.people import Person
+from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, absent
 from grader.classroom.publishing import by_hand
@@ -169,3 +169,24 @@ def test_number_on_the_class_list_tells_two_of_one_name_apart():
     found = rules.unambiguous(class_).apply(class_)
     assert [(one.who.email, one.score) for one in found] == [("a@x.org", 5.0), ("b@x.org", 10.0)]
     assert rules.strangers(class_) == []
+
+
+def extended(**more):
+    """The points of Anna, whose work came three days late, with these extensions."""
+    lines = "".join(f'"{name}" = 2026-11-{day}T12:00:00Z\n' for name, day in more.items())
+    roster = [on_list("anna", "Anna Abel", "anna@x.org", days=3)]
+    course = parse_course(f"{LATE}[extensions]\n{lines}", REGISTRY)
+    return next(Rules(course, (), roster).apply([right("anna")])).score
+
+
+
+
+def test_address_is_the_same_in_capitals():
+    """Else an extension on Gradescope is silently without effect."""
+    assert extended(**{"Anna@X.org": 30}) == 10.0
+    assert extended(**{"Anna": 30}) == 7.0  # an id is another one
+
+
+def test_address_with_a_letter_that_looks_alike_is_another():
+    assert compose("\u017fam@x.org") != compose("sam@x.org")
+    assert compose("\u0130@x.org") != compose("i@x.org")
