@@ -314,11 +314,16 @@ class Rules:
         return after, score, told
 
     def _due(self, graded: Graded) -> tuple[datetime | None, bool]:
-        """Return the student's deadline, and whether it is an extension."""
-        for name, text in self.course.extensions.items():
-            if self._is_called(graded, name):
-                return moment(text), True
-        return moment(self.course.due), False
+        """Return the student's deadline, and whether it is an extension.
+
+        The latest counts: two members of a team may have one each, and the deadline for everybody
+        may have been moved behind an extension.
+        """
+        extensions = self.course.extensions.items()
+        mine = [moment(text) for name, text in extensions if self._is_called(graded, name)]
+        due = moment(self.course.due)
+        later = [one for one in mine if one is not None and (due is None or one > due)]
+        return (max(later), True) if later else (due, False)
 
 
 def _numbered(who: Who) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
 from grader.classroom.course import Course, CourseError, days_late, moment, read_course
+from grader.classroom.exports.people import compose
 from grader.steps.registry import load
 
 
@@ -17,8 +18,10 @@ def find_penalty(course: Course, student: str, score: float, seconds: float) -> 
     due, late = moment(course.due), course.late
     if due is None or late is None:
         return 0.0
-    own = moment(course.extensions.get(student, ""))
-    days = days_late(due + timedelta(seconds=seconds), own or due, late.grace_minutes)
+    extensions = course.extensions.items()
+    own = [moment(when) for name, when in extensions if compose(name) == compose(student)]
+    latest = max(filter(None, [due, *own]))  # as `grade`
+    days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes)
     left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
     return score * (100.0 - left) / 100.0 if days else 0.0
 

@@ -179,6 +179,17 @@ def extended(**more):
     return next(Rules(course, (), roster).apply([right("anna")])).score
 
 
+def test_latest_extension_counts_and_none_shortens_the_deadline():
+    assert extended() == 7.0
+    assert extended(anna=21, **{"anna@x.org": 30}) == 10.0
+    assert extended(anna=19) == 7.0  # the deadline of all was moved behind it
+
+
+def test_latest_extension_of_a_team_counts():
+    class_ = [right("Team 1", who=Who(submitted="2026-11-23T12:00:00+00:00"))]
+    text = f"{LATE}[groups]\n'Team 1' = ['Anna', 'Ben']\n[extensions]\n"
+    text += "Anna = 2026-11-21T12:00:00Z\nBen = 2026-11-25T12:00:00Z\n"
+    assert next(Rules(parse_course(text, REGISTRY)).apply(class_)).score == 10.0
 
 
 def test_address_is_the_same_in_capitals():
