@@ -128,12 +128,28 @@ class Rules:
             if count != 1:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
+        told += self._outdone(everybody)
         for name in self.course.extensions:
             count = sum(self._is_called(graded, name) for graded in everybody)
             if count != 1:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"extensions: {what} {name}.")
         return told
+
+    def _outdone(self, everybody: Sequence[Graded]) -> Iterator[str]:
+        """Yield a sentence on each change by hand that another row of the same student replaces."""
+        several = self.ambiguous(everybody)
+        sure = [one for one in self.overrides if one.row not in several]
+        for graded in everybody if sure else ():
+            mine = [one for one in sure if one.is_for(graded)]
+            counting = _last_of_each(mine)
+            for one in mine:
+                if one not in counting:
+                    by = next(o for o in counting if o.is_grade and o.target == one.target)
+                    yield (
+                        f"overrides, row {one.row}: row {by.row} changes the same thing of "
+                        f"{graded.student}, and counts."
+                    )
 
     def _unread_times(self) -> list[str]:
         """Return a sentence on times on the class list that are no times, if it matters."""
@@ -192,7 +208,7 @@ class Rules:
         return called in {compose(one) for one in names if one}
 
     def _grade(self, graded: Graded) -> Grade | None:
-        mine = [one for one in self.overrides if one.is_for(graded)]
+        mine = _last_of_each([one for one in self.overrides if one.is_for(graded)])
         notes = [
             f"Comment ({one.signed}): {one.comment}"
             for one in mine
@@ -362,6 +378,15 @@ def overrides_in(kept: Mapping[str, Any], out: Path) -> Path:
     raise CourseError(
         f"the changes by hand were in {named}, which is gone: grade again, with the assignment file"
     )
+
+
+def _last_of_each(mine: Sequence[Override]) -> list[Override]:
+    """Return the changes of a student, of those on one target only the last.
+
+    Two people may have named the student in different ways.
+    """
+    last = {one.target: one.row for one in mine if one.is_grade}
+    return [one for one in mine if not one.is_grade or one.row == last[one.target]]
 
 
 def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:

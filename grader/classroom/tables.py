@@ -57,6 +57,11 @@ class Override:
     when: str
 
     @property
+    def is_grade(self) -> bool:
+        """Return whether it changes points or excuses, and is not only a comment."""
+        return self.points is not None or self.excuse
+
+    @property
     def signed(self) -> str:
         """Return who made the change, and when."""
         return f"{self.who}, {self.when}"

@@ -12,7 +12,7 @@ from grader.classroom.publishing import by_hand
 from grader.classroom.tables import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
-from tests.support.classes import report, right
+from tests.support.classes import report, right, wrong
 
 REGISTRY = registry.load()
 TEAM = """
@@ -201,3 +201,23 @@ def test_address_is_the_same_in_capitals():
 def test_address_with_a_letter_that_looks_alike_is_another():
     assert compose("\u017fam@x.org") != compose("sam@x.org")
     assert compose("\u0130@x.org") != compose("i@x.org")
+
+
+def test_change_of_a_student_who_is_named_in_two_ways_counts_once():
+    """Two people have written one each, and the last one counts."""
+    roster = [on_list("bob", "Bob Beck", "b@x.org")]
+
+    def points(target, *rows):
+        changes = [
+            Override(row, student, target, given, given is None, "", "Tim", "today")
+            for row, (student, given) in enumerate(rows, 2)
+        ]
+        rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes, roster)
+        (found,) = rules.unambiguous([wrong("bob")]).apply([wrong("bob")])
+        return found.score, rules.strangers([wrong("bob")])
+
+    told = ["overrides, row 2: row 3 changes the same thing of bob, and counts."]
+    assert points("scores_agree", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)
+    assert points("step02_scores", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)
+    assert points("", ("bob", None), ("b@x.org", 2.0)) == (2.0, told)
+    assert points("", ("bob", 2.0), ("b@x.org", None)) == (None, told)
