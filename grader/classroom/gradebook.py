@@ -291,6 +291,11 @@ class Gradebook:
         found: dict[str, Any] = json.loads(row[0])
         return found
 
+    def assignment_before(self) -> dict[str, Any]:
+        """Return the rules of the last finished run, as data; {} if there was none."""
+        row = self._one("select number from run where finished = 1 order by number desc")
+        return self.assignment(row[0]) if row else {}
+
     def steps(self, run: int | None = None) -> tuple[str, ...]:
         """Return the ids of the steps that were graded in a run, the last one by default."""
         number = self.last() if run is None else run

@@ -101,6 +101,7 @@ def grade(
         entries = listing.entries
         exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
         absent = gone(book, entries)
+        _tell_of_another(book, course, len(absent), out)
         here = [(one.student, one.who) for one in entries]
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])
         run = Run(registry, book, exam, kept)
@@ -194,6 +195,26 @@ def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: b
         f"{out} holds the grades of other steps ({numbers}): name another folder with --out, or "
         "say --other-steps to grade these into it"
     )
+
+
+def _tell_of_another(book: Gradebook, course: Course, missing: int, out: Path) -> None:
+    """Say that the folder may hold another assignment or class, whose changes by hand count here.
+
+    missing: how many students of the last grading are not here now.
+    """
+    rules = book.assignment_before()
+    title = rules.get("course", {}).get("title", "")
+    if title and course.title and title != course.title:
+        click.echo(
+            f"note: {out} held {one_line(title, 60)!r} before. Its changes by hand count for "
+            f"{one_line(course.title, 60)!r} now; for another assignment, name another --out."
+        )
+    handed_in = sum(not who.absent for _, who in book.students())
+    if 2 * missing > handed_in > 0:
+        click.echo(
+            f"note: {missing} students of the last grading are missing. If this is another class, "
+            "name another --out: the changes by hand of the last one count here, too."
+        )
 
 
 def _template(path: Path) -> None:

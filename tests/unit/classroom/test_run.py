@@ -135,3 +135,22 @@ def test_change_by_hand_moves_with_the_assignment_file(tmp_path):
     done = CliRunner().invoke(cli, asked)
     assert done.exit_code == 2
     assert "which is gone: grade again, with the assignment file" in done.output
+
+
+def test_another_assignment_or_class_in_the_same_folder_is_told(tmp_path):
+    """The changes by hand of the first one count for the second, where names are the same."""
+    for title in ("one", "two"):
+        (tmp_path / f"{title}.toml").write_text(f'title = "{title}"\nsteps = ["2"]\n')
+    for name in ("A/anna", "A/ben", "A/cy", "B/anna", "B/di"):
+        write(tmp_path / name)
+
+    def said(class_, title):
+        asked = [*ASKED[:-2], str(tmp_path / class_), "--course", str(tmp_path / f"{title}.toml")]
+        return CliRunner().invoke(cli, [*asked, "--out", str(tmp_path / "out")]).output
+
+    notes = [said(*asked).count("note: ") for asked in (("A", "one"), ("A", "one"))]
+    assert notes == [0, 0]
+    assert "out held 'one' before. Its changes by hand count for 'two' now" in said("A", "two")
+    assert "2 students of the last grading are missing. If this is another class" in said(
+        "B", "two"
+    )
