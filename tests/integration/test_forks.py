@@ -1,0 +1,78 @@
+"""Commands that tests run in forks: nothing tells them from commands that are started."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support import forks, processes
+from tests.support.courses import surroundings
+
+pytestmark = pytest.mark.skipif(not processes.LINUX, reason="other systems fork nothing")
+TELLING = "tests.support.telling"
+OUTERMOST = '  File "<string>", line 1, in <module>\n'  # in a traceback: what the fork has left
+
+
+@pytest.mark.parametrize("end", ["0", "3", "a last word", "raise", "kill"])
+def test_fork_is_given_what_a_command_is_given(tmp_path, end):
+    variables = {**surroundings(tmp_path), "TMPDIR": str(tmp_path)}
+    started, forked = (
+        forks.run(TELLING, end, "ä b", cwd=tmp_path, env=variables, forked=forked)
+        for forked in (False, True)
+    )
+    assert forked.stdout.replace(OUTERMOST, "") == started.stdout
+    assert forked.returncode == started.returncode
+    assert started.returncode == {"0": 0, "3": 3, "kill": -9}.get(end, 1)
+    assert '"arguments"' in started.stdout
+
+
+def test_command_with_other_variables_is_started(tmp_path):
+    variables = surroundings(tmp_path)
+    assert forks.run(TELLING, "0", cwd=tmp_path, env=variables).returncode == 0
+    assert forks._process(TELLING, variables)
+    for more in ({"PYTHONHASHSEED": "0"}, {"PYTHONPATH": str(tmp_path)}):
+        assert forks._process(TELLING, {**variables, **more}) is None
+
+
+def test_several_run_at_a_time(tmp_path):
+    assert forks.run(TELLING, "0", cwd=tmp_path, env=surroundings(tmp_path)).returncode == 0
+    before, found = processes.descriptors(), []
+
+    def run(number):
+        env = surroundings(tmp_path / number)
+        found.append((number, forks.run(TELLING, number, cwd=tmp_path, env=env).returncode))
+
+    threads = [threading.Thread(target=run, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert processes.descriptors() == before
+    assert sorted(found) == [(str(number), number) for number in range(8)]
+
+
+def test_forking_process_ends_with_the_tests(tmp_path):
+    """However they end."""
+    program = (
+        "import os, sys, pathlib\n"
+        "from tests.support import courses, forks\n"
+        "where = pathlib.Path(sys.argv[1])\n"
+        "env = courses.surroundings(where)\n"
+        f"print(forks.run('{TELLING}', '0', cwd=where, env=env).returncode)\n"
+        f"print(forks._forking['{TELLING}'].process.pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    status, number = done.stdout.split()
+    assert status == "0"
+    assert processes.gone(int(number))
