@@ -1,13 +1,11 @@
 """Test the messages of an assignment's test cells, and `nbgrader validate`."""
 
 import json
-import subprocess
-import sys
 
 import nbformat
 import pytest
 
-from tests.support import kernels
+from tests.support import forks, kernels
 from tests.support.courses import (
     NBGRADER,
     cell_of,
@@ -50,18 +48,11 @@ class Desk:
         path.write_text(json.dumps(notebook), encoding="utf-8")
         return path
 
-    def validated(self, notebook, step=STEP):
+    def validated(self, notebook, step=STEP, forked=True):
         """Return the output of `nbgrader validate`."""
-        done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", "validate", str(self.put(notebook, step))],
-            cwd=self.folder,
-            env=self.variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        path = self.put(notebook, step)
+        where = {"cwd": self.folder, "env": self.variables}
+        done = forks.run("nbgrader", "validate", path, **where, forked=forked)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
@@ -86,7 +77,7 @@ def output(notebook, name="check_attention_scores"):
 
 
 def test_right_work_validates(desk):
-    assert "Success! Your notebook passes all the tests." in desk.validated(source())
+    assert "Success! Your notebook passes all the tests." in desk.validated(source(), forked=False)
 
 
 def test_wrong_work_fails_validation_with_the_report(desk):

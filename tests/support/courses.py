@@ -8,13 +8,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 
 from tests.conftest import ROOT
+from tests.support import forks
 
 NBGRADER = ROOT / "notebooks" / "nbgrader"
 JUPYTER = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
@@ -61,23 +61,15 @@ class Course:
             config.write(f"\nc.Nopeek.seed = {seed!r}\nc.Nopeek.isolation = {isolation!r}\n")
             config.write(f"c.Exchange.root = {str(folder / 'exchange')!r}\n")
 
-    def run(self, *arguments, cwd=None):
+    def run(self, *arguments, cwd=None, forked=True):
         """One of nbgrader's commands; status, and all that it said."""
-        done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *map(str, arguments)],
-            cwd=cwd or self.folder,
-            env=self.variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        place = cwd or self.folder
+        done = forks.run("nbgrader", *arguments, cwd=place, env=self.variables, forked=forked)
         return done.returncode, done.stdout
 
-    def must(self, *arguments, cwd=None):
+    def must(self, *arguments, **more):
         """The same, where it has to succeed; what it said."""
-        status, said = self.run(*arguments, cwd=cwd)
+        status, said = self.run(*arguments, **more)
         assert status == 0, said
         return said
 
