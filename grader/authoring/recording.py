@@ -47,12 +47,12 @@ class ReferenceBench(Bench):
 
     def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
         positional, keywords = options["then"] or args
-        result = self._result(function, positional, keywords)
+        held = self._result(function, *args)
+        result = self._result(function, positional, keywords) if options["then"] else held
         value = self._parcel(result, options["opaque"])
-        held = self._result(function, *args) if options["then"] else result
         kept = self._keep(held) if options["keep"] else None
         after = [list(positional), dict(keywords)]
-        return Answer(value, kept=kept, arguments=after, traced=(0, 0, 0))
+        return Answer(value, kept=kept, arguments=after, traced=(0, 0, 0), first=held)
 
     def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of the reference's function."""

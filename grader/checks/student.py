@@ -33,6 +33,7 @@ class StudentFunction:
         keep: bool = False,
         arguments: bool = False,
         then: Mapping[str, Any] | None = None,
+        both: bool = False,
         traced: bool = False,
         forget: Sequence[Any] = (),
         **kwargs: Any,
@@ -47,6 +48,7 @@ class StudentFunction:
             keep=keep,
             arguments=arguments,
             then=None if then is None else list(self._place_arguments((), then)),
+            **({"both": True} if both else {}),
             **({"traced": True, "forget": list(forget)} if traced else {}),
         )
 

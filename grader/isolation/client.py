@@ -72,7 +72,7 @@ class Died(CallFailed):
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a call. arguments is present only on request."""
+    """The answer to a call. arguments and first, the first of two results, come on request only."""
 
     value: Any
     printed: str = ""
@@ -80,6 +80,7 @@ class Answer:
     kept: Handle | None = None
     arguments: Any = None
     traced: tuple[int, int, int] | None = None
+    first: Any = None
 
 
 @dataclass(frozen=True)
@@ -259,6 +260,7 @@ class Worker:
         keep: bool = False,
         arguments: bool = False,
         then: Sequence[Any] | None = None,
+        both: bool = False,
         strict: bool = False,
         forget: Sequence[Handle] = (),
         traced: bool = False,
@@ -267,10 +269,11 @@ class Worker:
 
         keep: hold the result, so that it can be fetched again later. arguments: also return the
         arguments after the call. then: other [args, kwargs] for a second call, written into the
-        same arrays; its result is the answer, and the first result is the one held. strict:
-        overflow and invalid operations of NumPy raise. forget: kept objects that nobody needs after
-        this call. traced: measure memory, from the first such call on. With `then`, measure the
-        most that the second call needs.
+        same arrays; its result is the answer, and the first result is the one held. both: return
+        the first result, too, as it was before the second call. strict: overflow and invalid
+        operations of NumPy raise. forget: kept objects that nobody needs after this call. traced:
+        measure memory, from the first such call on. With `then`, measure the most that the second
+        call needs.
         """
         request = {
             "do": "call",
@@ -283,6 +286,7 @@ class Worker:
             "keep": keep,
             "arguments": arguments,
             "then": then,
+            "both": both,
             "strict": strict,
             "forget": [handle.number for handle in forget],
             "traced": traced,
@@ -295,15 +299,16 @@ class Worker:
             kept = _part(ok, "kept", Handle) if keep else None
             after = _part(ok, "arguments", list) if arguments else None
             sizes = _sizes(_part(ok, "traced", list)) if traced else None
+            first = _part(ok, "first") if both else None
             _check_opaque(value, opaque)
             self._number([*_find_handles(value), *_find_handles(kept)])
-            if _find_handles(after):
+            if _find_handles([after, first]):
                 raise ProtocolError("a handle among the arguments")
         except ProtocolError:
             self._lose()
             raise Died from None
-        value, after = _without_too_much(value), _without_too_much(after)
-        return Answer(value, printed, products, kept, after, sizes)
+        value, after, first = map(_without_too_much, (value, after, first))
+        return Answer(value, printed, products, kept, after, sizes, first)
 
     def _number(self, handles: Sequence[Handle]) -> None:
         """Raise ProtocolError unless each handle has a number of its own, in their order."""

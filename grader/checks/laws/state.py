@@ -35,8 +35,11 @@ def answers_the_same_again(
                 is_right(function, case, first.value)
         with noting("Called a second time with the same arguments: "):
             agrees(function, [case])
+        again = function.answer(**case.arguments, then=other.arguments, both=True)
+        if case.witness is None:
+            with noting("Called a third time with the same arguments: "):
+                is_right(function, case, again.first)
         with noting("Called again with the same arrays, which now hold other numbers: "):
-            again = function.answer(**case.arguments, then=other.arguments)
             is_right(function, other, again.value)
 
 
@@ -78,7 +81,10 @@ def leaves_arguments_alone(
                 raise
             with noting(note):
                 is_right(function, case, value, like)
-        call_unchanged(function, case.arguments)
+        answer = call_unchanged(function, case.arguments)
+        if case.witness is None:  # a survey has asked the same question four times
+            with noting("With arguments that can be written into: "):
+                is_right(function, case, answer.value, like)
 
 
 def call_unchanged(function: Asked, arguments: Arguments) -> Answer:

@@ -207,6 +207,7 @@ class Session:
         function = self.functions[request["function"]]
         with np.errstate(**STRICT if request.get("strict") else {}):
             first = result = function(*args, **kwargs)
+        parts = {"first": wire.write(first)} if request.get("both") else {}
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refill([args, kwargs], request["then"])
             if traced:  # memory that the first call freed can be used again
@@ -214,7 +215,7 @@ class Session:
             result = function(*args, **kwargs)
         if traced:
             traced.append(memory.most() - (warm - traced[0] if request.get("then") else 0))
-        parts = {"value": self.parcel(result, request["opaque"])}
+        parts["value"] = self.parcel(result, request["opaque"])
         parts["products"] = wire.write(int(Counting.products))
         if request.get("keep"):
             parts["kept"] = self.keep(first)
