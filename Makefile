@@ -141,7 +141,7 @@ book: $(VENV)/.book   ## build the lessons and guides as a site into OUT=site
 	@$(RUN) book $(if $(OUT),--out "$(OUT)")
 
 test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
-	@$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
 
 coverage: $(VENV)/.test   ## list which lines the unit tests run; ARGS=tests runs all tests
 	@$(PIP) --editable '.[coverage]'

@@ -152,7 +152,7 @@ class Rules:
                     )
 
     def _unread_times(self) -> list[str]:
-        """Return a sentence on times on the class list that are no times, if it matters."""
+        """Return a sentence on texts on the class list that are not times, if it matters."""
         times = [(one.id, one.who.submitted) for one in self.roster if one.who.submitted]
         wrong = [(id, text) for id, text in times if moment(text) is None]
         if not wrong or not self.course.due:

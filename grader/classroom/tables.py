@@ -230,7 +230,7 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
 
 
 def _own_time(text: str, timezone: str) -> str:
-    """Return a time with its zone; a text that is no time stays as it is."""
+    """Return a time with its zone; a text that is not a time stays as it is."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
