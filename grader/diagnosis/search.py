@@ -442,13 +442,15 @@ def holds_single(call: Call) -> bool:
 
 
 def gave_numbers(failure: Failure) -> bool:
-    """Return whether the function ever returned numbers that are not whole.
+    """Return whether the function ever returned finite numbers of a kind that need not be whole.
 
-    The same few tokens always come from some of thousands of pairs or hundreds of suppositions.
+    The same few tokens, and NaN everywhere, always come from some of thousands of pairs or hundreds
+    of suppositions.
     """
     own = [call.outcome for call in failure.log.calls if call.function == failure.function]
     return any(
-        isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+        (isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"))
+        and bool(np.isfinite(leaf).any())
         for leaf in leaves(own)
     )
 

@@ -49,6 +49,18 @@ def test_mistake_is_named_at_every_failed_check_of_its_function(diagnosed, suite
     assert found["scores_agree"].says == "The scores are not divided by √d_k."
 
 
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_results_without_a_number_do_not_look_like_two_mistakes(diagnosed, suite):
+    end = """
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    return np.full((*x.shape[:-1], w_v.shape[-1]), np.nan)
+"""
+    causes = {
+        cause.misconception for cause in diagnosed("step05_output", end, suite).values() if cause
+    }
+    assert not any(name.startswith("mask_") for name in causes)
+
+
 SCALES = {
     "of a width of 4": "2",
     "of the worked example": "np.sqrt(4)",
