@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from grader.cli.main import cli
 from grader.report.records import SCHEMA
 from tests.conftest import ROOT, STEPS
+from tests.support import forks
 from tests.support.stubs import write_stubs
 
 
@@ -21,17 +22,10 @@ from tests.support.stubs import write_stubs
 def nopeek(tmp_path):
     """nopeek(arguments): runs `python -m grader` from an empty folder."""
 
-    def run(*arguments, env=None, **options):
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "grader", *map(str, arguments)],
-            cwd=options.pop("cwd", tmp_path),
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **(env or {})},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            stdin=subprocess.DEVNULL,
-            **options,
-        )
+    def run(*arguments, env=None, cwd=tmp_path, **more):
+        env = {**os.environ, **forks.VARIABLES, **(env or {})}
+        more |= {"options": forks.STRICT, "stderr": subprocess.PIPE}
+        return forks.run("grader", *arguments, cwd=cwd, env=env, **more)
 
     return run
 
@@ -63,7 +57,7 @@ def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
 
 
 def test_everything_right_ends_with_0(nopeek):
-    done = nopeek("check", "--submission", ROOT / "solutions")
+    done = nopeek("check", "--submission", ROOT / "solutions", forked=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All of it passes." in done.stdout
     assert done.stderr == ""

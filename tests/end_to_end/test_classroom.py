@@ -13,7 +13,7 @@ import pytest
 
 from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
-from tests.support import processes
+from tests.support import forks, processes
 from tests.support.stubs import stub_text
 
 STEP = "step02_scores"
@@ -51,7 +51,8 @@ def command(folder, out, *more):
 
 
 def run(*arguments, status=0):
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, cwd=ROOT)
+    _, _, module, *words = command(*arguments)
+    done = forks.run(module, *words, cwd=ROOT, stderr=subprocess.PIPE)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 

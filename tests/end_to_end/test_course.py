@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 import zipfile
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.support import forks
 from tests.support.handed_in import packed, spread
 from tests.support.stubs import stub_text
 
@@ -32,20 +31,15 @@ MOODLE = (
 )
 
 
-def nopeek(*arguments, status=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "grader", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout + done.stderr
+def nopeek(*arguments, status=0, forked=True):
+    done = forks.run("grader", *arguments, cwd=ROOT, forked=forked)
+    assert done.returncode == status, done.stdout
+    return done.stdout
 
 
-def grade(folder, out, *more, status=0):
+def grade(folder, out, *more, **how):
     steps = () if "--course" in more else ("--step", "2")
-    return nopeek("grade", folder, "--out", out, *VISIBLE, *steps, *more, status=status)
+    return nopeek("grade", folder, "--out", out, *VISIBLE, *steps, *more, **how)
 
 
 def rows(path):
@@ -69,20 +63,21 @@ def canvas(tmp_path_factory):
         "dunnedi_1204_text.html": "<p>I could not upload it.</p>",
     }
     spread(place / "class", files)
-    told = grade(place / "class", place / "out", status=1)
+    told = grade(place / "class", place / "out", status=1, forked=False)
     assert "3 graded, 1 not gradable." in told
     (place / "canvas.csv").write_bytes(CANVAS.encode())
     return place
 
 
-def exported(place, name, *more, status=0):
+def exported(place, name, *more, **how):
     target = place / f"filled-{name}.csv"
     arguments = ("--format", name, "--into", place / f"{name}.csv", "--out", target, *more)
-    return target, nopeek("export", place / "out", *arguments, status=status)
+    return target, nopeek("export", place / "out", *arguments, **how)
 
 
 def test_canvas_grade_arrives_at_the_id_of_the_download(canvas):
-    target, told = exported(canvas, "canvas", "--column", "Scores (77)")
+    column = ("--column", "Scores (77)")
+    target, told = exported(canvas, "canvas", *column, forked=False)
     assert [row[5] for row in rows(target)] == ["Scores (77)", "10", "10", "EX", "3"]
     assert "wrote 1 score into" in told
     assert "left alone without --overwrite (2):" in told

@@ -16,7 +16,7 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.notebooks.session import JudgeProcess
 from grader.steps import registry
 from tests.conftest import ROOT
-from tests.support import kernels
+from tests.support import forks, kernels
 from tests.support.courses import NBGRADER, Course, grade_id, in_one_cell, joined, solution
 from tests.support.stubs import stub_text
 
@@ -81,7 +81,7 @@ def whole_class(folder, step, written, suite="hidden"):
     """Return the grades that `grade` writes into grades.csv."""
     out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
     options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
-    python("-m", "grader", "grade", spread(folder / "class", written), *options)
+    forks.run("grader", "grade", spread(folder / "class", written), *options, cwd=ROOT)
     with (out / "grades.csv").open(newline="") as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 

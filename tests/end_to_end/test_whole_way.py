@@ -24,6 +24,7 @@ from grader.classroom.tables import HEADER
 from grader.notebooks.nbgrader.lateness import find_penalty
 from grader.steps import registry
 from tests.conftest import ROOT
+from tests.support import forks
 from tests.support.courses import Course, filled_in
 from tests.support.handed_in import packed
 
@@ -55,15 +56,10 @@ LATE = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 SCORES = {"Anna": 20, "Ben": 16, "Cy": 20, "Di": 18.5}
 
 
-def nopeek(*arguments, cwd=ROOT, status=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "grader", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout + done.stderr
+def nopeek(*arguments, status=0, forked=True):
+    done = forks.run("grader", *arguments, cwd=ROOT, forked=forked)
+    assert done.returncode == status, done.stdout
+    return done.stdout
 
 
 def grade(place, zipped):

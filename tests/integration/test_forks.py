@@ -16,14 +16,18 @@ TELLING = "tests.support.telling"
 OUTERMOST = '  File "<string>", line 1, in <module>\n'  # in a traceback: what the fork has left
 
 
+@pytest.mark.parametrize("stderr", [subprocess.STDOUT, subprocess.PIPE], ids=["as one", "apart"])
+@pytest.mark.parametrize("options", [(), forks.STRICT], ids=["lenient", "strict"])
 @pytest.mark.parametrize("end", ["0", "3", "a last word", "raise", "kill"])
-def test_fork_is_given_what_a_command_is_given(tmp_path, end):
-    variables = {**surroundings(tmp_path), "TMPDIR": str(tmp_path)}
+def test_fork_is_given_what_a_command_is_given(tmp_path, end, options, stderr):
+    env = {**surroundings(tmp_path), "TMPDIR": str(tmp_path)}
+    more = {"cwd": tmp_path, "env": env, "options": options, "stderr": stderr}
     started, forked = (
-        forks.run(TELLING, end, "ä b", cwd=tmp_path, env=variables, forked=forked)
-        for forked in (False, True)
+        forks.run(TELLING, end, "ä b", forked=forked, **more) for forked in (False, True)
     )
+    assert forked.args == started.args
     assert forked.stdout.replace(OUTERMOST, "") == started.stdout
+    assert (forked.stderr or "").replace(OUTERMOST, "") == (started.stderr or "")
     assert forked.returncode == started.returncode
     assert started.returncode == {"0": 0, "3": 3, "kill": -9}.get(end, 1)
     assert '"arguments"' in started.stdout
@@ -32,9 +36,17 @@ def test_fork_is_given_what_a_command_is_given(tmp_path, end):
 def test_command_with_other_variables_is_started(tmp_path):
     variables = surroundings(tmp_path)
     assert forks.run(TELLING, "0", cwd=tmp_path, env=variables).returncode == 0
-    assert forks._process(TELLING, variables)
+    assert forks._process(TELLING, tmp_path, variables)
     for more in ({"PYTHONHASHSEED": "0"}, {"PYTHONPATH": str(tmp_path)}):
-        assert forks._process(TELLING, {**variables, **more}) is None
+        assert forks._process(TELLING, tmp_path, {**variables, **more}) is None
+
+
+def test_command_in_a_folder_with_exercises_is_started(tmp_path):
+    """The kit looks for them when it is imported."""
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "within").mkdir()
+    for folder in (tmp_path, tmp_path / "within"):
+        assert forks._process(TELLING, folder, surroundings(tmp_path)) is None
 
 
 def test_several_run_at_a_time(tmp_path):

@@ -27,7 +27,7 @@ def surroundings(folder):
     return {
         **os.environ,
         **{name: str(folder / name) for name in JUPYTER},
-        "PYTHONPATH": str(ROOT),
+        **forks.VARIABLES,
         "HOME": str(folder),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "OPENBLAS_NUM_THREADS": "1",

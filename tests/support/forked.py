@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import tempfile
+import warnings
 
 LONGEST = 2**17  # bytes of a request
 PROGRAM = (
@@ -25,8 +26,10 @@ PROGRAM = (
 def serve():
     """Import the modules, and fork for each request; in the child, return what it is to run."""
     descriptor, *modules = sys.argv[1:]
+    before = set(os.environ)
     for name in modules:
         importlib.import_module(name)
+    by_modules = {name: value for name, value in os.environ.items() if name not in before}
     gc.collect()
     gc.freeze()  # no child has to look through what all of them share
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the tests
@@ -49,7 +52,7 @@ def serve():
                     for one in (result, *(fd for key in others for fd in (key.fd, key.data[1]))):
                         os.close(one)
                     signal.signal(signal.SIGINT, interrupt)
-                    return _become(standard, **json.loads(request))
+                    return _become(standard, by_modules, **json.loads(request))
                 for one in standard:
                     os.close(one)
                 waiting.register(os.pidfd_open(child), selectors.EVENT_READ, (child, result))
@@ -63,16 +66,19 @@ def _tell_end(watched, child, result):
     os.close(result)
 
 
-def _become(standard, module, arguments, cwd, env):
+def _become(standard, by_modules, module, arguments, cwd, env, options):
     """Make this process the command's; return what it is to run."""
     for number, descriptor in enumerate(standard):
         os.dup2(descriptor, number)
         os.close(descriptor)
     os.chdir(cwd)
     os.environ.clear()
-    os.environ.update(env)
+    os.environ.update({**by_modules, **env})
     tempfile.tempdir = None
     sys.path[0] = cwd
     sys.argv[:] = ["-m", *arguments]
-    sys.orig_argv[:] = [sys.executable, "-m", module, *arguments]
+    sys.orig_argv[:] = [sys.executable, *options, "-m", module, *arguments]
+    if options:
+        sys.warnoptions[:] = ["error"]
+        warnings.simplefilter("error")
     return module

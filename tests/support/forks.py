@@ -30,21 +30,40 @@ IMPORTS = {
         "grader.notebooks.nbgrader.lateness",
         "tests.support.alembic_heads",
     ),
+    "grader": (
+        "grader.cli.main",
+        "grader.cli.kit.grade",
+        "grader.cli.kit.export",
+        "grader.engine.grading",
+        "grader.isolation.probe",
+        "grader.classroom.likeness",
+        "grader.classroom.overview",
+        "grader.classroom.side_by_side",
+        "grader.classroom.work_page",
+        "grader.report.text.terminal",
+    ),
 }
 # The variables that these read when they run. Others may be read when something is imported, so
 # a command for which another one differs from those of the tests is no fork.
 READ_LATE = {"HOME", "IPYTHONDIR", "PATH", "PYTEST_CURRENT_TEST", "TMPDIR"}
 READ_LATE |= {"JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"}
+STRICT = ("-W", "error")
+VARIABLES = {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
 
 _lock = threading.Lock()
 _forking = {}
 
 
-def run(module, *arguments, cwd, env, forked=True):
-    """Run `python -m module …`; what subprocess.run returns, with all that it said in stdout."""
+def run(module, *arguments, cwd, env=None, forked=True, stderr=subprocess.STDOUT, options=()):
+    """Run `python -m module …`; what subprocess.run returns, with the output as text.
+
+    options: none of Python's, or STRICT. forked: False starts the command whatever it is.
+    """
+    assert tuple(options) in ((), STRICT)
+    env = {**os.environ, **VARIABLES} if env is None else env
     arguments = [str(argument) for argument in arguments]
-    command = [sys.executable, "-m", module, *arguments]
-    process = _process(module, env) if forked else None
+    command = [sys.executable, *options, "-m", module, *arguments]
+    process = _process(module, Path(cwd), env) if forked else None
     if process is None:
         return subprocess.run(
             command,
@@ -52,24 +71,33 @@ def run(module, *arguments, cwd, env, forked=True):
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            stderr=stderr,
+            encoding="utf-8",
             check=False,
         )
-    request = {"module": module, "arguments": arguments, "cwd": str(cwd), "env": env}
-    said, status = process.ask(request)
-    return subprocess.CompletedProcess(command, int(status), _text(said))
+    where = {"cwd": str(Path(cwd).resolve()), "env": env}
+    request = {"module": module, "arguments": arguments, "options": options, **where}
+    out, err, status = process.ask(request, apart=stderr == subprocess.PIPE)
+    return subprocess.CompletedProcess(command, int(status), out, err)
 
 
-def _process(module, env):
-    """Return the process that forks for a module, if it has these variables."""
+def _process(module, cwd, env):
+    """Return the process that forks for a module, if it can for a command here."""
     early = {name: value for name, value in env.items() if name not in READ_LATE}
     if not sys.platform.startswith("linux") or early.get("PYTHONPATH") != str(ROOT):
+        return None
+    if _is_a_home(cwd.resolve()):
         return None
     with _lock:
         if module not in _forking:
             _forking[module] = _Forking(IMPORTS.get(module, ()), early)
     return _forking[module] if _forking[module].early == early else None
+
+
+def _is_a_home(cwd):
+    """Return whether a command finds exercises here, as the kit looks for them at once."""
+    above = (folder for folder in (cwd, *cwd.parents) if folder != ROOT)
+    return any((folder / "exercises").is_dir() for folder in above)
 
 
 class _Forking:
@@ -94,17 +122,20 @@ class _Forking:
         self.control.close()
         self.process.wait()
 
-    def ask(self, request):
-        """Have a command run; what it said, and its status."""
+    def ask(self, request, apart):
+        """Have a command run; what it said, on stderr too if that is apart, and its status."""
+        pipes = [os.pipe() for _ in range(3 if apart else 2)]
+        reads, writes = zip(*pipes)
         null = os.open(os.devnull, os.O_RDONLY)
-        reads, (said, status) = zip(os.pipe(), os.pipe())
         try:
-            given = [null, said, said, status]
-            socket.send_fds(self.control, [json.dumps(request).encode()], given)
+            standard = [null, writes[0], writes[-2]]
+            message = [json.dumps(request).encode()]
+            socket.send_fds(self.control, message, [*standard, writes[-1]])
         finally:
-            for one in (null, said, status):
+            for one in (null, *writes):
                 os.close(one)
-        return _read_all(reads)
+        out, *err, status = _read_all(reads)
+        return _text(out), _text(err[0]) if apart else None, status
 
 
 def _read_all(descriptors):
@@ -124,4 +155,4 @@ def _read_all(descriptors):
 
 
 def _text(said):
-    return io.TextIOWrapper(io.BytesIO(said)).read()
+    return io.TextIOWrapper(io.BytesIO(said), encoding="utf-8").read()
