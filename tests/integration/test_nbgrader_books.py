@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,9 +15,24 @@ from nbgrader.api import Gradebook, MissingEntry
 from grader.notebooks.nbgrader.books import USERS, open_once
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """A database without entries; nbgrader asks alembic, a program, for its version."""
+    path = tmp_path_factory.mktemp("empty") / "gradebook.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+        Gradebook(f"sqlite:///{path}").close()
+    return path
+
+
 @pytest.fixture
-def url(tmp_path, monkeypatch):
-    """A database that is not there yet; nbgrader asks alembic, a program, for its version."""
+def url(tmp_path, empty):
+    return f"sqlite:///{shutil.copy(empty, tmp_path)}"
+
+
+@pytest.fixture
+def new_url(tmp_path, monkeypatch):
+    """A database that is not there yet."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     return f"sqlite:///{tmp_path / 'gradebook.db'}"
 
@@ -33,12 +49,12 @@ def opened(monkeypatch):
     return found
 
 
-def test_database_is_opened_once_in_a_run(url, opened):
+def test_database_is_opened_once_in_a_run(new_url, opened):
     with open_once():
         for module in (autograde, saveautogrades, autograde):
-            with module.Gradebook(url, "nopeek") as gradebook:
+            with module.Gradebook(new_url, "nopeek") as gradebook:
                 assert gradebook.students == []
-    assert opened == [url]
+    assert opened == [new_url]
 
 
 def test_every_course_has_its_own_gradebook(url, opened):
