@@ -1,5 +1,6 @@
 """The plugin for pytest: under plain pytest the suites give the verdicts of the judge."""
 
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -22,12 +23,17 @@ def outcome_of(case):
     return next((k for k in ("failure", "error", "skipped") if k in kinds), "passed")
 
 
-def under_pytest(folder, tmp_path, suite):
-    """The outcome of each check of the step, from a pytest of its own."""
+# Without the plugins of others that happen to be installed; they take half a second.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+def under_pytest(folder, tmp_path, suite, more=ALONE):
+    """The outcome of each check of the step, from a pytest of its own; more: variables."""
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", f"tests/{suite}/test_{STEP.id}.py", "-q"]
     command += ["--submission", str(folder), "--seed", str(SEED), f"--junitxml={report}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    env = {**os.environ, **more}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     cases = ElementTree.parse(report).iter("testcase")
     return {case.get("name").removeprefix("test_"): outcome_of(case) for case in cases}, done.stdout
@@ -57,7 +63,7 @@ def test_plugin_gives_the_verdicts_of_the_judge(grade, tmp_path, suite, name, so
 def test_plugin_says_what_the_judge_says(grade, tmp_path):
     wrong = read(MISTAKES, STEP)[0]
     (tmp_path / STEP.filename).write_text(wrong.source, encoding="utf-8")
-    _, text = under_pytest(tmp_path, tmp_path, "visible")
+    _, text = under_pytest(tmp_path, tmp_path, "visible", {})
     (verdict,) = grade(wrong.submission, "visible", (STEP,)).steps
     failed = next(check for check in verdict.checks if check.status is Status.FAILED)
     assert failed.title in text
