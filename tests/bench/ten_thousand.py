@@ -12,7 +12,6 @@ import os
 import random
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from grader.steps import registry
 from grader.steps.paths import ROOT
 from grader.steps.registry import Step
 from tests.corpora import hostile
+from tests.support.clusters import local_cluster, results_kept
 
 STEP = "4"
 QUARTERS = 4
@@ -37,8 +37,6 @@ SECONDS = (
     rb'|<td class="number">\d+\.\d</td>(?=<td>[^\n]*</td></tr>)'
     rb"|Graded [-\d]+ [:+\d]+"
 )
-WORKER = "from distributed.cli.dask_worker import main; main()"
-SCHEDULER = "from distributed.cli.dask_scheduler import main; main()"
 FACTOR = """
 
 _right_{number} = {name}
@@ -87,15 +85,6 @@ def resident_mib(pid: int) -> float:
     return 0.0
 
 
-def graded_so_far(out: Path) -> int:
-    """Return how many results are kept."""
-    with contextlib.suppress(sqlite3.Error):
-        book = sqlite3.connect(f"file:{out / 'gradebook.db'}?mode=ro", uri=True)
-        with contextlib.closing(book):
-            return int(book.execute("select count(*) from result").fetchone()[0])
-    return 0
-
-
 def grade(folder: Path, out: Path, more: list[str], kills: int, students: int) -> Grown:
     """Run the command until it is over; kill it so many times on the way."""
     command = [sys.executable, "-m", "grader", "grade", str(folder), "--out", str(out)]
@@ -108,7 +97,7 @@ def grade(folder: Path, out: Path, more: list[str], kills: int, students: int) -
         with (out.parent / f"{out.name}.txt").open("ab") as said:
             process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said)
         while process.poll() is None:
-            done = graded_so_far(out)
+            done = results_kept(out)
             looks.append((done, spent + time.perf_counter() - start, resident_mib(process.pid)))
             if ends and done >= ends[0] and done < students:
                 ends.pop(0)
@@ -117,34 +106,6 @@ def grade(folder: Path, out: Path, more: list[str], kills: int, students: int) -
         spent += time.perf_counter() - start
         if process.returncode >= 0:
             return Grown(looks)
-
-
-@contextlib.contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[str]:
-    """Start a scheduler and its workers on this machine; yield its address."""
-    from distributed import Client
-
-    file, quiet = folder / "scheduler.json", {"cwd": ROOT, "stdout": subprocess.DEVNULL}
-    options = ["--scheduler-file", str(file), "--no-dashboard"]
-    local = ["--host", "127.0.0.1"]
-    commands = [[SCHEDULER, *options, *local, "--port", "0"]]
-    more = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
-    commands += [[WORKER, *options, *local, *more]] * workers
-    processes = [
-        subprocess.Popen([sys.executable, "-c", *one], **quiet, stderr=subprocess.DEVNULL)
-        for one in commands
-    ]
-    try:
-        while not file.exists() or not file.read_text():
-            time.sleep(0.1)
-        with Client(scheduler_file=str(file), set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=60)
-            address = client.scheduler.address
-        yield address
-    finally:
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
 
 
 def differing(one: Path, other: Path) -> list[str]:
@@ -190,7 +151,7 @@ def main() -> None:
         cores = str(len(os.sched_getaffinity(0)))
         here = grade(there, folder / "here", ["--jobs", cores], options.kills, options.students)
         show(f"{cores} cores, killed {options.kills} times", here, options.students)
-        address = stack.enter_context(cluster(folder, int(cores)))
+        address, _ = stack.enter_context(local_cluster(folder, int(cores)))
         away = grade(there, folder / "away", ["--scheduler", address], 0, options.students)
         show("a local Dask cluster", away, options.students)
         print(f"  files that differ: {differing(folder / 'here', folder / 'away')[:9]}")

@@ -14,6 +14,7 @@ import pytest
 from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
 from tests.support import forks, processes
+from tests.support.clusters import results_kept
 from tests.support.stubs import stub_text
 
 STEP = "step02_scores"
@@ -128,18 +129,6 @@ def test_same_work_is_graded_once(graded):
     db = sqlite3.connect(graded[1] / NAME)
     assert db.execute("select count(*) from result").fetchone() == (11,)
     db.close()
-
-
-def results_kept(out):
-    if not (out / NAME).exists():
-        return 0
-    db = sqlite3.connect(out / NAME, timeout=30)
-    try:
-        return db.execute("select count(*) from result").fetchone()[0]
-    except sqlite3.OperationalError:  # killed before the tables were made
-        return 0
-    finally:
-        db.close()
 
 
 def test_killed_again_and_again_it_ends_with_the_same_grades(graded, tmp_path):

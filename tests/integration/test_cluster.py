@@ -4,47 +4,20 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
-from distributed import Client
 
 from grader.classroom.cluster import ClusterError, connect
 from tests.conftest import ROOT
-from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, results_kept, run
-
-WORKER = "from distributed.cli.dask_worker import main; main()"
-SCHEDULER = "from distributed.cli.dask_scheduler import main; main()"
+from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, run
+from tests.support.clusters import local_cluster, results_kept
 
 
 @pytest.fixture
 def cluster(tmp_path):
-    """The address of a scheduler, and its two worker processes, without nannies to revive them."""
-    file = tmp_path / "scheduler.json"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": ROOT}
-    options = ["--scheduler-file", str(file), "--no-dashboard"]
-    local = ["--host", "127.0.0.1"]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", SCHEDULER, *options, *local, "--port", "0"], **quiet
-        )
-    ]
-    for _ in range(2):
-        more = [*local, "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
-        processes.append(subprocess.Popen([sys.executable, "-c", WORKER, *options, *more], **quiet))
-    try:
-        while not file.exists() or not file.read_text():
-            assert processes[0].poll() is None, "the scheduler does not start"
-            time.sleep(0.05)
-        with Client(scheduler_file=str(file), set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
-            address = client.scheduler.address
-        yield address, processes[1:]
-    finally:
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
+    with local_cluster(tmp_path) as started:
+        yield started
 
 
 def test_class_on_a_cluster_gets_the_same_grades_though_a_worker_dies(cluster, tmp_path):
