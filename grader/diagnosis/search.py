@@ -3,8 +3,8 @@
 The known mistakes of a function run in a worker of their own. They answer the same calls as the
 student's function, in the same order. A mistake that answers every call as the student's code did
 is the cause, or has the same effect. If there is none, mistakes in the functions that it calls are
-tried, then two at once. If none of these fits, the report names no cause: silence is better than a
-guess.
+tried, then two at once, unless the function gives nothing but tokens. If none of these fits, the
+report names no cause: silence is better than a guess.
 """
 
 from __future__ import annotations
