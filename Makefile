@@ -29,6 +29,8 @@ TOKENS ?=
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Workers write no bytecode, so without this each of them would compile its own modules anew.
+COMPILE := $(BIN)/python -m compileall -q grader
 # The CPU build of torch, or the default index's if that index does not answer.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
@@ -141,7 +143,8 @@ book: $(VENV)/.book   ## build the lessons and guides as a site into OUT=site
 	@$(RUN) book $(if $(OUT),--out "$(OUT)")
 
 test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
-	@$(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
+	@$(COMPILE)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
 
 coverage: $(VENV)/.test   ## list which lines the unit tests run; ARGS=tests runs all tests
 	@$(PIP) --editable '.[coverage]'
@@ -177,6 +180,7 @@ $(VENV)/.venv:
 
 $(VENV)/.light: $(VENV)/.venv pyproject.toml
 	@$(PIP) --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.exam: $(VENV)/.light
