@@ -41,7 +41,7 @@ HASTE = replace(REGISTRY.limits, call_seconds=0.5)  # for attacks that take what
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
-EVERY = 12  # so many attacks are graded between honest submissions
+EVERY = 20  # so many attacks are graded between honest submissions
 SHARED = [Path.cwd(), Path(tempfile.gettempdir()), Path("/dev/shm"), Path("/var/tmp"), Path("/run")]
 KIT = [ROOT, ROOT / "grader", ROOT / "tests" / "hidden", ROOT / "tests" / "visible"]
 
