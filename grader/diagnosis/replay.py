@@ -15,6 +15,7 @@ from __future__ import annotations
 import dis
 import functools
 import marshal
+import time
 import types
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
@@ -31,6 +32,7 @@ FETCH = "(fetch)"
 FOREIGN = "a foreign object"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 SINGLE, TIGHTER = 1e-4, 1e-5
+LOOKED_AT = 8  # calls of an interrupted check, to find one that tells most
 IDLE = 1e-12  # two results that differ by less are the same
 NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
@@ -386,18 +388,27 @@ def _lasting(value: Any, module: Space, seen: set[int]) -> bool:
     if id(value) in seen:
         return False
     seen.add(id(value))
+    if isinstance(value, type) and value.__module__ == module["__name__"]:
+        return any(_lasting(item, module, seen) for item in vars(value).values())
     if not isinstance(value, types.FunctionType):
-        own_class = isinstance(value, type) and value.__module__ == module["__name__"]
-        return own_class or isinstance(value, (dict, list, set, np.ndarray))
+        return isinstance(value, (dict, list, set, np.ndarray))
     defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-    used = [module[name] for name in _names(value.__code__) if name in module]
+    names = _names(value.__code__)
+    used = [module[name] for name in names if name in module]
+    classes = any(isinstance(item, type) for item in used) or names & {"type", "__class__"}
     kept = [vars(value) or None, *defaults, *used]
-    return _rebinds(value.__code__) or any(_lasting(item, module, seen) for item in kept)
+    return (
+        _does(value.__code__, "STORE_GLOBAL")
+        or bool(classes and (_does(value.__code__, "STORE_ATTR") or "setattr" in names))
+        or any(_lasting(item, module, seen) for item in kept)
+    )
 
 
-def _rebinds(code: types.CodeType) -> bool:
-    """Return whether a function's code has a `global` statement that it uses."""
-    return any(name == "STORE_GLOBAL" for _, name in _instructions(code))
+def _does(code: types.CodeType, operation: str) -> bool:
+    """Return whether a function's code, or a function inside it, has that operation."""
+    inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
+    own = any(name == operation for _, name in _instructions(code))
+    return own or any(_does(item, operation) for item in inner)
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -413,11 +424,28 @@ def is_right(code: bytes, right: Cause, calls: list[Call]) -> bool:
         return explains(module, right, with_refusals(module, calls))
 
 
-def telling(calls: list[Call]) -> list[Call]:
-    """Return the last call of an interrupted check, if it needs none of the calls before it."""
-    last = calls[-1:]
-    held = [v for call in last for v in call["args"] if isinstance(v, dict) and HANDLE in v]
-    return [] if held or (last and last[0]["function"] == FETCH) else last
+def telling(module: Space, right: Cause, calls: list[Call]) -> list[Call]:
+    """Return the call of an interrupted check that refutes most causes soonest.
+
+    That is the quickest of its last calls that right code answers differently. If there is none, it
+    is the last call, or none if that needs the calls before it.
+    """
+    alone = [call for call in calls if _stands_alone(call)][-LOOKED_AT:]
+    times = {}
+    for number, call in enumerate(alone):
+        start = time.perf_counter()
+        if not explains(module, right, [call]):
+            times[number] = time.perf_counter() - start
+    if times:
+        return [alone[min(times, key=times.__getitem__)]]
+    return [call for call in calls[-1:] if _stands_alone(call)]
+
+
+def _stands_alone(call: Call) -> bool:
+    """Return whether a call needs no result of an earlier one."""
+    values = [*call["args"], *call.get("before", [()])[0]]
+    held = any(isinstance(value, dict) and HANDLE in value for value in values)
+    return call["function"] != FETCH and not held
 
 
 def survivors(
@@ -427,7 +455,7 @@ def survivors(
 
     If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
     `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes. right is a
-    cause without places. A cause that does not explain the calls in the span, the last one first,
+    cause without places. A cause that does not explain the calls in the span, a telling one first,
     is not tried on the others. Causes that remember earlier calls are tried only if no other cause
     fits.
     """
@@ -435,15 +463,15 @@ def survivors(
         mistakes = Mistakes(code)
         calls = with_refusals(mistakes.anew(), calls)
         first = calls[slice(*span)]
-        if explains(mistakes.module, right, telling(first)) and explains(
-            mistakes.module, right, calls
-        ):
+        tells = telling(mistakes.module, right, first)
+        if explains(mistakes.module, right, tells) and explains(mistakes.module, right, calls):
             calls = list(map(tighter, calls))
             if explains(mistakes.anew(), right, calls):
                 return []
             first = calls[slice(*span)]
-        some = _find_active(mistakes.module, right, causes, telling(first) or first)
-        for asked_first in (telling(first), first):
+            tells = telling(mistakes.module, right, first)
+        some = _find_active(mistakes.module, right, causes, tells or first)
+        for asked_first in (tells, first):
             some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
         found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
         if not found:

@@ -1,5 +1,6 @@
 """Causes: named when they give exactly these numbers, and not a guess otherwise."""
 
+import marshal
 from dataclasses import replace
 
 import numpy as np
@@ -478,6 +479,85 @@ def test_pair_is_tried_if_both_change_something_or_one_explains_it(value, tried)
     pairs = [{**right, "pair": True, "places": {"p": one, "q": other}} for one, other in names]
     found = replay._find_active(module, right, pairs, [call])
     assert [names[number] for number in found] == tried
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([9.0, 4.0, 4.0], 9.0),
+        ([4.0, 9.0, 10.0], 9.0),
+        ([4.0, 4.0, 4.0], 4.0),
+        ([9.0, 4.0], None),
+    ],
+    ids=["not the last one", "the quickest", "none is wrong", "what needs an earlier result"],
+)
+def test_causes_are_first_held_against_a_quick_call_that_right_code_answers_otherwise(values, told):
+    def double(x, times=0):
+        for _ in range(times):
+            sum(range(100_000))
+        return 2 * x
+
+    calls = [
+        {"function": "f", "args": [2.0], "kwargs": {"times": n // 2}, "value": value}
+        | {"tolerance": 1e-9}
+        for n, value in enumerate(values)
+    ]
+    if told is None:
+        calls = [{**call, "args": [{replay.HANDLE: 0}]} for call in calls]
+    right = {"places": {}, "rebind": [], "calls": ["f"]}
+    found = replay.telling({"f": double}, right, calls)
+    assert [call["value"] for call in found] == [told] * (told is not None)
+
+
+KEEPING = """
+class Plain:
+    def __init__(self):
+        self.size = 0
+
+class Counting(Plain):
+    made = []
+
+def plain():
+    return Plain()
+
+def counting():
+    return Counting()
+
+def writing():
+    Plain.size = Plain.size + 1
+
+def writing_inside():
+    def write():
+        global count
+        count = 1
+    return write()
+
+def through_an_object():
+    made = Plain()
+    type(made).size = 3
+
+def by_name():
+    setattr(Plain, "size", 4)
+
+def grows(kept=[]):
+    return kept
+
+def changes_its_argument(kept):
+    kept.size = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "remembers"),
+    [
+        *(("plain", False), ("changes_its_argument", False), ("counting", True), ("grows", True)),
+        *(("writing", True), ("writing_inside", True), ("through_an_object", True)),
+        ("by_name", True),
+    ],
+)
+def test_a_mistake_remembers_if_something_of_it_outlives_a_call(name, remembers):
+    mistakes = replay.Mistakes(marshal.dumps(compile(KEEPING, "<mistakes>", "exec")))
+    assert mistakes.remember([name]) is remembers
 
 
 def test_right_code_gets_no_cause(diagnosed):
