@@ -52,13 +52,13 @@ class Watch:
                 self.press(happened)
 
     def saved(self, changed: Sequence[Path]) -> None:
-        """Judge the saved steps, and the others if these pass."""
+        """Judge the saved steps and, if these pass, those that import them."""
         steps = [step for step in self.steps if self.folder / step.filename in changed]
         self._rule(", ".join(step.filename for step in steps))
         points = sum(verdict.points for verdict in self.known.values())
         found = self._judge(steps, self._show_row)
         if all(step.status is Status.PASSED for step in found.steps):
-            others = [step for step in self.steps if step not in steps]
+            others = self._find_others(steps)
             earlier = dict(self.known)
             for verdict in self._judge(others).steps:
                 if _standing(verdict) != _standing(earlier[verdict.step]):
@@ -68,6 +68,18 @@ class Watch:
         self._show_work(found)
         self._note(found)
         self._invite()
+
+    def _find_others(self, steps: Sequence[Step]) -> list[Step]:
+        """Return the steps whose verdicts may change with these; all if one is too slow.
+
+        A step's verdict names a slow step that it imports only if that one was judged before it.
+        """
+        others = [step for step in self.steps if step not in steps]
+        checks = [check for step in others for check in self.known[step.id].checks]
+        if any(check.status is Status.TIMEOUT for check in checks):
+            return others
+        submission = read_submission(self.folder, self.grader.registry)
+        return self.grader.find_dependents(submission, steps)
 
     def press(self, key: str) -> None:
         """Carry out the key's command; other keys do nothing."""
@@ -117,7 +129,9 @@ class Watch:
             self.printer.busy("judging")
 
         self.printer.busy("judging")
-        found = self.grader.grade(submission, steps, follow)
+        judged = {step.id for step in steps}
+        known = [verdict for name, verdict in self.known.items() if name not in judged]
+        found = self.grader.grade(submission, steps, follow, known=known)
         self.printer.rest()
         return found
 

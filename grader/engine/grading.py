@@ -43,7 +43,7 @@ from grader.report.records import (
     step_from_dict,
 )
 from grader.steps.registry import Check, Registry, Step
-from grader.steps.stubs import is_unfinished, solutions
+from grader.steps.stubs import is_unfinished, solutions, stub_of
 
 Sources = Mapping[str, tuple[str, str]]
 
@@ -100,10 +100,13 @@ class Grader:
         steps: Sequence[Step],
         on_step: Callable[[StepVerdict], None] = lambda verdict: None,
         second: Host | None = None,
+        *,
+        known: Sequence[StepVerdict] = (),
     ) -> Report:
         """Return the report on these steps. Call on_step with each verdict, in order.
 
-        second: a host for half of the work, which then runs in a process of its own.
+        second: a host for half of the work, which then runs in a process of its own. known:
+        verdicts on other steps.
         """
         self.slow.clear()
         found: dict[int, StepVerdict] = {}
@@ -112,7 +115,8 @@ class Grader:
             found[number] = verdict
             while len(verdicts) in found:
                 verdict = found[len(verdicts)]
-                verdicts.append(self._doubt_earlier_steps(submission, verdict, verdicts))
+                before = [*known, *verdicts]
+                verdicts.append(self._doubt_earlier_steps(submission, verdict, before))
                 on_step(verdicts[-1])
         return self.report(submission, verdicts)
 
@@ -232,6 +236,17 @@ class Grader:
             return set()
         return {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
 
+    def find_dependents(self, submission: Submission, changed: Sequence[Step]) -> list[Step]:
+        """Return the other steps that import one of these, directly or through each other."""
+        reached = {step.id for step in changed}
+        found = []
+        for step in self.registry.steps:
+            uses = self._find_used(submission, step) if step.id in submission.sources else set()
+            if step not in changed and uses & reached:
+                reached.add(step.id)
+                found.append(step)
+        return found
+
     def find_causes(
         self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
     ) -> tuple[list[CheckVerdict], Log]:
@@ -344,7 +359,8 @@ class Grader:
                     functions[earlier.id] = tuple(one.name for one in earlier.functions)
                 sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
         program = Program(step.id, sources, own, functions)
-        return Attempt(step, program, submission.sources[step.id])
+        source = submission.sources[step.id]
+        return Attempt(step, program, source, is_unfinished(source) and source == stub_of(step))
 
     def _on_own_steps(
         self, submission: Submission, step: Step, verdicts: Sequence[CheckVerdict]
@@ -404,10 +420,10 @@ class Grader:
     ) -> StepVerdict:
         """Return the verdict, with a note on earlier steps that may have caused the failure."""
         source = submission.sources.get(verdict.step, "")
+        steps = self.registry.before(self.registry.find(verdict.step))
+        used = {one.id for one in steps if one.id in source and one.id not in self.right}
         wrong = [
-            one.title
-            for one in before
-            if one.step in source and one.status is not Status.PASSED and one.step not in self.right
+            one.title for one in before if one.step in used and one.status is not Status.PASSED
         ]
         written = not is_unfinished(source)
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)

@@ -1,0 +1,111 @@
+"""An untouched stub is judged without a process, and a save leads to no needless judging."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.cli.watching import Watch
+from grader.engine.grading import make_grader
+from grader.intake.submission import Submission
+from grader.isolation.hosts import ForkingHost
+from grader.report.records import Status
+from grader.report.text.terminal import Printer
+from tests.conftest import ROOT, SEED, STEPS
+from tests.support.stubs import stub_text, write_stubs
+
+STUBS = {step.id: stub_text(step.id) for step in STEPS}
+CACHES = [step for step in STEPS if any(f.name.startswith("new_") for f in step.functions)]
+
+
+@pytest.fixture
+def no_worker(monkeypatch):
+    """No worker can be started."""
+
+    def start(self):
+        raise AssertionError("a worker was started")
+
+    monkeypatch.setattr(ForkingHost, "start", start)
+
+
+def verdicts(steps, host, suite, chosen, sources):
+    grader = make_grader(steps, host, suite, SEED, chosen)
+    return grader.grade(Submission("learner", sources), chosen).steps
+
+
+@pytest.mark.parametrize(("suite", "chosen"), [("visible", STEPS), ("hidden", CACHES)])
+def test_stub_gets_the_verdict_that_its_code_would_get(steps, host, suite, chosen, monkeypatch):
+    run = {name: f"{text}# another file\n" for name, text in STUBS.items()}
+    told = verdicts(steps, host, suite, chosen, run)
+    monkeypatch.setattr(ForkingHost, "start", None)
+    assert verdicts(steps, host, suite, chosen, STUBS) == told
+    assert {step.status for step in told} == {Status.NOT_ATTEMPTED}
+
+
+def test_stub_needs_no_worker_and_any_change_does(steps, host, no_worker):
+    (step,) = (step for step in STEPS if step.number == 2)
+    verdicts(steps, host, "visible", [step], STUBS)
+    changed = {**STUBS, step.id: STUBS[step.id].replace("NotImplementedError()", "ValueError()")}
+    with pytest.raises(AssertionError, match="a worker was started"):
+        verdicts(steps, host, "visible", [step], changed)
+
+
+def solution(number):
+    (path,) = (ROOT / "solutions").glob(f"step{number:02}_*.py")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def watch(tmp_path, steps, host):
+    """A watched folder of stubs with right steps 1 to 6, all judged; `watch.judged` lists more."""
+    folder = write_stubs(tmp_path / "mine")
+    for step in STEPS[:6]:
+        (folder / step.filename).write_text(solution(step.number), encoding="utf-8")
+    watch = Watch(make_grader(steps, host, "visible", 0, STEPS), folder, Printer())
+    watch._judge(STEPS)
+    watch.judged, judge = [], watch.grader.step
+
+    def step(submission, one):
+        watch.judged.append(one.number)
+        return judge(submission, one)
+
+    watch.grader.step = step
+    return watch
+
+
+def saved(watch, number, text):
+    path = watch.folder / STEPS[number - 1].filename
+    path.write_text(text, encoding="utf-8")
+    watch.judged.clear()
+    watch.saved([path])
+    return watch.known[path.stem]
+
+
+def test_save_judges_again_what_stands_on_it_directly_or_not(watch):
+    assert saved(watch, 4, solution(4)).status is Status.PASSED
+    assert watch.judged[0] == 4
+    assert {5, 6} < set(watch.judged)  # step 6 imports step 5, which imports step 4
+    assert not {1, 2, 3} & set(watch.judged)
+
+
+def test_save_that_fails_judges_nothing_else(watch):
+    wrong = f"{solution(4)}\ndef softmax(scores, axis=-1):\n    return scores\n"
+    assert saved(watch, 4, wrong).status is Status.FAILED
+    assert watch.judged == [4]
+
+
+def test_step_that_was_to_blame_is_forgiven_when_it_is_right(watch):
+    """Step 5 works on the kit's step 3, and not on the learner's."""
+    wrong = "\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_k or t_q), bool)\n"
+    saved(watch, 3, solution(3) + wrong)
+    saved(watch, 5, solution(5))
+    assert watch.known["step05_output"].blamed == ("step03_mask",)
+    saved(watch, 3, solution(3))
+    assert watch.known["step05_output"].on_own_steps is True
+
+
+def test_all_are_judged_again_if_one_is_too_slow(watch):
+    first, *rest = watch.known["step02_scores"].checks
+    checks = (replace(first, status=Status.TIMEOUT), *rest)
+    watch.known["step02_scores"] = replace(watch.known["step02_scores"], checks=checks)
+    saved(watch, 4, solution(4))
+    assert sorted(watch.judged) == [step.number for step in STEPS]
