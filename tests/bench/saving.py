@@ -96,10 +96,13 @@ def main() -> None:
                 times[kind].append((*saved(terminal, path, text, words), cold(folder)))
         terminal.close()
     print(f"save to verdict in `make watch`, one step, medians of {ROUNDS}, milliseconds")
-    print(f"  {'':<18}{'its line':>10}{'all said':>10}{'cold check':>12}")
+    print(f"  {'':<18}{'its line':>10}{'all said':>10}{'cold check':>12}{'of it':>10}{'':>8}")
     for kind, rows in times.items():
         line, said, check = (statistics.median(column) * 1e3 for column in zip(*rows))
-        print(f"  a {kind + ' save':<16}{line:>10.0f}{said:>10.0f}{check:>12.0f}")
+        print(
+            f"  a {kind + ' save':<16}{line:>10.0f}{said:>10.0f}{check:>12.0f}"
+            f"{line / check:>10.2f}{said / check:>8.2f}"
+        )
     print(f"  (the aim: {TARGET * 1e3:.0f})")
 
 
