@@ -7,32 +7,49 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import secrets
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 
 
-def write_whole(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text so that a reader finds either the old file or the new one, never a part.
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield an empty file that takes the place of another one when the block ends well.
 
-    Characters that UTF-8 does not have are written as escapes. Who may read a file that is replaced
-    stays as it was; the user's own settings decide on a new one. Raise OSError if the file cannot
-    be written.
+    So a reader finds either the old file or the new one, never a part. Who may read a file that is
+    replaced stays as it was; the user's own settings decide on a new one. Raise OSError if the file
+    cannot be written.
     """
     beside = path.parent / f"{path.name[:40]}.{secrets.token_hex(8)}.new"
     try:
-        with beside.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            with contextlib.suppress(FileNotFoundError):
-                beside.chmod(path.stat().st_mode & 0o777)
-            file.writelines(pieces)
+        beside.touch(exist_ok=False)
+        mode = path.stat().st_mode & 0o777 if path.exists() else None
+        if mode is not None:
+            beside.chmod(mode | 0o200)  # a file that nobody may write is replaced, too
+        yield beside
+        if mode is not None:
+            beside.chmod(mode)
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: Path, pieces: Iterable[str]) -> None:
+    """Write a text whole or not at all, as `replacing` does.
+
+    Characters that UTF-8 does not have are written as escapes.
+    """
+    with (
+        replacing(path) as beside,
+        beside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        file.writelines(pieces)
 
 
 def read_notes(path: Path) -> dict[str, Any]:
@@ -50,8 +67,11 @@ def write_notes(path: Path, data: dict[str, Any]) -> None:
 
 
 def put(archive: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False) -> None:
-    """Add a file to a zip. runs: whether it is executable."""
-    entry = zipfile.ZipInfo(name, LONG_AGO)
+    """Add a file to a zip. runs: whether it is executable.
+
+    Characters that UTF-8 does not have, as in names from another system, are written as `_`.
+    """
+    entry = zipfile.ZipInfo(re.sub("[\ud800-\udfff]", "_", name), LONG_AGO)
     entry.create_system = 3  # the mode that follows is one of Unix
     entry.external_attr = (0o100755 if runs else 0o100644) << 16
     entry.compress_type = zipfile.ZIP_DEFLATED

@@ -11,6 +11,7 @@ from grader.classroom.judge import Exam, Outcome
 from grader.cli.authoring.release import release
 from grader.cli.kit.export import export as export_command
 from grader.report.names import safe_name
+from grader.report.records import Who
 from tests.support.classes import not_gradable, right, wrong
 from tests.unit.classroom.test_exports import CANVAS, MOODLE
 
@@ -162,6 +163,32 @@ def test_export_that_fails_halfway_leaves_the_old_file(export, out, monkeypatch)
     )
     assert (out / "grades.csv").read_text(encoding="utf-8") == "old"
     assert len(list(out.iterdir())) == 1
+
+
+@pytest.mark.parametrize("platform", ["moodle", "canvas"])
+def test_feedback_for_a_name_that_is_not_utf_8_ends_nobodys(export, out, platform):
+    names = {
+        "canvas": ["abel_1201_9000001_\udcff.py", "beck_1202_9000002_step02_scores.py"],
+        "moodle": ["A\udcff_4711_assignsubmission_file", "Ben Beck_4712_assignsubmission_file"],
+    }[platform]
+    with Gradebook(out.parent / "graded", write=True) as book:
+        run = book.begin(EXAM)
+        book.record("right", Outcome(right().report.to_json().encode(), "", 1.0))
+        for name in names:
+            who = Who(platform.title(), name.split("_")[1], files=(name,))
+            book.mark(run, Mark(name, None, "right", who=who))
+        book.finish(run, names)
+    done = export("--format", f"{platform}-feedback", "--out", out / "feedback.zip")
+    assert (done.exit_code, done.output.split(": ")[1]) == (0, "2 files\n")
+
+
+def test_full_disk_is_told_with_the_place(export, out, monkeypatch):
+    def failing(self):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Gradebook, "graded", failing)
+    done = export("--format", "csv", "--out", out / "x.csv")
+    assert done.output == f"nopeek: cannot use {out / 'x.csv'}: No space left on device\n"
 
 
 def test_release_writes_an_autograder(tmp_path):

@@ -19,7 +19,7 @@ from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, O
 from grader.classroom.gradebook import Gradebook, GradebookError
 from grader.classroom.marking import Rules, rules_of
 from grader.cli.kit.grade import gradebook_in
-from grader.report.files import put, write_whole
+from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
 from grader.report.names import safe_name
 from grader.report.problem import Problem
@@ -114,7 +114,7 @@ def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> No
     if first is None:
         raise Problem("nobody's work is from such a download, so nothing was written")
     count = 0
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+    with replacing(path) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
         for name, data in itertools.chain([first], files):
             put(file, name, data)
             count += 1
@@ -145,8 +145,8 @@ def _rules(book: Gradebook, people: Sequence[Graded], graded: Path) -> Rules:
     return rules.unambiguous(people)
 
 
-def _unwritable(error: OSError) -> NoReturn:
-    raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
+def _unwritable(error: OSError, out: Path) -> NoReturn:
+    raise Problem(f"cannot use {error.filename or out}: {error.strerror}") from None
 
 
 def _check_own(format_: str, own: Path | None) -> None:
@@ -205,6 +205,6 @@ def export(
             else:
                 _each(kind, class_, options, out)
     except OSError as error:
-        _unwritable(error)
+        _unwritable(error, out)
     except GradebookError as error:
         raise Problem(str(error)) from None

@@ -2,10 +2,11 @@
 
 import os
 import stat
+import zipfile
 
 import pytest
 
-from grader.report.files import write_whole
+from grader.report.files import put, replacing, write_whole
 
 
 @pytest.fixture
@@ -42,3 +43,32 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path):
     with pytest.raises(ValueError, match="no more"):
         write_whole(tmp_path / "x", pieces())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_file_that_nobody_may_write_is_replaced_and_stays_so(tmp_path):
+    path = tmp_path / "overrides.csv"
+    path.write_text("old")
+    path.chmod(0o440)
+    write_whole(path, ["new"])
+    assert (path.read_text(), mode(path)) == ("new", 0o440)
+
+
+def test_zip_that_could_not_be_written_leaves_the_one_before(tmp_path):
+    path = tmp_path / "feedback.zip"
+    path.write_bytes(b"old")
+
+    def fill():
+        with replacing(path) as whole, zipfile.ZipFile(whole, "w") as file:
+            put(file, "anna.html", b"a page")
+            raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        fill()
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [(path.name, b"old")]
+
+
+def test_name_that_is_not_utf_8_is_a_name_in_a_zip(tmp_path):
+    """A student chose the name, and another system wrote it."""
+    with zipfile.ZipFile(tmp_path / "feedback.zip", "w") as file:
+        put(file, "abel_1201_9000001_\udcff.py", b"# Points: 7")
+        assert file.namelist() == ["abel_1201_9000001__.py"]
