@@ -218,7 +218,9 @@ def _one_student(graded: Graded, out: Path) -> bool:
     name = safe_name(graded.student)
     page, drawn = feedback_or_apology(graded)
     write_whole(out / "feedback" / f"{name}.html", [page])
-    if graded.report is not None:
+    if graded.report is None:  # that of an earlier attempt would say that it has points
+        (out / "reports" / f"{name}.json").unlink(missing_ok=True)
+    else:
         # With indent, json uses an encoder that takes many times as long.
         grade = {"grade": asdict(graded.grade)} if graded.grade else {}
         text = json.dumps({**graded.report.to_dict(), **grade}, allow_nan=False)
@@ -227,10 +229,12 @@ def _one_student(graded: Graded, out: Path) -> bool:
 
 
 def _sweep(out: Path, names: set[str]) -> None:
-    """Remove the pages of students who are no longer in the class."""
-    for path in itertools.chain(
-        (out / "reports").glob("*.json"), (out / "feedback").glob("*.html")
-    ):
+    """Remove the pages of students who are no longer in the class, and parts of pages.
+
+    A run that was killed may have left such parts, as `.new`.
+    """
+    patterns = ("reports/*.json", "feedback/*.html", "reports/*.new", "feedback/*.new")
+    for path in itertools.chain.from_iterable(map(out.glob, patterns)):
         if path.stem not in names:
             path.unlink()
 

@@ -165,6 +165,19 @@ def test_export_that_fails_halfway_leaves_the_old_file(export, out, monkeypatch)
     assert len(list(out.iterdir())) == 1
 
 
+def test_nothing_is_left_of_a_score_that_is_no_more(export, out):
+    """The latest attempt counts, also if it cannot be graded."""
+    arguments = ("--format", "gradescope", "--out", out / "json")
+    export(*arguments)
+    with Gradebook(out.parent / "graded", write=True) as book:
+        kept(book, [right(), not_gradable("bob")])
+    done = export(*arguments)
+    assert "not gradable, so without a file (1):\n  bob\n" in done.output
+    names = {path.name for path in (out / "json").iterdir()}
+    assert "alice.json" in names
+    assert "bob.json" not in names
+
+
 @pytest.mark.parametrize("platform", ["moodle", "canvas"])
 def test_feedback_for_a_name_that_is_not_utf_8_ends_nobodys(export, out, platform):
     names = {

@@ -47,11 +47,12 @@ def _each(kind: Each, class_: Iterable[Graded], options: Options, out: Path) -> 
     out.mkdir(parents=True, exist_ok=True)
     count, without = 0, []
     for graded in class_:
-        text = kind.write(graded, options)
+        text, path = kind.write(graded, options), out / f"{safe_name(graded.student)}.json"
         if text is None:
+            path.unlink(missing_ok=True)  # it would hold the score of an earlier attempt
             without.append(graded.student)
             continue
-        write_whole(out / f"{safe_name(graded.student)}.json", [text])
+        write_whole(path, [text])
         count += 1
     click.echo(f"wrote {count_words(count, 'file')} into {out}{os.sep}")
     _students("not gradable, so without a file", tuple(without))

@@ -99,3 +99,30 @@ def failing(function):
         return function(first, *more)
 
     return fail
+
+
+def test_report_of_an_earlier_attempt_does_not_stay(tmp_path):
+    """A program that reads the reports would find points that the latest attempt has not."""
+    exam = Exam("hidden", 7, "bubblewrap", COLUMNS, "a kit")
+    with Gradebook(tmp_path, write=True) as book:
+        for mark in (Mark("ann", None, "right"), Mark("ann", reason="the zip is damaged")):
+            book.record("right", Outcome(right("ann").report.to_json().encode(), "", 1.0))
+            run = book.begin(exam)
+            book.mark(run, mark)
+            book.finish(run, ["ann"])
+            publishing.publish(book, run, tmp_path, REGISTRY, print)
+            there = (tmp_path / "reports" / "ann.json").exists()
+            assert there is (mark.key is not None)
+
+
+def test_part_of_a_page_that_a_killed_run_has_left_does_not_stay(tmp_path):
+    part = tmp_path / "feedback" / "ann.html.0123456789abcdef.new"
+    part.parent.mkdir()
+    part.write_text("<!doctype html><p>Half a")
+    with Gradebook(tmp_path, write=True) as book:
+        book.record("right", Outcome(right("ann").report.to_json().encode(), "", 1.0))
+        run = book.begin(Exam("hidden", 7, "bubblewrap", COLUMNS, "a kit"))
+        book.mark(run, Mark("ann", None, "right"))
+        book.finish(run, ["ann"])
+        publishing.publish(book, run, tmp_path, REGISTRY, print)
+    assert [path.name for path in part.parent.iterdir()] == ["ann.html"]
