@@ -437,6 +437,9 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
     shutil.copytree(planted(inbound, "ada", 1), tim)
     (tim / "timestamp.txt").write_text("1.1" * 300_000)  # nbgrader would read it for minutes
     (tim / "submission_secret.txt").write_bytes(b"\xff")
+    kim = planted(inbound, "kim", 6)
+    shutil.copytree(planted(inbound, "ada", 1), kim)
+    (kim / "timestamp.txt").write_text("9999-12-31 23:59:59 UTC")  # no other time zone can say it
     said = course.must("collect", STEP)
     found = course.folder / "submitted"
     assert (found / "ada" / STEP / f"{STEP}.ipynb").is_file()
@@ -444,6 +447,7 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
     assert sorted(path.name for path in (found / "eve" / STEP).iterdir()) == ["notes.txt", *own]
     assert (found / "tim" / STEP / own[1]).read_text() == "2026-11-05 10:00:00 UTC"
     assert len((found / "tim" / STEP / own[0]).read_text()) == 64
+    assert (found / "kim" / STEP / own[1]).read_text() == "2026-11-06 10:00:00 UTC"
     assert not (found / "mal" / STEP).exists()
     assert not (found / "zoe" / STEP).exists()
     for sentence in ("is not collected: it is a link", "kB.", "all is not copied: it is a link"):

@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import MAXYEAR, MINYEAR
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,15 @@ def _is_other(path: Path) -> bool:
 
 
 def _is_time(data: bytes) -> bool:
-    """Return whether a file's content is a time that nbgrader reads at once."""
+    """Return whether a file's content is a time that nbgrader reads at once, in any time zone.
+
+    One at the end of the calendar would end the formgrader's list of everybody's submissions.
+    """
     if len(data) > MAX_TIME:
         return False
     with contextlib.suppress(ValueError, OverflowError, TypeError):
-        parse_utc(data.decode().strip())
-        return True
+        year: int = parse_utc(data.decode().strip()).year
+        return MINYEAR < year < MAXYEAR
     return False
 
 
