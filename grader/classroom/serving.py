@@ -26,7 +26,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from grader.classroom.changing import Entry, add, key_of, remove
 from grader.classroom.course import CourseError
@@ -225,14 +225,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._redirect("/index.html", {"Set-Cookie": cookie})
             return
         self._must_know()
-        if place.path == "/":
+        path = unquote(place.path)  # links have `%40` for `@`
+        if path == "/":
             self._redirect("/index.html")
-        elif match := _WORK.fullmatch(place.path):
+        elif match := _WORK.fullmatch(path):
             self._send(HTTPStatus.OK, self.desk.work(match[1]))
-        elif place.path == "/index.html" or _PAGE.fullmatch(place.path[1:]):
-            self._send(HTTPStatus.OK, self._file(place.path[1:]))
-        elif place.path[1:] in TABLES:
-            self._send(HTTPStatus.OK, self._file(place.path[1:]), "text/csv")
+        elif path == "/index.html" or _PAGE.fullmatch(path[1:]):
+            self._send(HTTPStatus.OK, self._file(path[1:]))
+        elif path[1:] in TABLES:
+            self._send(HTTPStatus.OK, self._file(path[1:]), "text/csv")
         else:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
 

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import http.client
 import os
+import re
 import shutil
 import socket
 import struct
@@ -135,6 +136,30 @@ def test_change_is_a_row_that_every_page_shows(visitor, graded):
         assert said in (graded / page).read_text(encoding="utf-8")
         assert said in visitor.ask("GET", f"/{page}")[1]
     assert "changed by hand" in visitor.ask("GET", "/index.html")[1]
+
+
+def test_pages_of_a_student_with_an_address_as_id_are_found(tmp_path):
+    """The links write `@` as `%40`, and a browser asks for it so."""
+    student = "cy+x@example.org"
+    with Gradebook(tmp_path, write=True) as book:
+        book.record("right", Outcome(right(student).report.to_json().encode(), "", 1.0))
+        run = book.begin(EXAM)
+        book.mark(run, Mark(student, None, "right"))
+        book.finish(run, [student])
+        publish(book, run, tmp_path, REGISTRY, lambda text: None)
+    with served(tmp_path) as visitor:
+        index = visitor.ask("GET", "/index.html")[1]
+        links = set(re.findall(r'href="((?:feedback|work)/[^"]+)"', index))
+        name = "cy%2Bx%40example.org.html"
+        assert links == {f"feedback/{name}", f"work/{name}"}
+        for link in links:
+            assert visitor.ask("GET", f"/{link}")[0].status == 200
+        body = urllib.parse.urlencode(
+            {"token": visitor.desk.token, "file": student, "points": "3", "target": STEPS[0]}
+        )
+        reply, _ = visitor.ask("POST", "/change", body, **FORM)
+        place = reply.headers["Location"].partition("#")[0]
+        assert "3 instead of 5" in visitor.ask("GET", place)[1]
 
 
 NOW = ("bob", "carol")  # whose grade changes, and who has no report that could tell
