@@ -42,6 +42,7 @@ create table if not exists mark (
   who text not null default '{}', primary key (run, student));
 create table if not exists published (
   student blob primary key, score real, max_score real, notes blob not null);
+create table if not exists told (run integer not null);
 create table if not exists stray (
   run integer not null references run, name blob not null, reason blob not null,
   primary key (run, name));
@@ -226,13 +227,17 @@ class Gradebook:
             rows = self._db.execute("select * from published").fetchall()
         return {_text(who): (score, most, _text(notes)) for who, score, most, notes in rows}
 
-    def publish(self, shown: Mapping[str, tuple[float | None, float | None, str]]) -> None:
-        """Note the points that are published now."""
+    def publish(
+        self, run: int, shown: Mapping[str, tuple[float | None, float | None, str]]
+    ) -> None:
+        """Note the points that are published now, and that `changes.csv` has this run."""
         rows = [(_bytes(who), score, most, _bytes(n)) for who, (score, most, n) in shown.items()]
         with _clearly(self.path):
             self._db.execute("begin")
             self._db.execute("delete from published")
             self._db.executemany("insert into published values (?, ?, ?, ?)", rows)
+            self._db.execute("delete from told")
+            self._db.execute("insert into told values (?)", [run])
             self._db.execute("commit")
 
     def stray(self, run: int, found: Mapping[str, str]) -> None:
@@ -353,12 +358,16 @@ class Gradebook:
                     yield _text(student), source
 
     def changes(self, run: int) -> Iterator[Change]:
-        """Yield the students whose points or verdicts differ from their last run."""
+        """Yield the students whose points or verdicts differ from their last run.
+
+        Runs that were stopped before `changes.csv` was written are passed over.
+        """
         with _clearly(self.path):
             rows = self._db.execute(
                 "select now.student, before.run from mark as now join mark as before "
                 "on before.student = now.student and before.run = (select max(run) from mark "
-                "where student = now.student and run < now.run) "
+                "where student = now.student and run < now.run "
+                "and run <= coalesce((select run from told), now.run)) "
                 # The same result need not be read twice.
                 "where now.run = ? and (now.key is null or now.key is not before.key) "
                 "order by now.student",

@@ -58,6 +58,7 @@ def publish(
     changed = [*_change_grades(book, run, rules)]
     changed += by_hand(book, pages.shown, {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
+    book.publish(run, dict(map(published_points, pages.shown)))
     found += _near(book, run, registry, len(pages.shown), say)
     sides = write_sides(book, run, out, found)
     kept = [[one.students, one.step, one.why, one.share, sides.get(one)] for one in found]
@@ -188,19 +189,21 @@ def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
 def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) -> list[Change]:
     """Return the students whose points changed although their work is judged the same."""
     before = book.published()
-    now: dict[str, tuple[float | None, float | None, str]] = {}
     found = []
     for graded in class_:
-        notes = graded.grade.notes if graded.grade else ()
-        now[graded.student] = (graded.score, graded.max_score, "\n".join(notes))
         old = before.get(graded.student)
-        if old is None or graded.student in told or old[:2] == now[graded.student][:2]:
+        if old is None or graded.student in told or old[:2] == (graded.score, graded.max_score):
             continue
         grade = Grade(old[0], old[1] or 0.0)
-        why = _explain(old[2], notes)
+        why = _explain(old[2], graded.grade.notes if graded.grade else ())
         found.append(Change(graded.student, replace(graded, grade=grade), graded, why))
-    book.publish(now)
     return found
+
+
+def published_points(graded: Graded) -> tuple[str, tuple[float | None, float | None, str]]:
+    """Return the points that are published now, with their notes, by student."""
+    notes = graded.grade.notes if graded.grade else ()
+    return graded.student, (graded.score, graded.max_score, "\n".join(notes))
 
 
 def _explain(before: str, notes: Sequence[str]) -> str:

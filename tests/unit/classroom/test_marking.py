@@ -8,7 +8,7 @@ from grader.classroom.course import parse_course
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, absent
-from grader.classroom.publishing import by_hand
+from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
@@ -77,7 +77,9 @@ def reasons(folder, *states):
     with Gradebook(folder, write=True) as book:
         for more, overrides in states:
             rules = Rules(parse_course(TEAM + more, REGISTRY), overrides, ROSTER)
-            yield [one.because for one in by_hand(book, rules.apply([WORK]), ())]
+            class_ = list(rules.apply([WORK]))
+            yield [one.because for one in by_hand(book, class_, ())]
+            book.publish(1, dict(map(published_points, class_)))
 
 
 def test_changes_name_what_was_changed_by_hand(tmp_path):

@@ -126,3 +126,24 @@ def test_part_of_a_page_that_a_killed_run_has_left_does_not_stay(tmp_path):
         book.finish(run, ["ann"])
         publishing.publish(book, run, tmp_path, REGISTRY, print)
     assert [path.name for path in part.parent.iterdir()] == ["ann.html"]
+
+
+def test_changes_are_told_after_a_run_was_stopped_before_it_told_them(tmp_path):
+    """The same command continues, and says the same as if it had not been stopped."""
+    exam = Exam("hidden", 7, "bubblewrap", COLUMNS, "a kit")
+    ways = {"alice": ("wrong", "right"), "bob": ("right", "wrong"), "cy": ("right", "right")}
+    with Gradebook(tmp_path, write=True) as book:
+        for name, one in {"right": right(), "wrong": wrong()}.items():
+            book.record(name, Outcome(one.report.to_json().encode(), "", 1.0))
+        for attempt, is_stopped in ((0, False), (1, True), (1, False)):
+            run = book.begin(exam)
+            for student, keys in ways.items():
+                book.mark(run, Mark(student, keys[attempt], keys[attempt]))
+            book.finish(run, list(ways))
+            if not is_stopped:
+                publishing.publish(book, run, tmp_path, REGISTRY, print)
+    told = (tmp_path / "changes.csv").read_text().splitlines()
+    assert [line.split(",")[:4] for line in told[1:]] == [
+        ["alice", "5", "10", "handed in again"],
+        ["bob", "10", "5", "handed in again"],
+    ]
