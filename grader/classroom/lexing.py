@@ -34,8 +34,8 @@ def _serve(channel: Connection) -> None:
     from copydetect.utils import filter_code
 
     _limit_memory()
-    channel.send_bytes(b"ready")
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, ConnectionError):  # the channel closes, or its owner died
+        channel.send_bytes(b"ready")
         while True:
             source = channel.recv_bytes().decode("utf-8", "surrogatepass")
             text, _ = filter_code(source, "source.py", "python")

@@ -1,5 +1,6 @@
 """Test the list of similar work: shared by few, explained by nothing, and never guessed."""
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from textwrap import indent
 
 import pytest
 
-from grader.classroom import likeness
+from grader.classroom import lexing, likeness
 from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import few, near_sources, own_lines, same_answers
 from grader.report.records import Diagnosis, Graded, Status
@@ -186,6 +187,15 @@ with start_lexer() as lexer:
     found = near_sources("Step", "", [("ann", text), ("ben", other)], lexer)
 print([alike.share for alike in found.alike])
 """
+
+
+def test_lexer_whose_class_was_killed_ends_without_a_word(monkeypatch):
+    for name in ("MPLBACKEND", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # it changes them
+    monkeypatch.setattr(lexing, "_limit_memory", lambda: None)
+    ours, theirs = multiprocessing.Pipe()
+    ours.close()
+    lexing._serve(theirs)
 
 
 def test_shares_are_the_same_in_every_process():
