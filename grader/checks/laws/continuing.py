@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import as_array
+from grader.checks.compare import Broken, as_array
 from grader.checks.laws.cases import Expect
 from grader.checks.student import StudentFunction
 from grader.steps.inputs import Arguments
@@ -29,8 +30,16 @@ class Continuing:
         return self.generate.name
 
     def __call__(self, *, prompt: NDArray[Any], u: NDArray[Any], **others: Any) -> Any:
-        """Return the new tokens, or the whole result if it does not begin with the prompt."""
-        return _new_tokens(self.generate(**_asked(prompt, u, others)), prompt, u)
+        """Return the new tokens, or the whole result if it has another length.
+
+        Raise Broken unless the prompt stands before them: the laws look at the new tokens alone.
+        """
+        value = self.generate(**_asked(prompt, u, others))
+        new, whole = _new_tokens(value, prompt, u), as_array(value)
+        before = None if new is value or whole is None else whole[..., : prompt.shape[-1]]
+        if before is not None and not np.array_equal(before, prompt):
+            raise Broken(f"{self.name} does not return the prompt before the new tokens.")
+        return new
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
         """Return the reference's new tokens."""
