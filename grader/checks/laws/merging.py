@@ -37,7 +37,8 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         c = _part(other, "a")
         first = _merge_parts(function, a, b)
         left = _merge_parts(function, first, c)
-        right = _merge_parts(function, a, _merge_parts(function, b, c))
+        last_two = _merge_parts(function, b, c)
+        right = _merge_parts(function, a, last_two)
         tolerance = case.within(EXACT)
         name, names = name_of(function), names_of(function)
         three = noting("With three sets, if the last two are merged first: ")
@@ -52,6 +53,8 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
             Answered("three", _arguments(known, c), left),
             Answered("swapped", _arguments(b, a), swapped),
         ]
+        if not case.is_stored:
+            changed.append(Answered("last two", _arguments(b, c), last_two))
         values_are_right(function, case, Answered("first", case.arguments, first), changed)
 
 

@@ -1,10 +1,12 @@
 """The laws of Part IV, on right and on wrong functions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from grader.answer_key import reference
-from grader.checks.compare import Broken
+from grader.checks.compare import Broken, WrongValue
 from grader.checks.laws import (
     Case,
     depends_on_distance_only,
@@ -13,7 +15,9 @@ from grader.checks.laws import (
     never_holds_everything,
     scores_of,
 )
+from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
+from tests.conftest import STEPS
 
 
 def case(**arguments):
@@ -112,6 +116,27 @@ def averaged(out_a, lse_a, out_b, lse_b):
 def test_equal_shares_break_the_law_of_merging():
     with pytest.raises(Broken, match="merged first"):
         merges_in_any_order(averaged, [pair(0)], [pair(1)])
+
+
+def unmaking(number):
+    """A student's merging whose answer of that number is halved, which the next call makes up."""
+    asked = []
+
+    def merge(name, args, kwargs, **_):
+        asked.append(name)
+        out_a, lse_a, out_b, lse_b = args
+        makes_up = 2 if 1 < len(asked) == number + 1 else 1
+        out, lse = reference.merge_attention(out_a, lse_a, out_b * makes_up, lse_b)
+        return Answer((out / 2 if len(asked) == number else out, lse))
+
+    return StudentFunction(STEPS[22].function("merge_attention"), merge)
+
+
+def test_each_merged_pair_has_to_be_right():
+    one = replace(pair(0), chance="by lot")
+    merges_in_any_order(unmaking(0), [one], [pair(1)])
+    with pytest.raises(WrongValue):
+        merges_in_any_order(unmaking(3), [one], [pair(1)])
 
 
 class Measured:
