@@ -38,16 +38,18 @@ def rows_are_independent(
     batched: Sequence[str],
     sizes: Sequence[float] = (1.0,),
     what: str = "sequence",
+    results: Sequence[str] = (),
 ) -> None:
     """Demand that the result of one sequence of a batch does not depend on the others.
 
     batched: the arguments whose first axis counts the sequences. sizes: the sizes of the numbers
-    that replace the others. what: the word for them, if they are not sequences.
+    that replace the others. what: the word for them, if they are not sequences. results: those of
+    several results that have an entry for each, if not all have one; all of them must be right.
     """
     for case in cases:
         value = function(**case.arguments)
         first, changed = Answered("first", case.arguments, value), []
-        before = _results(function, value)
+        before = _results(function, value, results)
         rows = case.arguments[batched[0]].shape[0]
         for size in sizes:
             others = case.others(batched, "rows", size)
@@ -55,18 +57,22 @@ def rows_are_independent(
                 arguments = _replace_others(case, others, row)
                 value = function(**arguments)
                 changed.append(Answered(("rows", size, row), arguments, value))
-                after = _results(function, value)
+                after = _results(function, value, results)
                 for (label, one), (_, other) in zip(before, after, strict=False):
                     with noting(label):
                         _check_row_unmoved(function, case, one, other, row, what)
         values_are_right(function, case, first, changed[:rows] if case.is_stored else changed)
 
 
-def _results(function: Function, value: Any) -> list[tuple[str, NDArray[Any] | None]]:
-    """Return every array that the function returns, each with its name if there are several."""
+def _results(
+    function: Function, value: Any, wanted: Sequence[str]
+) -> list[tuple[str, NDArray[Any] | None]]:
+    """Return the wanted arrays that the function returns, each with its name; by default all."""
     names = names_of(function)
     if len(names) > 1 and isinstance(value, (tuple, list)) and len(value) == len(names):
-        return [(f"{name}: ", as_array(item)) for name, item in zip(names, value, strict=True)]
+        pairs = zip(names, value, strict=True)
+        wanted = wanted or names
+        return [(f"{name}: ", as_array(item)) for name, item in pairs if name in wanted]
     return [("", as_array(value))]
 
 

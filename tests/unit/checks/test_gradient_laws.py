@@ -5,12 +5,16 @@ import re
 import numpy as np
 import pytest
 
+from grader.answer_key import reference
 from grader.checks import laws
-from grader.checks.compare import Broken, largest, matches, only_known
+from grader.checks.compare import Broken, WrongValue, largest, matches, only_known
 from grader.checks.laws import Case
+from grader.checks.student import StudentFunction
 from grader.checks.suites import pack_value, unpack_value
 from grader.checks.tolerances import EXACT
+from grader.isolation.client import Answer
 from grader.steps.inputs import Draw
+from tests.conftest import STEPS
 from tests.visible.masks import causal
 
 T, D = 5, 3
@@ -69,6 +73,21 @@ def linear(function):
 
 def batch(function):
     laws.batch_adds_up(named(function), [case((3,))], batched=("d_out", "x"), own=("d_x",))
+
+
+def rows_of_x(function):
+    """The law of rows, about d_x alone, on a student's layer_norm_backward."""
+    step = STEPS[16].function("layer_norm_backward")
+    student = StudentFunction(step, lambda name, args, kwargs, **_: Answer(function(*args)))
+    arguments = {**case().arguments, "gain": np.ones(D)}
+    one = Case(arguments, {}, lambda name, given: reference.layer_norm_backward(**given), chance=1)
+    laws.rows_are_independent(student, [one], batched=("d_out", "x"), results=["d_x"])
+
+
+def test_results_without_rows_have_to_be_right_too():
+    rows_of_x(reference.layer_norm_backward)
+    with pytest.raises(WrongValue):
+        rows_of_x(lambda *args: (reference.layer_norm_backward(*args)[0], np.zeros(D), np.zeros(D)))
 
 
 @pytest.mark.parametrize("law", [future, linear, batch])
