@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from grader.engine.own_code import MAX_PARSED
 from grader.intake.submission import (
     find_left_open,
     forget_lines,
@@ -97,7 +98,12 @@ def find_loop(source: str, stuck: int, filename: str) -> str:
 
 
 def _innermost_loop(source: str, number: int) -> int:
-    """Return the line where the innermost loop around a line begins, or 0."""
+    """Return the line where the innermost loop around a line begins, or 0.
+
+    A source that takes long to parse is not searched.
+    """
+    if len(source) > MAX_PARSED:
+        return 0
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
