@@ -34,12 +34,16 @@ class Library(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.held: dict[str, tuple[bytes, bool, str]] = {}  # code, whether compiled, and the file
 
     def read(self, folder: Path, package: str = "") -> None:
-        """Read all modules in a folder, which is that package or on the search path."""
+        """Read all modules in a folder, which is that package or on the search path.
+
+        Debian's `sitecustomize.py` is a link to a file that a sandbox may not have.
+        """
         for path in _list(folder):
             name = f"{package}.{path.stem}".strip(".")
             if path.suffix == ".py":
                 whole = package if path.stem == "__init__" else name
-                self.held[whole] = (*_read_code(path), str(path))
+                with contextlib.suppress(OSError):
+                    self.held[whole] = (*_read_code(path), str(path))
             elif (path / "__init__.py").is_file() and path.name not in LEFT_OUT:
                 self.read(path, name)
 

@@ -82,3 +82,12 @@ def test_hold_makes_imports_do_without_paths():
     command = [sys.executable, "-W", "ignore", "-c", CODE]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     assert done.stdout == "False\nFalse False\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_library_passes_over_a_link_to_nowhere(tmp_path):
+    (tmp_path / "sitecustomize.py").symlink_to("/etc/nowhere/sitecustomize.py")
+    (tmp_path / "there.py").write_text("x = 1\n")
+    found = Library()
+    found.read(tmp_path)
+    assert [*found.held] == ["there"]
