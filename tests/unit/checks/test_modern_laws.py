@@ -140,16 +140,19 @@ def test_each_merged_pair_has_to_be_right():
 
 
 class Measured:
-    """streaming_attention, right; told is what each call is said to have needed."""
+    """streaming_attention; told is what each call is said to have needed.
+
+    by: what the first result is multiplied by, if a call is repeated at once.
+    """
 
     name = "streaming_attention"
 
-    def __init__(self, *told):
-        self.told = iter(told)
+    def __init__(self, *told, by=1):
+        self.told, self.by = iter(told), by
 
-    def answer(self, *, then=None, traced=False, **arguments):
+    def answer(self, *, then=None, traced=False, both=False, **arguments):
         value = reference.streaming_attention(**(then or arguments))
-        return Answer(value, traced=next(self.told))
+        return Answer(value, traced=next(self.told), first=value * self.by if both else None)
 
 
 STREAMED = {"q": np.ones((2, 1)), "k": np.ones((4, 1)), "v": np.ones((4, 1)), "block": 2}
@@ -165,3 +168,8 @@ def test_memory_that_is_enough_once_is_enough(told):
 def test_memory_that_is_too_much_twice_is_too_much(second):
     with pytest.raises(Broken, match="more memory was needed at once"):
         never_holds_everything(Measured(MUCH, second), [case(**STREAMED)], mib=0.5)
+
+
+def test_results_of_a_repeated_call_have_to_be_right_both_times():
+    with pytest.raises(Broken, match="All 2 values are wrong"):
+        never_holds_everything(Measured(MUCH, LITTLE, by=0), [case(**STREAMED)], mib=0.5)
