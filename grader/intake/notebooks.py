@@ -37,6 +37,7 @@ from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
+MAX_LINES = 100_000
 MAX_DATA = 4 * MAX_NOTEBOOK
 MAX_VALUES_TOGETHER = 2 * MAX_VALUES
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
@@ -52,19 +53,25 @@ class Room:
 
     code: int = MAX_SOURCE
     statements: int = MAX_STATEMENTS
+    lines: int = MAX_LINES
     data: int = MAX_DATA
     values: int = MAX_VALUES_TOGETHER
 
-    def take(self, code: int = 0, statements: int = 0, data: int = 0, values: int = 0) -> None:
+    def take(
+        self, code: int = 0, statements: int = 0, data: int = 0, values: int = 0, lines: int = 0
+    ) -> None:
         """Reserve room for a notebook. Raise SubmissionError if there is not enough."""
         self.code -= code
         self.statements -= statements
+        self.lines -= lines
         self.data -= data
         self.values -= values
-        alone = code > MAX_SOURCE or statements > MAX_STATEMENTS
+        alone = code > MAX_SOURCE or statements > MAX_STATEMENTS or lines > MAX_LINES
         together = "" if alone else ", together with the notebooks before it"
         if self.code < 0:
             raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters{together}")
+        if self.lines < 0:
+            raise SubmissionError(f"its code has more than {MAX_LINES:,} lines{together}")
         if self.statements < 0:
             raise SubmissionError(f"it has more than {MAX_STATEMENTS:,} statements{together}")
         if self.data < 0:
@@ -141,7 +148,8 @@ class _Reading:
             if raw.text is None:
                 self.warn(raw.number, "it holds something other than text, and is skipped.")
                 continue
-            self.room.take(code=len(raw.text))
+            breaks = raw.text.count("\n") + raw.text.count("\r")  # a cut looks at every line
+            self.room.take(code=len(raw.text), lines=breaks)
             found += self._cell(raw.number, raw.grade_id, raw.text)
         self.room.take(statements=sum(len(cell.cut.blocks) for cell in found))
         return found

@@ -397,6 +397,7 @@ REFUSED = {
     "many cells": (b'{"cells": [' + b"{}," * 5_000 + b"{}]}", "more than 5,000 cells"),
     "long": (b'{"cells": []' + b" " * 2**25 + b"}", "it is larger than 32 MiB"),
     "long code": (written(code("#" * 600_000), code("#" * 400_001)), "its code is longer than"),
+    "many lines": (written(code("'\"\n" * 100_001)), "its code has more than 100,000 lines"),
     "many statements": (written(code("x = 1\n" * 10_001)), "more than 10,000 statements"),
 }
 

@@ -98,8 +98,9 @@ def test_warnings_of_a_notebook_are_not_compared_with_each_other(steps):
     [
         ("# " + "x" * (MAX_SOURCE // 2) + "\n", "its code is longer than 1,000,000 characters"),
         ("a=1\n" * (notebooks.MAX_STATEMENTS // 2 + 1), "it has more than 10,000 statements"),
+        ("\n" * (notebooks.MAX_LINES // 2 + 1), "its code has more than 100,000 lines"),
     ],
-    ids=["code", "statements"],
+    ids=["code", "statements", "lines"],
 )
 def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path, source, reason):
     first = f"def {steps.steps[0].functions[0].name}(x): pass\n"
