@@ -156,15 +156,19 @@ def _guard(descriptor: int) -> None:
     So a worker that kills its parent, even by mistake, does not outlive that parent.
     """
     _adopt_orphans()
+    awaited = {signal.SIGTERM, signal.SIGCHLD}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # or SIGTERM could come before it is awaited
     child = os.fork()
     if not child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
         os.setsid()
         set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
         return
     os.close(descriptor)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
-    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while signal.sigwait(awaited) == signal.SIGCHLD:  # which comes for every orphan, too
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+            break
     _end(child, {})
     os._exit(0)
 
