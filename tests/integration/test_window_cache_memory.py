@@ -1,0 +1,45 @@
+"""What a window's cache keeps is measured; what a program keeps once for other ends is no key."""
+
+import pytest
+
+from grader.intake.submission import Submission
+from grader.report.records import Status
+from tests.conftest import ROOT
+
+STEP = "step24_window_cache"
+RIGHT = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
+# Python itself takes a megabyte once: its table of names doubles when it is full.
+KEEPING = """
+
+_right, _calls, _kept = attend_with_window_cache, [], []
+
+def attend_with_window_cache(x_new, *others):
+    _calls.extend([1] * tracemalloc.is_tracing())
+    {keeps}
+    return _right(x_new, *others)
+"""
+ONCE = "if len(_calls) == 40: _kept.append(bytes(2**20))"
+ANEW = "_kept[:] = [bytes(2**20)] if len(_calls) % 16 > 8 else []"
+MORE = "_kept.append(bytes(2**14))"
+
+
+@pytest.fixture
+def missed(grade, steps):
+    """missed(keeps): the checks that a program which keeps that with each call does not pass."""
+
+    def missed(keeps):
+        step = steps.find("24")
+        source = f"import tracemalloc\n{RIGHT}{KEEPING.format(keeps=keeps)}"
+        found = grade(Submission("mine", {step.id: source}), "hidden", (step,)).steps[0].checks
+        return {check.check for check in found if check.status is not Status.PASSED}
+
+    return missed
+
+
+def test_memory_that_is_taken_once_is_not_the_cache(missed):
+    assert missed(ONCE) == set()
+
+
+@pytest.mark.parametrize("keeps", [ANEW, MORE], ids=["anew in each sequence", "more each time"])
+def test_memory_that_is_taken_in_every_sequence_is_kept(missed, keeps):
+    assert missed(keeps) == {"wcache_size"}
