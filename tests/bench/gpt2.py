@@ -64,15 +64,16 @@ def numpy_run(steps, params, n_heads, ids):
     return prefill, statistics.median(tokens)
 
 
-def torch_run(network, ids):
+def torch_run(other, ids):
     """The same of transformers."""
-    prompt = torch.tensor(ids[None])
+    network, prompt = other.network, torch.tensor(ids[None])
     prefill, _ = seconds(lambda: network(prompt, use_cache=False).logits)
-    past = network(prompt, use_cache=True).past_key_values
+    past = network(prompt, use_cache=True)[other.cache]
     tokens = []
     for number in range(NEW):
         new = prompt[:, number : number + 1]
-        spent, _ = seconds(lambda new=new: network(new, past_key_values=past, use_cache=True))
+        given = {"input_ids": new, other.cache: past, "use_cache": True}
+        spent, _ = seconds(lambda given=given: network(**given))
         tokens.append(spent)
     return prefill, statistics.median(tokens)
 
@@ -115,12 +116,12 @@ def compare(title, size, steps):
         model = weights.read(Path(folder) / weights.WEIGHTS)
     params = names.to_params(model.tensors, model.config, np.float32)
     n_heads = model.config.n_heads
-    network = Gpt2(model, np.float32).network
+    other = Gpt2(model, np.float32)
     ids = np.random.RandomState(0).randint(0, size.vocabulary, PROMPT)
     mine, theirs = [], []
     for _ in range(ROUNDS):
         mine.append(numpy_run(steps, params, n_heads, ids))
-        theirs.append(torch_run(network, ids))
+        theirs.append(torch_run(other, ids))
     print(f"\n{title}: {model.parameters:,} parameters, medians of {ROUNDS}, milliseconds")
     print(f"  {'':<32}{'NumPy':>13}{'transformers':>13}{'ratio':>9}{'of least':>9}")
     for what, ours, others in zip(("reading", "each token after"), zip(*mine), zip(*theirs)):

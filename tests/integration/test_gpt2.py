@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.demos.gpt2 import agreement, blame, names, own, running, tiny, tokens, weights, writing
-from grader.demos.gpt2.against import Gpt2
+from grader.demos.gpt2.against import Gpt2, Network, torch
 from grader.demos.gpt2.problems import CodeFailed, Gpt2Error
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
@@ -35,6 +35,33 @@ def words(model):
 @pytest.fixture(scope="module")
 def ids(words):
     return words.ids(tiny.TEXT)[:24]
+
+
+class Older(torch.nn.Module):
+    """A model as older versions of transformers have it; it counts the tokens so far."""
+
+    def forward(self, input_ids, past_key_values=None, use_cache=None):
+        past = (past_key_values or 0) + len(input_ids[0])
+        return Output(logits=torch.full((1, 1, 1), past), past_key_values=past)
+
+
+class Newer(torch.nn.Module):
+    """The same as newer versions have it."""
+
+    def forward(self, input_ids, cache=None, use_cache=None):
+        past = (cache or 0) + len(input_ids[0])
+        return Output(logits=torch.full((1, 1, 1), past), cache=past)
+
+
+class Output(dict):
+    """What a model returns: a dict whose values are attributes, too."""
+
+    __getattr__ = dict.__getitem__
+
+
+@pytest.mark.parametrize("kind", [Older, Newer])
+def test_cache_goes_on_under_the_name_that_the_model_gives_it(kind):
+    assert Network(kind()).stepwise([7, 8, 9]).tolist() == [[1], [2], [3]]
 
 
 def apart(decoder, gpt2, ids):

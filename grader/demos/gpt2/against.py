@@ -6,6 +6,7 @@ names, so a slip in the translation to the steps' names is seen.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,12 @@ Floats = NDArray[np.floating[Any]]
 logging.set_verbosity_error()  # its warnings are meant for its own users
 
 
+def _name_cache(network: torch.nn.Module) -> str:
+    """Return the name of a model's KV cache: `cache` in newer versions of transformers."""
+    wanted = inspect.signature(network.forward).parameters
+    return "cache" if "cache" in wanted else "past_key_values"
+
+
 class Network:
     """A model of transformers with its weights."""
 
@@ -29,6 +36,7 @@ class Network:
         torch.set_grad_enabled(False)
         torch.set_num_threads(1)  # as the worker has; and it need not be fast
         self.network = network.eval()
+        self.cache = _name_cache(network)
 
     def tolerance(self, logits: Floats, n_layers: int) -> float:
         """Return how far right logits may be from this model's."""
@@ -42,8 +50,7 @@ class Network:
         """Return the logits token by token, through the cache."""
         rows, past = [], None
         for token in ids:
-            out = self.network(torch.tensor([[token]]), past_key_values=past, use_cache=True)
-            past = out.past_key_values
+            out, past = self.go_on([token], past)
             rows.append(self._array(out.logits))
         return np.concatenate(rows)
 
@@ -51,11 +58,15 @@ class Network:
         """Return the most likely continuation, and the logits (n_new, V) of its tokens."""
         rows, past, new = [], None, list(ids)
         for _ in range(n_new):
-            out = self.network(torch.tensor([new]), past_key_values=past, use_cache=True)
-            past = out.past_key_values
+            out, past = self.go_on(new, past)
             rows.append(self._array(out.logits)[-1])
             new = [int(rows[-1].argmax())]
         return [int(row.argmax()) for row in rows], np.stack(rows)
+
+    def go_on(self, new: Sequence[int], past: Any) -> tuple[Any, Any]:
+        """Return the output for new tokens after those in a cache, or None, and their cache."""
+        out = self.network(torch.tensor([new]), **{self.cache: past}, use_cache=True)
+        return out, out[self.cache]
 
     @staticmethod
     def _array(logits: torch.Tensor) -> Floats:
