@@ -204,7 +204,8 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 # ## What you have now, and what comes next
 #
 # > **In torch** there is no KV cache. In the library transformers it is called
-# > `past_key_values`: a model takes it, and returns it with the new tokens in it.
+# > `past_key_values`, and `cache` in newer versions: a model takes it, and returns it with
+# > the new tokens in it.
 #
 # **Read on.** Pope et al. 2022, section 2: 10 minutes. Look for what the cache costs in
 # memory. Shazeer 2019, section 2.4: 5 minutes.
