@@ -66,6 +66,9 @@
 # weight serves every position of every sequence, so its gradient is a sum over all of
 # them. **The shape of a gradient is the shape of its value.** When shapes do not fit,
 # the sum or the transpose is missing.
+#
+# The **one-hot** vector of a target has V numbers: a 1 at the target's id, and 0 elsewhere.
+# The one of id 0 is (1, 0, 0) where V = 3.
 
 # %% [markdown]
 # ## By hand
@@ -320,5 +323,5 @@ def embedding_backward(d_x, tokens, vocabulary):
 # **In one sentence:** a backward function turns the slope of its result into the slopes of
 # its arguments, and sums wherever a value was used more than once.
 #
-# You can run four functions backwards. Step 16 puts the first three together and walks back
+# You can run four functions backwards. Step 16 puts the first two together and walks back
 # through attention.
