@@ -76,9 +76,11 @@
 #     d_weights = d_out vᵀ, last row          = (10, 20, 30)
 #     d_scores  = weights · (value − 26.70)   = (−0.59, −1.74, ?)
 #
-# Each value is compared with the output, the weighted mean. A key whose value lies above
-# the mean should get a higher score, one below it a lower one. The missing number is 2.33
-# or 3.33: which, and how do you know without computing it? Question 16f checks it.
+# Each value is compared with the output, the weighted mean. A higher score of a key whose
+# value lies above the mean raises the output, and the output is the loss here. So its slope
+# is positive, and that of a key below the mean is negative. Training goes the other way: it
+# lowers the score of the first and raises that of the second. The missing number is 2.33 or
+# 3.33: which, and how do you know without computing it? Question 16f checks it.
 #
 # Rows 0 and 1 of d_weights are 0, since nothing was asked of those outputs. Now take the
 # loss on the first output instead, d_out = (1, 0, 0). Token 0 sees itself only, with a
@@ -127,7 +129,7 @@ def attention_backward(d_out, q, k, v, mask=None):
 
     Source: Vaswani et al. 2017, section 3.2.1; Dao et al. 2022, appendix B.2.
 
-    Two keys with equal weights, and values 0 and 4: the second score should rise.
+    Two keys with equal weights, and values 0 and 4: the output grows with the second score.
 
     >>> q, k, v = np.ones((1, 4)), np.zeros((2, 4)), np.array([[0.0], [4.0]])
     >>> d_q, d_k, d_v = attention_backward(np.array([[1.0]]), q, k, v)
