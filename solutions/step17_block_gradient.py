@@ -96,7 +96,7 @@ from exercises.step16_attention_gradient import attention_backward
 #
 # Mean and σ are made from x as well, and that is where two of the three terms come from.
 # Treat them as constants and you get d_n / σ alone: it looks plausible, and it is wrong.
-# Another trap is to multiply d_gain by x, where n belongs.
+# In d_gain another trap is to multiply d_out by x, where n belongs.
 #
 # **Where the formula comes from.** Move feature j of a position of d features by a
 # little. Its mean moves 1/d times as much. σ moves n_j/d times as much, since σ² is the
