@@ -75,12 +75,13 @@
 # GPT-2's smallest form has 124 million parameters. For 1024 tokens that is 6 · 124e6 · 1024
 # = 7.6e11 operations. Your decoder of 100,000 parameters takes how many million for 1000
 # tokens? The number is yours. Question 18d checks it: `make quiz STEP=18d`. On a processor
-# that does 1e10 operations each second, two minutes are enough for about 1950 such steps.
+# that does 1e10 operations each second, two minutes are enough for about 2000 such steps.
 # The rule leaves out scores and weights, which grow with T² and are small while T is small.
 #
 # > **In torch** two names for one parameter make a tied embedding:
 # > `head.weight = embedding.weight`. Its `.grad` then holds both shares.
-# > `torch.utils.checkpoint.checkpoint(block, x)` computes a block again on the way back.
+# > `torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)` computes a block again on
+# > the way back.
 
 # %%
 import numpy as np
