@@ -30,7 +30,7 @@
 # Where the gradient always has the same sign and size, the ratio is near 1 and the step is
 # lr, however large the gradient is. Where the sign changes all the time, m is near 0 and the
 # parameter stays. **AdamW** also shrinks every parameter by the factor 1 − lr · λ, beside
-# the gradient and not through it: this is decoupled **weight decay**.
+# the gradient and not through it: this is decoupled **weight decay**, and λ is its strength.
 #
 # Both means start at 0, so at first they are too small: after t steps m contains
 # 1 − β₁ᵗ of what it should. Dividing by that is the **bias correction**, m̂ and v̂.
@@ -43,9 +43,10 @@
 # | v̂ | v / (1 − β₂ᵗ) | 0.04 | `beta_2**t` |
 # | p | (1 − lr λ) p − lr m̂ / (√v̂ + eps) | 0.999 − 0.1 = 0.899 | `np.sqrt` |
 #
-# Every row has the shape of its parameter. The table uses the defaults β₁ = 0.9,
-# β₂ = 0.999, λ = 0.01, and t = 1. With g = 200 the result is 0.899 again: in the first step
-# every parameter with a gradient moves by lr.
+# Every row has the shape of its parameter. The table takes p = 1 and lr = 0.1 from the
+# question above, t = 1, and the defaults β₁ = 0.9, β₂ = 0.999 and λ = 0.01. With g = 200 the
+# result is 0.899 again. In the first step the gradient moves every parameter by lr, whatever
+# its size, and the decay of 0.001 comes on top.
 #
 # **Clipping.** Now and then a batch has a huge gradient. All gradients are then scaled
 # down together, so that their common norm √(Σ g²) is max_norm. The direction stays. One
