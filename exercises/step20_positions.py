@@ -24,9 +24,10 @@
 #
 # The softmax sums over a set of keys. The mask knows the order of past and future, but
 # within the past nothing does: *great* and *courage* have the same sets before and after
-# the swap, so neither output changes. The decoder of step 6 adds a learned row to each
-# embedding, one for each position, and so it ends at `T_max`: position 1,024 has no row.
-# This step builds two ways to say where a token stands that need no table.
+# the swap, so neither output changes. The models of steps 6 and 12 add a learned row to each
+# embedding, one for each position, and so they end at `T_max`. In GPT-2 that is 1,024, and
+# position 1,024 has no row. This step builds two ways to say where a token stands that need
+# no table.
 #
 # ## Turn the queries and the keys
 #
@@ -239,9 +240,9 @@ def alibi_bias(n_heads, t_q, t_k=None):
 # product of two rotations becomes one. Press et al. 2022, sections 3 and 4: 15 minutes. Look
 # for what happens to texts longer than those of training.
 #
-# **The question of precision:** near a million, angles in float32 are off by up to 0.04,
-# and queries and keys are turned wrongly by as much. So compute angles in float64, as you
-# do here.
+# **The question of precision:** near a million, angles in float32 are off by up to several
+# hundredths of a radian, and queries and keys are turned wrongly by as much. So compute
+# angles in float64, as you do here.
 #
 # **In one sentence:** rotation puts the distance into the angle between query and key,
 # ALiBi subtracts it from the score, and neither needs a row for each position.
