@@ -88,9 +88,10 @@
 # on do as well? For rotary angles, yes. For a learned table of positions, no: there it
 # must begin at 0.
 #
-# > **In torch** a mask can be a rule instead of an array. `flex_attention` takes a function
+# > **In torch** a mask can be a rule instead of an array. `create_block_mask` takes a function
 # > of batch, head, query and key position, such as
-# > `lambda b, h, i, j: (j <= i) & (i - j < 4)`, and skips blocks in which nothing is allowed.
+# > `lambda b, h, i, j: (j <= i) & (i - j < 4)`. `flex_attention` takes its result as
+# > `block_mask`, and skips blocks in which nothing is allowed.
 #
 # **Sources.** Child et al. 2019 (sparse patterns); Beltagy et al. 2020, section 3.1
 # (sliding window, and how far a stack of layers sees); Jiang et al. 2023, section 2 (a
