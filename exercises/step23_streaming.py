@@ -80,7 +80,7 @@
 #
 # ## Where it goes wrong
 #
-# - **Adding outputs without shares.** With equal lse the result is twice too large.
+# - **Adding outputs without shares.** With equal lse the result is twice what it should be.
 # - **−∞ minus −∞.** If both sets are empty, the largest lse is −∞, and the difference
 #   is NaN. Empty sets are common: under a causal mask the first query sees nothing of
 #   the last block.
