@@ -39,10 +39,10 @@
 # ## What the two parts have to agree on
 #
 # A mask that is *right* hides what is outside the window, even if it is still there. A
-# cache that is *small* throws it away. Both are needed. With the small cache alone, only a
-# chunk of one token is right. In a longer one, later tokens see too much: position 7 above
-# must no longer see 3 and 4, and those are in the cache. With the mask alone all
-# values are right and the cache grows with the text: no value tells you so. So this
+# cache that is *small* throws it away. Both are needed. With the small cache under the plain
+# causal mask, only a chunk of one token is right. In a longer one, later tokens see too much:
+# position 7 above must no longer see 3 and 4, and those are in the cache. With the mask alone
+# all values are right and the cache grows with the text: no value tells you so. So this
 # step measures what you keep.
 #
 # ## In short
@@ -73,7 +73,7 @@
 #
 # ## Questions before you write
 #
-# - The window is 5, and only 2 keys have been seen so far. Where does the slice of the last
+# - The window is 5, and only 3 keys have been seen so far. Where does the slice of the last
 #   window − 1 begin, if you compute its start? NumPy reads a negative start as counted from
 #   the end, and reports nothing.
 # - The window is 1. Which keys does `k[..., -0:, :]` keep?
