@@ -14,7 +14,7 @@
 #
 # ## Before you read on
 #
-# The key of *It* in "It takes great courage" is turned by the angle of its position and
+# The key of *great* in "It takes great courage" is turned by the angle of its position and
 # then stored. Ten tokens later another query meets it. Must the stored key be turned
 # again: by the angle of the ten positions, back to zero first, or not at all? Decide
 # before you go on.
@@ -38,7 +38,7 @@
 #     norm                layer norm: mean and variance     rms norm: size only
 #     feed-forward        gelu(x w_in) w_out                (silu(x w_gate) · x w_up) w_down
 #     heads               as many for keys as for queries   often fewer for keys, in groups
-#     biases              everywhere                        none
+#     biases              in all but the output head        none
 #     output head         the embedding, transposed         a matrix of its own, `w_out`
 #     length              T_max rows of the table           no limit in the formulas
 #
@@ -64,8 +64,9 @@
 # little. Each row is still normed by itself: a mean taken over time would let the
 # future in, as in step 11.
 #
-# **SwiGLU** has two maps in place of one. The first, through silu, is a gate: near 0 it
-# closes a hidden unit, and for large numbers it lets the second through. The author
+# **SwiGLU** has two maps in place of one. The first, through silu, is a gate that multiplies
+# the second. For very negative numbers it is near 0 and closes a hidden unit, and for large
+# positive ones it is about the number itself and opens the unit wide. The author
 # offers no explanation of why this is better and attributes it to "divine benevolence".
 #
 # ## By hand
@@ -322,5 +323,5 @@ def llama_step(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps
 # **In one sentence:** a model of the Llama family is the decoder of Part II with turned
 # queries and keys, shared heads, a simpler norm and a gate, under the same causal mask.
 #
-# You have walked from a dot product to the decoder that today's language models are. With
+# You have walked from a dot product to a decoder like those of today's language models. With
 # `make llama` your functions run published weights, and none of them can peek.
