@@ -197,8 +197,8 @@ def feed_forward_backward(d_out, x, params):
 #
 # `attention_backward` takes any number of batch axes, and the heads are one more. Splitting
 # and merging only move numbers: the way back moves them back. Three projections read x, so
-# three gradients arrive there. The mask has no head axis: `mask[..., None, :, :]` gives it
-# one, as in step 9.
+# three gradients arrive there. The mask has no head axis. As in step 9, one with batch axes
+# needs it: `np.expand_dims(mask, -3)`.
 #
 # Compute d_b_k. It is 0, or rounding: adding the same vector to all keys adds the same
 # number to all scores of a query, and the softmax takes it off again. No check asks for

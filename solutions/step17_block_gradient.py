@@ -214,8 +214,8 @@ def feed_forward_backward(d_out, x, params):
 #
 # `attention_backward` takes any number of batch axes, and the heads are one more. Splitting
 # and merging only move numbers: the way back moves them back. Three projections read x, so
-# three gradients arrive there. The mask has no head axis: `mask[..., None, :, :]` gives it
-# one, as in step 9.
+# three gradients arrive there. The mask has no head axis. As in step 9, one with batch axes
+# needs it: `np.expand_dims(mask, -3)`.
 #
 # Compute d_b_k. It is 0, or rounding: adding the same vector to all keys adds the same
 # number to all scores of a query, and the softmax takes it off again. No check asks for
@@ -246,7 +246,8 @@ def multi_head_attention_backward(d_out, x, params, n_heads, mask=None):
     ([[1.0, 0.0]], [[3.0, 0.0], [5.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])
     """
     ### BEGIN SOLUTION
-    mask = None if mask is None else mask[..., None, :, :]
+    if mask is not None and np.ndim(mask) > 2:
+        mask = np.expand_dims(mask, -3)  # batch axes stay in front of the heads
     heads = [split_heads(linear(x, params[f"w_{n}"], params[f"b_{n}"]), n_heads) for n in "qkv"]
     merged = merge_heads(attention(*heads, mask))
     d_merged, d_w_o, d_b_o = linear_backward(d_out, merged, params["w_o"])

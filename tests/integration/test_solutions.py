@@ -36,3 +36,25 @@ def test_examples_run(course, step):
     )
     assert done.returncode == 0, done.stdout
     assert f"{len(step.functions)} passed" in done.stdout
+
+
+MASK_OF_ONE_AXIS = """
+import numpy as np
+from exercises.step17_block_gradient import multi_head_attention_backward
+from exercises.step18_decoder_gradient import small_decoder
+
+params, draw = small_decoder()["blocks"][0]["attention"], np.random.RandomState(1).standard_normal
+x, d_out, mask = draw((2, 3, 4)), draw((2, 3, 4)), np.array([True, False, True])
+one, one_grads = multi_head_attention_backward(d_out, x, params, 2, mask)
+two, two_grads = multi_head_attention_backward(d_out, x, params, 2, np.tile(mask, (3, 1)))
+np.testing.assert_allclose(one, two)
+for name, gradient in two_grads.items():
+    np.testing.assert_allclose(one_grads[name], gradient)
+"""
+
+
+def test_gradient_of_heads_takes_a_mask_of_one_axis(course):
+    command = [sys.executable, "-W", "error", "-c", MASK_OF_ONE_AXIS]
+    environment = {**os.environ, "PYTHONPATH": str(course)}
+    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
