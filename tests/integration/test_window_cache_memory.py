@@ -18,7 +18,7 @@ def attend_with_window_cache(x_new, *others):
     {keeps}
     return _right(x_new, *others)
 """
-ONCE = "if len(_calls) == 40: _kept.append(bytes(2**20))"
+ONCE = "if len(_calls) == {}: _kept.append(bytes(2**20))"
 ANEW = "_kept[:] = [bytes(2**20)] if len(_calls) % 16 > 8 else []"
 MORE = "_kept.append(bytes(2**14))"
 
@@ -36,10 +36,16 @@ def missed(grade, steps):
     return missed
 
 
-def test_memory_that_is_taken_once_is_not_the_cache(missed):
-    assert missed(ONCE) == set()
+@pytest.mark.parametrize("call", [1, 40])
+def test_memory_that_is_taken_once_is_not_the_cache(missed, call):
+    assert missed(ONCE.format(call)) == set()
 
 
 @pytest.mark.parametrize("keeps", [ANEW, MORE], ids=["anew in each sequence", "more each time"])
 def test_memory_that_is_taken_in_every_sequence_is_kept(missed, keeps):
     assert missed(keeps) == {"wcache_size"}
+
+
+def test_answers_of_a_cache_that_kept_too_much_count(missed):
+    wrong = "\n    if tracemalloc.is_tracing() and len(_calls) < 41: x_new = x_new + 1"
+    assert missed(ONCE.format(40) + wrong) == {"wcache_size"}
