@@ -48,23 +48,24 @@ def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) ->
     Some memory is taken once: by an import inside a function, or when Python's table of names
     doubles. So what seems to be too much has to be too much in a second cache as well.
     """
-    lots = case.draw(("compared", case.chance))
-    for last in (False, True):
-        pieces, excess = _feed(function, case, keys, numbers)
-        if excess and last:
-            raise excess
-        if len(pieces) > 1:  # the first may be long
-            for piece in (pieces[-1], pieces[lots.whole(1, len(pieces))]):
-                _piece_is_right(function, case, piece, keys)
-        if not excess:
-            return
+    pieces, excess = _feed(function, case, keys, numbers)
+    lot = case.draw(("compared", case.chance)).whole(1, len(pieces))
+    compared = [pieces[-1], pieces[lot]]  # not the first, which may be long
+    if excess:
+        again, excess = _feed(function, case, keys, numbers)
+        compared += [again[-1], again[lot]]
+    if excess:
+        raise excess
+    for piece in compared:
+        _piece_is_right(function, case, piece, keys)
 
 
 def _feed(
     function: InChunks, case: Case, keys: int, numbers: int
 ) -> tuple[list[Piece], Broken | None]:
-    """Feed a new cache until too much is kept. Return the pieces, and what to say if it is."""
-    answers: list[Answer] = []
+    """Feed a new cache. Return the pieces, and what to say if too much is kept after one."""
+    answers = list[Answer]()
+    excess: Broken | None = None
 
     def measuring(**given: Any) -> Any:
         answers.append(function.step.answer(**given, traced=True, forget=[given["cache"]]))
@@ -75,14 +76,14 @@ def _feed(
         pieces.append(piece)
         kept = _trace(answers[-1])[2] - _trace(answers[0])[0]
         allowed = keys + piece.stop - piece.start
-        if kept > allowed * numbers * PER_NUMBER + SLACK:
+        if excess is None and kept > allowed * numbers * PER_NUMBER + SLACK:
             most = f"at most {allowed} keys and values may be kept."
-            return pieces, Broken(
+            excess = Broken(
                 f"After {piece.stop} positions more is kept than the window allows: {most}",
                 f"After {piece.stop} positions {kept // 1024} KiB more are in use than before the "
                 f"first, room for {kept // (8 * numbers)} keys and values: {most}",
             )
-    return pieces, None
+    return pieces, excess
 
 
 def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> None:
