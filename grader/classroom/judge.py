@@ -143,7 +143,7 @@ def _serve(
         if exam.kit != kit_digest():
             raise KitError("the kit here is not the one that grades: install the same everywhere")
         isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
-        with _Sandboxes(isolation, registry.limits) as sandboxes:
+        with Sandboxes(isolation, registry.limits) as sandboxes:
             trusted = sandboxes.trusted
             grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
@@ -160,7 +160,7 @@ def _serve(
         _send(answers, {"refused": str(error)})
 
 
-class _Sandboxes:
+class Sandboxes:
     """The place where submissions run, one at a time, and where the kit's own code does.
 
     The probe tests that a worker leaves nothing for the next one. So one sandbox serves many
@@ -177,7 +177,7 @@ class _Sandboxes:
         self.trusted = start_host(Process(), limits)
         self.host, self.spare = self.new(), self.new()
 
-    def __enter__(self) -> _Sandboxes:
+    def __enter__(self) -> Sandboxes:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -1,7 +1,7 @@
 """Hostile submissions in a batch: no points, no harm, nothing left, nothing learned.
 
-Every attack of `hostile/` is graded between honest submissions, with a host of its own as in a
-class, while a worker of a neighbour is alive.
+Every attack of `hostile/` is graded between honest submissions, in the sandboxes of a class's
+judge, while a worker of a neighbour is alive.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from grader.checks.suites import Live
+from grader.classroom.judge import Sandboxes
 from grader.engine import grading
 from grader.intake.submission import Submission, read_folder
 from grader.isolation import start_host
@@ -157,24 +158,54 @@ def marked():
     ]
 
 
-def left_behind(folder, before):
-    """What of an attack is still there: processes, files, its folder."""
-    me = os.getpid()
-    processes.soon(lambda: set(processes.descendants(me)) <= before)
-    processes.soon(lambda: not processes.belonging(folder))
-    left = [f"process {pid}" for pid in {*processes.descendants(me)} - before]
-    left += [f"process {pid} of its folder" for pid in processes.belonging(folder)]
-    left += [str(folder)] if folder.exists() else []
-    return left + marked()
+def stands(host):
+    """The processes of a host, and the names in its folder, while no worker runs."""
+    tree = {host.process.pid, *processes.descendants(host.process.pid)}
+    return tree, {path.name for path in host.folder.iterdir()}
 
 
-def graded(bench, shown_to, submission, step, isolation, limits):
-    """The report, made on a host of its own, and what is left of that."""
-    before = set(processes.descendants(os.getpid()))
-    with start_host(isolation, limits) as bench.host:
-        report = grading.Grader(shown_to, bench, SEED).grade(submission, [step])
-        folder = bench.host.folder
-    return report, left_behind(folder, before)
+class Places:
+    """Where attacks are graded, one after the other, as a judge does it; and what they leave.
+
+    Under an isolation that keeps its promises, that is a sandbox in which others came before.
+    """
+
+    def __init__(self, isolation):
+        self.before = set(processes.descendants(os.getpid()))
+        self.sandboxes = Sandboxes(isolation, REGISTRY.limits)
+
+    def grade(self, bench, shown_to, submission, step, limits):
+        """The report, and what is left of the submission."""
+        with self.sandboxes.next() as host:
+            Worker(host, time.monotonic() + 60).close()  # it stands when the first one has ended
+            standing, bench.host, host.limits = stands(host), host, limits
+            report = grading.Grader(shown_to, bench, SEED).grade(submission, [step])
+            host.limits = REGISTRY.limits
+        return report, self.left_behind(host, standing)
+
+    def left_behind(self, host, standing):
+        """What of an attack is still there: processes, files, its folder if it has no successor."""
+        if host is self.sandboxes.host:
+            processes.soon(lambda: stands(host) == standing)
+            tree, names = stands(host)
+            left = [f"process {pid}" for pid in tree - standing[0]]
+            left += [f"file {name}" for name in names - standing[1]]
+        else:
+            processes.soon(lambda: not processes.belonging(host.folder))
+            left = [f"process {pid} of its folder" for pid in processes.belonging(host.folder)]
+            left += [str(host.folder)] if host.folder.exists() else []
+        processes.soon(lambda: self.strays() == set())
+        return left + [f"process {pid} of nobody" for pid in self.strays()] + marked()
+
+    def strays(self):
+        """The processes that came since and that no sandbox knows."""
+        known = self.sandboxes.host, self.sandboxes.spare, self.sandboxes.trusted
+        found = set(processes.descendants(os.getpid())) - self.before
+        return found.difference(*(stands(host)[0] for host in known))
+
+    def close(self):
+        """Ends them all."""
+        self.sandboxes.__exit__()
 
 
 def shortened(attack):
@@ -190,22 +221,22 @@ def shortened(attack):
     return replace(REGISTRY, steps=tuple(others)), step
 
 
-def tried(bench, attack, isolation, neighbour):
+def tried(bench, attack, places, neighbour):
     """The outcome of one attack."""
     fewer, step = shortened(attack)
     limits = HASTE if "timeout" in attack.status else REGISTRY.limits
     try:
-        report, left = graded(bench, fewer, attack.submission, step, isolation, limits)
+        report, left = places.grade(bench, fewer, attack.submission, step, limits)
     except Exception as error:  # this attack would have stopped the batch: its own tests say so
         return Outcome(stopped=error)
     return Outcome(report, shown(report), left, neighbour.answers())
 
 
-def honestly(bench, isolation):
+def honestly(bench, places):
     """The scores of honest submissions, and what they should be."""
     honest = Submission("honest", {step.id: RIGHT.sources[step.id] for step in HONEST})
     for step in HONEST:
-        report, _ = graded(bench, REGISTRY, honest, step, isolation, REGISTRY.limits)
+        report, _ = places.grade(bench, REGISTRY, honest, step, REGISTRY.limits)
         yield report.score, report.max_score
 
 
@@ -213,12 +244,15 @@ def in_a_batch(attacks, suite, isolation, batch):
     """Grades attacks between two honest submissions."""
     steps = {attack.step.id: attack.step for attack in attacks} | {s.id: s for s in HONEST}
     in_order = sorted(steps.values(), key=lambda step: step.id)
-    with contextlib.closing(Neighbour(isolation)) as neighbour:
+    with (
+        contextlib.closing(Neighbour(isolation)) as neighbour,
+        contextlib.closing(Places(isolation)) as places,
+    ):
         grader = grading.make_grader(REGISTRY, neighbour.host, suite, SEED, in_order)
-        batch.honest += honestly(grader.bench, isolation)
+        batch.honest += honestly(grader.bench, places)
         for attack in attacks:
-            batch.outcomes[attack.name] = tried(grader.bench, attack, isolation, neighbour)
-        batch.honest += honestly(grader.bench, isolation)
+            batch.outcomes[attack.name] = tried(grader.bench, attack, places, neighbour)
+        batch.honest += honestly(grader.bench, places)
 
 
 def made(name):

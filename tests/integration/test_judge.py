@@ -199,7 +199,7 @@ def test_sandbox_serves(monkeypatch, steps, held, upset, turns, sandboxes):
 
     monkeypatch.setattr("grader.isolation.start_host", Quiet)
     used = []
-    with judge._Sandboxes(Counted(held), steps.limits) as found:
+    with judge.Sandboxes(Counted(held), steps.limits) as found:
         for turn in range(turns):
             with found.next() as host:
                 used.append(host)
