@@ -159,13 +159,7 @@ def _refuses(error: Exception) -> bool:
         return False
     code = trace.tb_frame.f_code
     sent = code.co_filename.startswith("<")
-    return sent and (trace.tb_lasti, "RAISE_VARARGS") in _instructions(code)
-
-
-@functools.cache
-def _instructions(code: types.CodeType) -> frozenset[tuple[int, str]]:
-    """Return where each operation of a function's code is, with its name."""
-    return frozenset((line.offset, line.opname) for line in dis.get_instructions(code))
+    return sent and code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def refill(old: Any, new: Any) -> Any:
@@ -407,7 +401,7 @@ def _lasting(value: Any, module: Space, seen: set[int]) -> bool:
 def _does(code: types.CodeType, operation: str) -> bool:
     """Return whether a function's code, or a function inside it, has that operation."""
     inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
-    own = any(name == operation for _, name in _instructions(code))
+    own = dis.opmap[operation] in code.co_code[::2]  # every other byte is an operation's argument
     return own or any(_does(item, operation) for item in inner)
 
 
