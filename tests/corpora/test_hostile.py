@@ -38,7 +38,7 @@ from tests.support import processes
 pytestmark = pytest.mark.skipif(not processes.LINUX, reason="attacks on what Linux has")
 ISOLATIONS = ("process", "process+", "bubblewrap")
 REGISTRY = registry.load()
-HASTE = replace(REGISTRY.limits, call_seconds=0.5)  # for attacks that take what they get
+HASTE = replace(REGISTRY.limits, call_seconds=0.25)  # for attacks that take what they get
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
