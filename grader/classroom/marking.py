@@ -224,6 +224,8 @@ class Rules:
             return None  # the report has no more to add
         points, most, told, open_ = self._steps(graded, mine)
         notes = told + notes
+        if not whole and self._is_excused_from_all(steps, points):
+            return Grade(None, self.course.points or 0.0, {}, tuple(notes), excused=True)
         score: float | None = None
         raw: float | None = None
         late = ""
@@ -277,6 +279,16 @@ class Rules:
                 continue
             points[step.step], most[step.step] = earned, step.max_points
         return points, most, notes, open_
+
+    def _is_excused_from_all(
+        self, steps: Sequence[StepVerdict], points: Mapping[str, float]
+    ) -> bool:
+        """Return whether no step is left that counts, so that a score would be 0 of nothing.
+
+        points: those of all steps but the excused ones.
+        """
+        counted = {step.step for step in steps} - {*self.course.extra_credit}
+        return bool(counted) and counted.isdisjoint(points)
 
     def _add(
         self,

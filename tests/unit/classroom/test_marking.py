@@ -223,3 +223,40 @@ def test_change_of_a_student_who_is_named_in_two_ways_counts_once():
     assert points("step02_scores", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)
     assert points("", ("bob", None), ("b@x.org", 2.0)) == (2.0, told)
     assert points("", ("bob", 2.0), ("b@x.org", None)) == (None, told)
+
+
+def excused(steps, targets, more="", work=None):
+    """The grade of Bob after these steps were excused, one by one."""
+    changes = [
+        Override(row, "bob", target, None, True, "ill", "Tim", "today")
+        for row, target in enumerate(targets, 2)
+    ]
+    course = parse_course(f'title = "x"\nsteps = {steps}\npoints = 20\n{more}', REGISTRY)
+    (found,) = Rules(course, changes).apply([work or wrong("bob")])
+    return found
+
+
+def test_student_who_is_excused_from_every_step_has_no_zero():
+    both = ["step02_scores", "step03_mask"]
+    found = excused('["2", "3"]', both)
+    assert (found.score, found.excused) == (None, True)
+    assert "Masks: excused (Tim, today): ill" in found.grade.notes
+    assert excused('["2", "3"]', both[:1]).score == 20.0
+
+
+def test_student_who_is_excused_from_all_but_extra_credit_has_no_zero():
+    """Points without a maximum cannot be scaled."""
+    more = 'extra_credit = ["2"]\n'
+    found = excused('["2", "3"]', ["step03_mask"], more)
+    assert (found.score, found.excused) == (None, True)
+
+
+def test_points_of_the_whole_count_though_every_step_is_excused():
+    both = ["step02_scores", "step03_mask", ""]
+    changes = [
+        Override(row, "bob", target, None if target else 12.0, bool(target), "", "Tim", "today")
+        for row, target in enumerate(both, 2)
+    ]
+    course = parse_course('title = "x"\nsteps = ["2", "3"]\npoints = 20\n', REGISTRY)
+    (found,) = Rules(course, changes).apply([wrong("bob")])
+    assert (found.score, found.excused) == (12.0, False)
