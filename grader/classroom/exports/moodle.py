@@ -138,7 +138,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     changes: dict[Cell, str] = {}
     kept: list[str] = []
     cells: dict[str, str] = {}
-    above = 0
+    above = filled = 0
     for number, graded in placed.rows.items():
         row = table[number]
         new = row[grade].text if graded.excused else score_text(graded, most, mark)
@@ -149,14 +149,16 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         if not options.overwrite and is_others(row[grade].text, new, last):
             kept.append(graded.student)
             continue
-        changes[row[grade]] = cells[_number(row)] = new
+        filled += 1
+        if not graded.excused:  # that grade stays as it is, and may be another person's
+            changes[row[grade]] = cells[_number(row)] = new
         if said is not None:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
     notes += _note_above(above, most)
     merged = replace_cells(text, changes)
-    return Merged(merged, len(cells), *lost, notes, kept=tuple(kept), cells=cells)
+    return Merged(merged, filled, *lost, notes, kept=tuple(kept), cells=cells)
 
 
 def _note_above(count: int, most: float | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import cell, row, text_of
 from grader.report.names import safe_name
-from grader.report.records import Graded, Status, Who
+from grader.report.records import Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
 from tests.support.classes import (
     COLUMNS,
@@ -409,6 +409,23 @@ def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
 )
 def test_moodle_finds_a_student_by(name):
     assert moodle(class_=[wrong(name)]).written == 1
+
+
+def test_moodle_grade_of_another_person_survives_an_excuse_that_is_taken_back():
+    text = MOODLE.replace("3.00,", "80.00,")
+    excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
+    first = FORMATS["moodle"].write(text, [excuse], Options())
+    assert first.cells == {}
+    then = FORMATS["moodle"].write(first.text, BOB, Options(exported=first.cells))
+    assert then.kept == ("bob@x.org",)
+    assert "80.00," in then.text
+
+
+def test_moodle_grade_that_nopeek_wrote_is_still_its_own_after_an_excuse():
+    excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
+    first = FORMATS["moodle"].write(MOODLE, [excuse], Options(exported={"12": "3"}))
+    then = FORMATS["moodle"].write(first.text, BOB, Options(exported={"12": "3", **first.cells}))
+    assert (then.kept, "50," in then.text) == ((), True)
 
 
 @pytest.mark.parametrize(
