@@ -136,6 +136,23 @@ class Rules:
                 told.append(f"extensions: {what} {name}.")
         return told
 
+    def without_effect(self, class_: Iterable[Graded]) -> Iterator[str]:
+        """Yield a sentence on each change by hand of a step or check that was not graded.
+
+        class_: with the reports, which are read only if there are such changes.
+        """
+        aimed = [one for one in self.overrides if one.target and one.is_grade]
+        for graded in map(self._complete, class_) if aimed else ():
+            steps = graded.report.steps if graded.report else ()
+            known = {step.step for step in steps}
+            known |= {check.check for step in steps for check in step.checks}
+            for one in aimed:
+                if one.target not in known and one.is_for(graded):
+                    yield (
+                        f"overrides, row {one.row}: {one.target} of {graded.student} was not "
+                        "graded; it changes nothing."
+                    )
+
     def _outdone(self, everybody: Sequence[Graded]) -> Iterator[str]:
         """Yield a sentence on each change by hand that another row of the same student replaces."""
         several = self.ambiguous(everybody)

@@ -116,7 +116,10 @@ def grade(
             # Somebody may have changed a grade meanwhile.
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
-        for sentence in rules.strangers(book.people(run.number)):
+        people = book.people(run.number)
+        told = rules.strangers(people)
+        told += rules.unambiguous(people).without_effect(book.graded(run.number))
+        for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
         unread = sum(bool(row.marks) for row in found.not_graded)
         _summary(changes, progress, out, len(absent), unread)

@@ -12,7 +12,7 @@ from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
-from tests.support.classes import report, right, wrong
+from tests.support.classes import not_gradable, report, right, wrong
 
 REGISTRY = registry.load()
 TEAM = """
@@ -260,3 +260,25 @@ def test_points_of_the_whole_count_though_every_step_is_excused():
     course = parse_course('title = "x"\nsteps = ["2", "3"]\npoints = 20\n', REGISTRY)
     (found,) = Rules(course, changes).apply([wrong("bob")])
     assert (found.score, found.excused) == (12.0, False)
+
+
+def test_change_of_what_was_not_graded_is_told():
+    """It would silently change nothing."""
+    changes = [
+        Override(row, student, target, 3.0, False, "", "Tim", "today")
+        for row, (student, target) in enumerate(
+            [
+                ("bob", "step02_scores"),
+                ("bob", "scores_agree"),
+                ("bob", "step05_output"),
+                ("carol", "step02_scores"),
+                ("carol", ""),
+            ],
+            2,
+        )
+    ]
+    rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes)
+    assert list(rules.without_effect([wrong("bob"), not_gradable("carol")])) == [
+        "overrides, row 4: step05_output of bob was not graded; it changes nothing.",
+        "overrides, row 5: step02_scores of carol was not graded; it changes nothing.",
+    ]
