@@ -174,7 +174,8 @@ def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     for graded in class_:
         most = graded.max_score if graded.score is not None else None
         page = f"feedback/{safe_name(graded.student)}.html"
-        said = html.unescape(short_feedback(graded)) if graded.score is not None else graded.reason
+        why = " ".join(filter(None, [graded.reason, *(graded.grade.notes if graded.grade else ())]))
+        said = html.unescape(short_feedback(graded)) if graded.score is not None else why
         numbers = [*map(number, (graded.score, most))]
         for who in known.of(graded):
             texts = (who.email, who.name, graded.student)

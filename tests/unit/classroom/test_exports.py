@@ -490,3 +490,11 @@ def test_every_format_is_of_one_kind():
     assert all(isinstance(kind, (Each, One, Into, Zip)) for kind in FORMATS.values())
     wanted = {"gradescope", "canvas", "moodle", "nbgrader", "classroom50", "junit", "prairielearn"}
     assert wanted <= set(FORMATS)
+
+
+def test_mail_tells_a_student_without_a_score_why():
+    """The text was empty for students who are excused, or of whom a step could not be read."""
+    notes = ("Excused (Tim, today): ill",)
+    excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, notes=notes, excused=True))
+    found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write([excuse], Options())))))
+    assert (found[0]["score"], found[0]["text"]) == ("", notes[0])
