@@ -138,7 +138,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     changes: dict[Cell, str] = {}
     kept: list[str] = []
     cells: dict[str, str] = {}
-    above = filled = 0
+    above = filled = stay = 0
     for number, graded in placed.rows.items():
         row = table[number]
         new = row[grade].text if graded.excused else score_text(graded, most, mark)
@@ -150,13 +150,15 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             kept.append(graded.student)
             continue
         filled += 1
-        if not graded.excused:  # that grade stays as it is, and may be another person's
+        if graded.excused:  # the grade there stays, and may be another person's
+            stay += row[grade].text.strip() not in ("", "-")
+        else:
             changes[row[grade]] = cells[_number(row)] = new
         if said is not None:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
-    notes += _note_above(above, most)
+    notes += _note_above(above, most) + _note_excused(stay)
     merged = replace_cells(text, changes)
     return Merged(merged, filled, *lost, notes, kept=tuple(kept), cells=cells)
 
@@ -169,6 +171,14 @@ def _note_above(count: int, most: float | None) -> tuple[str, ...]:
     return (
         f"{scores} written as {most:g}, because Moodle skips {'it' if count == 1 else 'them'}.",
     )
+
+
+def _note_excused(count: int) -> tuple[str, ...]:
+    """Return a note on excused students who have a grade in Moodle."""
+    if not count:
+        return ()
+    who = "1 excused student keeps" if count == 1 else f"{count} excused students keep"
+    return (f"Moodle has no excuses: {who} the grade there.",)
 
 
 def _number(row: Row) -> str:
