@@ -304,8 +304,13 @@ class Rules:
 
         points: those of all steps but the excused ones.
         """
-        counted = {step.step for step in steps} - {*self.course.extra_credit}
+        counted = {step.step for step in steps if self._counts(step.step, step.max_points)}
         return bool(counted) and counted.isdisjoint(points)
+
+    def _counts(self, step: str, most: float) -> bool:
+        """Return whether a step with that maximum adds to the maximum of the assignment."""
+        weighted = most * self.course.weights.get(step, 1.0)
+        return weighted > 0 and step not in self.course.extra_credit
 
     def _add(
         self,
@@ -318,8 +323,8 @@ class Rules:
         """Return the score and its maximum, with weights and scale applied."""
         course = self.course
         weight = {id: course.weights.get(id, 1.0) for id in points}
-        counted = [id for id in points if id not in course.extra_credit]
-        shares = sorted(counted, key=lambda id: points[id] / most[id] if most[id] else 1.0)
+        counted = [id for id in points if self._counts(id, most[id])]
+        shares = sorted(counted, key=lambda id: points[id] / most[id])
         dropped = set(shares[: min(course.drop, max(0, len(counted) - 1))])
         for step in steps:
             if step.step in dropped:

@@ -282,3 +282,12 @@ def test_change_of_what_was_not_graded_is_told():
         "overrides, row 4: step05_output of bob was not graded; it changes nothing.",
         "overrides, row 5: step02_scores of carol was not graded; it changes nothing.",
     ]
+
+
+def test_step_without_weight_is_neither_dropped_for_nor_left_alone():
+    """Else the step that counts would be dropped, and the score would be 0 of nothing."""
+    more = "drop = 1\n[weights]\n3 = 0\n"  # Bob has all points of step 3 and none of step 2
+    assert excused('["2", "3"]', [], more, work=right("bob")).score == 20.0
+    assert "dropped" not in " ".join(excused('["2", "3"]', [], more).grade.notes)
+    found = excused('["2", "3"]', ["step02_scores"], "[weights]\n3 = 0\n")
+    assert (found.score, found.excused) == (None, True)
