@@ -383,6 +383,8 @@ def _numbered(who: Who) -> tuple[str, str]:
 
 def is_by_hand(note: str) -> bool:
     """Return whether a note on a grade is about a change by hand."""
+    if note.startswith(("Comment (", "No score yet: ")):
+        return False  # the words in them are other people's
     return " instead of " in note or note.startswith("Excused") or ": excused" in note
 
 

@@ -7,7 +7,7 @@ import pytest
 from grader.classroom.course import parse_course
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.marking import Rules, absent
+from grader.classroom.marking import Rules, absent, is_by_hand
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -291,3 +291,18 @@ def test_step_without_weight_is_neither_dropped_for_nor_left_alone():
     assert "dropped" not in " ".join(excused('["2", "3"]', [], more).grade.notes)
     found = excused('["2", "3"]', ["step02_scores"], "[weights]\n3 = 0\n")
     assert (found.score, found.excused) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("note", "found"),
+    [
+        ("Masks: 3 instead of 5 (Tim, today).", True),
+        ("Masks: excused (Tim, today).", True),
+        ("Excused (Tim, today): ill", True),
+        ("Comment (Tim, today): take a mask instead of a loop", False),
+        ("No score yet: Masks could not be graded. a instead of b.py is 2 MB.", False),
+    ],
+)
+def test_only_changes_are_by_hand(note, found):
+    """Comments and the names of students' files may hold any words."""
+    assert is_by_hand(note) is found
