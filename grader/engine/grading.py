@@ -28,7 +28,6 @@ from grader.diagnosis.search import (
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
-from grader.engine.own_code import MAX_PARSED
 from grader.engine.parallel import in_two
 from grader.intake.submission import Submission
 from grader.isolation import Host
@@ -43,7 +42,7 @@ from grader.report.records import (
     step_from_dict,
 )
 from grader.steps.registry import Check, Registry, Step
-from grader.steps.stubs import is_unfinished, solutions, stub_of
+from grader.steps.stubs import MAX_PARSED, is_unfinished, solutions, stub_of
 
 Sources = Mapping[str, tuple[str, str]]
 

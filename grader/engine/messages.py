@@ -10,7 +10,6 @@ import sys
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from grader.engine.own_code import MAX_PARSED
 from grader.intake.submission import (
     find_left_open,
     forget_lines,
@@ -21,6 +20,7 @@ from grader.intake.submission import (
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.report.records import Status
 from grader.steps.registry import Limits, Step
+from grader.steps.stubs import MAX_PARSED
 
 OWN = "an exception of its own"
 DEFINED = re.compile(

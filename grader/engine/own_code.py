@@ -6,8 +6,8 @@ import ast
 
 from grader.intake.submission import GUARD, lines_of, place
 from grader.report.records import Code
+from grader.steps.stubs import MAX_PARSED
 
-MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
 MOST_LINES = 30
 MAX_WIDTH = 160
 

@@ -21,6 +21,7 @@ _SELF_STUDY = re.compile(
     rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
 )
 _UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)
+MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
 
 
 class BuildError(Exception):
@@ -39,13 +40,49 @@ def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
 
 
 def is_unfinished(source: str) -> bool:
-    """Return whether a function in a source still raises NotImplementedError, as its stub does."""
-    return bool(_UNWRITTEN.search(source))
+    """Return whether a function at the left margin still raises NotImplementedError, as its stub.
+
+    One that can return is written, although it may refuse an option or keep the stub's last line.
+    """
+    unwritten = _find_unwritten(source)
+    return bool(_UNWRITTEN.search(source) if unwritten is None else unwritten)
 
 
 def is_untouched(source: str, step: Step) -> bool:
     """Return whether none of the step's functions has been written yet."""
-    return len(_UNWRITTEN.findall(source)) >= len(step.functions)
+    unwritten = _find_unwritten(source)
+    if unwritten is None:
+        return len(_UNWRITTEN.findall(source)) >= len(step.functions)
+    return {function.name for function in step.functions} <= unwritten
+
+
+def _find_unwritten(source: str) -> set[str] | None:
+    """Return the functions that are not written; None if the source cannot be parsed soon."""
+    if not _UNWRITTEN.search(source):
+        return set()
+    if len(source) > MAX_PARSED:
+        return None
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return {node.name for node in body if isinstance(node, ast.FunctionDef) and _raises(node)}
+
+
+def _raises(function: ast.FunctionDef) -> bool:
+    """Return whether a function raises NotImplementedError at its end and cannot return before."""
+    raised = [line.exc for line in function.body if isinstance(line, ast.Raise)]
+    named = [one.func if isinstance(one, ast.Call) else one for one in raised]
+    if not any(isinstance(one, ast.Name) and one.id == "NotImplementedError" for one in named):
+        return False
+    left: list[ast.AST] = [*function.body]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Return):
+            return False
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            left += ast.iter_child_nodes(node)
+    return True
 
 
 def find_defined(source: str, step: Step) -> list[Function]:

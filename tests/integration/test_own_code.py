@@ -5,11 +5,12 @@ import io
 import pytest
 
 from grader.engine import grading
-from grader.engine.own_code import MAX_PARSED, MOST_LINES, find_code
+from grader.engine.own_code import MOST_LINES, find_code
 from grader.intake.submission import Submission
 from grader.report.html.page import page
 from grader.report.records import report_from_json
 from grader.report.text.terminal import Printer
+from grader.steps.stubs import MAX_PARSED
 from tests.conftest import SEED
 
 RAISES = '''import numpy as np

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from grader.engine import grading
-from grader.engine.own_code import MAX_PARSED
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
+from grader.steps.stubs import MAX_PARSED
 from tests.conftest import SEED
 
 LOOPS = """import numpy as np

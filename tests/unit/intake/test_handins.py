@@ -103,6 +103,12 @@ def test_untouched_file_gives_way_to_a_notebook(read, tmp_path, folder):
     assert "taken from work.ipynb; it is also in step02_scores.py" in submission.warnings[0]
 
 
+def test_finished_file_with_an_abstract_class_goes_before_a_notebook(read, tmp_path):
+    base = "class Base:\n    def scores(self):\n        raise NotImplementedError()\n\n"
+    spread(tmp_path / "alice", {FILE: base + source("'file'"), "work.ipynb": notebook("'cell'")})
+    assert "'file'" in read("alice").sources["step02_scores"]
+
+
 def test_unreadable_file_gives_way_to_a_notebook_and_is_told(read, tmp_path):
     spread(tmp_path / "alice", {"work.ipynb": notebook("'cell'")})
     (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
