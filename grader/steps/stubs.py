@@ -49,11 +49,12 @@ def is_unfinished(source: str) -> bool:
 
 
 def is_untouched(source: str, step: Step) -> bool:
-    """Return whether none of the step's functions has been written yet."""
+    """Return whether it has functions of the step, and none of these has been written yet."""
     unwritten = _find_unwritten(source)
     if unwritten is None:
         return len(_UNWRITTEN.findall(source)) >= len(step.functions)
-    return {function.name for function in step.functions} <= unwritten
+    named = {f.name for f in step.functions if re.search(rf"^(def )?{f.name}\b", source, re.M)}
+    return bool(unwritten) and named <= unwritten
 
 
 def _find_unwritten(source: str) -> set[str] | None:

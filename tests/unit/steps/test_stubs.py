@@ -81,4 +81,8 @@ def test_step_is_untouched_while_none_of_its_functions_is_written():
     assert not is_untouched("".join([one, *stubs[1:]]), step)
     base = "class Base:\n    def g(self):\n        raise NotImplementedError()\n"
     assert not is_untouched("".join([base, one, *stubs[1:]]), step)
+    assert is_untouched("".join(stubs[1:]), step)
+    other = f"{step.functions[0].name} = print\n"
+    assert not is_untouched("".join([other, *stubs[1:]]), step)
     assert not is_untouched("", step)
+    assert not is_untouched("def helper(x):\n    return x\n", step)
