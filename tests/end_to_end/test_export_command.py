@@ -223,3 +223,22 @@ def test_release_says_what_is_wrong(tmp_path, arguments, why):
     done = CliRunner().invoke(release, [*arguments, "--gradescope", str(path)])
     assert done.exit_code == 2
     assert why in done.output
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "new", "options"),
+    [
+        ("canvas", CANVAS, CANVAS.replace("bob,A,4,2", "carol,A,4,2"), COLUMN),
+        ("moodle", MOODLE, MOODLE.replace("Bob,bob@x.org", "carol,carol@x.org"), ()),
+    ],
+)
+def test_export_tells_whose_earlier_grade_stays_without_a_score(
+    export, out, format_, text, new, options
+):
+    own = out.parent / "own.csv"
+    says = "without a score, but keeps an earlier grade there (1):\n  carol\n"
+    for cells, is_said in ((text, False), (new, True)):
+        own.write_bytes(cells.encode())
+        done = export("--format", format_, "--into", own, *options, "--out", out / "new.csv")
+        assert (says in done.output) == is_said, done.output
+        assert "without a score, so not written (1):\n  carol\n" in done.output

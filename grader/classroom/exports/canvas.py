@@ -14,6 +14,7 @@ from grader.classroom.exports.merging import (
     amount,
     column,
     decimal_mark,
+    earlier,
     is_others,
     keys_of,
     place,
@@ -113,6 +114,5 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             changes[row[at]] = cells[row[key].text] = new
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most)
-    return Merged(
-        replace_cells(text, changes), len(changes), *lost, notes, kept=tuple(kept), cells=cells
-    )
+    merged, stay = replace_cells(text, changes), earlier(placed, table, at)
+    return Merged(merged, len(changes), *lost, notes, tuple(kept), stay, cells)

@@ -23,9 +23,13 @@ _NOTHING = ("", "-", "n/a")
 
 @dataclass(frozen=True)
 class Placed:
-    """The students by their row's number, and everyone who has no row of their own."""
+    """The students by their row's number, and everyone who has no row of their own.
+
+    without: the students without a score, by the row that nobody else's score goes into.
+    """
 
     rows: Mapping[int, Graded]
+    without: Mapping[int, str]
     unmatched: tuple[str, ...]
     ambiguous: tuple[str, ...]
     not_graded: tuple[str, ...]
@@ -89,19 +93,27 @@ def place(class_: Iterable[Graded], rows: Rows) -> Placed:
     """Return each student's own row, if no other student matches it."""
     homes: list[tuple[int, Graded]] = []  # a student may be there twice, by the name of a team
     lost: dict[str, list[str]] = {"unmatched": [], "ambiguous": [], "not_graded": []}
+    without: dict[int, str] = {}
     for graded in class_:
+        mine = rows.of(graded)
         if graded.score is None and not graded.excused:
             lost["not_graded"].append(graded.student)
-            continue
-        mine = rows.of(graded)
-        if len(mine) == 1:
+            without |= {row: graded.student for row in mine if len(mine) == 1}
+        elif len(mine) == 1:
             homes += [(row, graded) for row in mine]
         else:
             lost["ambiguous" if mine else "unmatched"].append(graded.student)
     taken = Counter(row for row, _ in homes)
     lost["ambiguous"] += [graded.student for row, graded in homes if taken[row] > 1]
     alone = {row: graded for row, graded in homes if taken[row] == 1}
-    return Placed(alone, **{name: tuple(dict.fromkeys(lost[name])) for name in lost})
+    without = {row: student for row, student in without.items() if not taken[row]}
+    return Placed(alone, without, **{name: tuple(dict.fromkeys(lost[name])) for name in lost})
+
+
+def earlier(placed: Placed, table: list[Row], at: int) -> tuple[str, ...]:
+    """Return the students without a score who have a grade in that column."""
+    rows = placed.without.items()
+    return tuple(one for n, one in rows if table[n][at].text.strip().casefold() not in _NOTHING)
 
 
 def is_others(cell: str, text: str, last: str | None) -> bool:

@@ -18,6 +18,7 @@ from grader.classroom.exports.merging import (
     amount,
     column,
     decimal_mark,
+    earlier,
     is_others,
     keys_of,
     place,
@@ -160,7 +161,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
     notes += _note_above(above, most) + _note_excused(stay)
     merged = replace_cells(text, changes)
-    return Merged(merged, filled, *lost, notes, kept=tuple(kept), cells=cells)
+    return Merged(merged, filled, *lost, notes, tuple(kept), earlier(placed, table, grade), cells)
 
 
 def _note_above(count: int, most: float | None) -> tuple[str, ...]:

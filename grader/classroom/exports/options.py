@@ -41,7 +41,8 @@ class Options:
 class Merged:
     """The instructor's file with the scores in it, and everyone who is not in it, by reason.
 
-    kept: students with another grade there, which was not changed. cells: the present cells of the
+    kept: students with another grade there, which was not changed. earlier: students without a
+    score who have a grade there, which was not changed either. cells: the present cells of the
     column, by row, if nopeek wrote it.
     """
 
@@ -52,6 +53,7 @@ class Merged:
     not_graded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     cells: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -105,6 +105,7 @@ def _tell(merged: Merged) -> None:
     _students("not in the file, so not written", merged.unmatched)
     _students("could be several rows, so not written", merged.ambiguous)
     _students("without a score, so not written", merged.not_graded)
+    _students("without a score, but keeps an earlier grade there", merged.earlier)
     _students("has another grade there, left alone without --overwrite", merged.kept)
 
 
