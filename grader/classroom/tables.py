@@ -297,6 +297,8 @@ def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -
     if text["points"]:
         if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text["points"], re.ASCII):
             raise CourseError(f"{where}: `points` must be a number of at least 0")
+        if re.fullmatch(r"[1-9]\d{0,2},\d{3}", text["points"], re.ASCII):
+            raise CourseError(f"{where}: `points` {text['points']} may be thousands: use a point")
         points = float(text["points"].replace(",", "."))
     excuse = text["excuse"].casefold()
     if excuse and excuse not in (*_YES, "no", "0"):

@@ -195,11 +195,13 @@ def export(
             )
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
-                before, key = _write_exports(graded), f"{format_} {column}"
-                mine = {**before.get(key, {})}
+                key = f"{format_} {column}"
+                mine = {**_write_exports(graded).get(key, {})}
                 options = replace(options, exported=mine)
                 mine |= _into(kind, class_, options, own, out).cells
-                write_whole(graded / EXPORTED, [json.dumps({**before, key: mine})])
+                # Another export may have ended meanwhile: what it wrote stays in the record.
+                record = {**_write_exports(graded), key: mine}
+                write_whole(graded / EXPORTED, [json.dumps(record)])
             elif isinstance(kind, Zip):
                 _zip(kind, class_, options, out)
             elif isinstance(kind, One):

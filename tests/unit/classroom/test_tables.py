@@ -167,3 +167,18 @@ def test_gradebook_whose_numbers_a_spreadsheet_has_rounded_is_refused(tmp_path, 
     path.write_text(f"Student,ID,SIS Login ID,Section\n{rows}", encoding="utf-8")
     with pytest.raises(CourseError, match="is not an ID of Canvas: export the gradebook again"):
         read_roster(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [("0,125", 0.125), ("2,5", 2.5), (" 5 ", 5), ("1.000", 1), ("1,000", None), ("12,500", None)]
+    + [(odd, None) for odd in ("1e3", "５", "nan", "inf", "-1", "+3", "0x5", "1_0")],
+)
+def test_points_of_a_change_have_one_meaning(tmp_path, text, points):
+    path = tmp_path / "overrides.csv"
+    path.write_text(f'{HEADER}\nanna,all,"{text}",,c,Tim,today\n', encoding="utf-8")
+    if points is None:
+        with pytest.raises(CourseError, match="`points`"):
+            read_overrides(path, REGISTRY)
+    else:
+        assert [one.points for one in read_overrides(path, REGISTRY)] == [points]
