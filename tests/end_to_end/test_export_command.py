@@ -1,6 +1,7 @@
 """The commands `export` and `release`, as their users have them."""
 
 import json
+import sys
 import zipfile
 
 import pytest
@@ -242,3 +243,19 @@ def test_export_tells_whose_earlier_grade_stays_without_a_score(
         done = export("--format", format_, "--into", own, *options, "--out", out / "new.csv")
         assert (says in done.output) == is_said, done.output
         assert "without a score, so not written (1):\n  carol\n" in done.output
+
+
+def test_two_exports_at_once_are_both_recorded(export, out, monkeypatch):
+    own = out.parent / "canvas.csv"
+    own.write_bytes(CANVAS.encode())
+    module = sys.modules[export_command.callback.__module__]
+    into, record = module._into, out.parent / "graded" / module.EXPORTED
+
+    def slow(*arguments):
+        record.write_text('{"moodle ": {"11": "5"}}', encoding="utf-8")
+        return into(*arguments)
+
+    monkeypatch.setattr(module, "_into", slow)
+    export("--format", "canvas", "--into", own, *COLUMN, "--out", out / "canvas.csv")
+    both = json.loads(record.read_text(encoding="utf-8"))
+    assert {key.split()[0] for key in both} == {"canvas", "moodle"}
