@@ -129,7 +129,7 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
     return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
 
 
-def _write_exports(graded: Path) -> dict[str, dict[str, str]]:
+def _read_exports(graded: Path) -> dict[str, dict[str, str]]:
     """Return what earlier exports wrote into instructors' files, by format and column."""
     try:
         data = json.loads((graded / EXPORTED).read_text(encoding="utf-8"))
@@ -196,11 +196,11 @@ def export(
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 key = f"{format_} {column}"
-                mine = {**_write_exports(graded).get(key, {})}
+                mine = {**_read_exports(graded).get(key, {})}
                 options = replace(options, exported=mine)
                 mine |= _into(kind, class_, options, own, out).cells
                 # Another export may have ended meanwhile: what it wrote stays in the record.
-                record = {**_write_exports(graded), key: mine}
+                record = {**_read_exports(graded), key: mine}
                 write_whole(graded / EXPORTED, [json.dumps(record)])
             elif isinstance(kind, Zip):
                 _zip(kind, class_, options, out)
