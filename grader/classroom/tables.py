@@ -308,7 +308,7 @@ def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -
     if points is None and excuse not in _YES and not text["comment"]:
         raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
     id = _target(where, target, registry)
-    if excuse in _YES and id and not id.startswith("step"):
+    if excuse in _YES and id not in ("", *(step.id for step in registry.steps)):
         raise CourseError(f"{where}: only a step or the whole can be excused")
     who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
     return Override(row, student, id, points, excuse in _YES, comment, who, when)

@@ -182,3 +182,12 @@ def test_points_of_a_change_have_one_meaning(tmp_path, text, points):
             read_overrides(path, REGISTRY)
     else:
         assert [one.points for one in read_overrides(path, REGISTRY)] == [points]
+
+
+def test_check_whose_name_begins_like_a_steps_cannot_be_excused(tmp_path):
+    checks = [check.id for step in REGISTRY.steps for check in step.checks]
+    name = next(name for name in checks if name.startswith("step"))
+    path = tmp_path / "overrides.csv"
+    path.write_text(f"{HEADER}\nanna,{name},,yes,c,Tim,today\n", encoding="utf-8")
+    with pytest.raises(CourseError, match="only a step or the whole can be excused"):
+        read_overrides(path, REGISTRY)
