@@ -170,9 +170,9 @@ class Places:
     Under an isolation that keeps its promises, that is a sandbox in which others came before.
     """
 
-    def __init__(self, isolation):
+    def __init__(self, sandboxes):
+        self.sandboxes = sandboxes
         self.before = set(processes.descendants(os.getpid()))
-        self.sandboxes = Sandboxes(isolation, REGISTRY.limits)
 
     def grade(self, bench, shown_to, submission, step, limits):
         """The report, and what is left of the submission."""
@@ -180,7 +180,6 @@ class Places:
             Worker(host, time.monotonic() + 60).close()  # it stands when the first one has ended
             standing, bench.host, host.limits = stands(host), host, limits
             report = grading.Grader(shown_to, bench, SEED).grade(submission, [step])
-            host.limits = REGISTRY.limits
         return report, self.left_behind(host, standing)
 
     def left_behind(self, host, standing):
@@ -202,10 +201,6 @@ class Places:
         known = self.sandboxes.host, self.sandboxes.spare, self.sandboxes.trusted
         found = set(processes.descendants(os.getpid())) - self.before
         return found.difference(*(stands(host)[0] for host in known))
-
-    def close(self):
-        """Ends them all."""
-        self.sandboxes.__exit__()
 
 
 def shortened(attack):
@@ -246,8 +241,9 @@ def in_a_batch(attacks, suite, isolation, batch):
     in_order = sorted(steps.values(), key=lambda step: step.id)
     with (
         contextlib.closing(Neighbour(isolation)) as neighbour,
-        contextlib.closing(Places(isolation)) as places,
+        Sandboxes(isolation, REGISTRY.limits) as sandboxes,
     ):
+        places = Places(sandboxes)
         grader = grading.make_grader(REGISTRY, neighbour.host, suite, SEED, in_order)
         batch.honest += honestly(grader.bench, places)
         for attack in attacks:
