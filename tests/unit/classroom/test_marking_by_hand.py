@@ -1,7 +1,7 @@
 """Grades of random classes beside the same rules worked out in fractions, as the guide has them."""
 
 import itertools
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from grader.report.records import Graded, Status, StepVerdict, Who
 from tests.conftest import STEPS
 from tests.support.classes import report
 
-DUE = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DUE = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 HALVES = st.integers(0, 20).map(lambda n: n / 2)
 IDS = [step.id for step in STEPS[:4]]
 
