@@ -112,14 +112,18 @@ def place(class_: Iterable[Graded], rows: Rows) -> Placed:
 
 def earlier(placed: Placed, table: list[Row], at: int) -> tuple[str, ...]:
     """Return the students without a score who have a grade in that column."""
-    rows = placed.without.items()
-    return tuple(one for n, one in rows if table[n][at].text.strip().casefold() not in _NOTHING)
+    return tuple(one for number, one in placed.without.items() if has_grade(table[number][at].text))
+
+
+def has_grade(cell: str) -> bool:
+    """Return whether a cell holds a grade or an excuse."""
+    return cell.strip().casefold() not in _NOTHING
 
 
 def is_others(cell: str, text: str, last: str | None) -> bool:
     """Return whether a cell holds a grade or an excuse that another person has entered."""
     now = cell.strip()
-    if now.casefold() in _NOTHING or now in (last, text):
+    if not has_grade(now) or now in (last, text):
         return False
     numbers = [read_number(one) for one in (now, text, last or "")]
     return numbers[0] is None or numbers[0] not in numbers[1:]

@@ -19,6 +19,7 @@ from grader.classroom.exports.merging import (
     column,
     decimal_mark,
     earlier,
+    has_grade,
     is_others,
     keys_of,
     place,
@@ -152,7 +153,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             continue
         filled += 1
         if graded.excused:  # the grade there stays, and may be another person's
-            stay += row[grade].text.strip() not in ("", "-")
+            stay += has_grade(row[grade].text)
         else:
             changes[row[grade]] = cells[_number(row)] = new
         if said is not None:
