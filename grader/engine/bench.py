@@ -24,8 +24,18 @@ from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
 from grader.engine.call_evidence import show_call
 from grader.engine.own_code import find_code
+from grader.engine.scripts import PATIENCE, Script, write_script
 from grader.isolation import Host, SandboxError
-from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
+from grader.isolation.client import (
+    Answer,
+    CallFailed,
+    Died,
+    Program,
+    Raised,
+    Strayed,
+    TimedOut,
+    Worker,
+)
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import CheckVerdict, Evidence, Status
 from grader.steps.registry import Check, KitError, Step, load
@@ -85,7 +95,9 @@ class Bench:
         self.suite = suite
         self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
+        self.scripts: dict[str, Script] = {}
         self.worker: Worker | None = None
+        self.shared: tuple[Worker, Program] | None = None
         self.first_failure: FirstFailure | None = None
         self.log = Log()
         self.raised: set[tuple[str, str, int]] = set()
@@ -172,17 +184,13 @@ class Bench:
 
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
+        self.leave_shared()
         self.host = host
         self.log = Log()
         self.first_failure = None
         messages.forget_sources()
 
-    @contextlib.contextmanager
-    def on(self, attempt: Attempt) -> Iterator[None]:
-        """Load an attempt for the duration of the block.
-
-        Raise CallFailed if it cannot be loaded.
-        """
+    def _turn_to(self, attempt: Attempt) -> None:
         self.attempt = attempt
         self.log = Log()
         self.first_failure = None
@@ -190,6 +198,14 @@ class Bench:
         self.raised.clear()
         self.coded.clear()
         self.deadline = time.monotonic() + self.host.limits.step_seconds
+
+    @contextlib.contextmanager
+    def on(self, attempt: Attempt) -> Iterator[None]:
+        """Load an attempt for the duration of the block.
+
+        Raise CallFailed if it cannot be loaded.
+        """
+        self._turn_to(attempt)
         if attempt.untouched:
             self.worker, self.names = None, tuple(one.name for one in attempt.step.functions)
             yield
@@ -233,6 +249,68 @@ class Bench:
             verdicts[check.id] = verdict
         return list(verdicts.values())
 
+    def passes_all(self, attempt: Attempt) -> bool:
+        """Return whether the attempt passes all checks of its step, asked with their scripts.
+
+        After False, only `run` can tell: some scripts may be missing, or too slow to wait for.
+        Steps that pass on the same sources share a worker, which loads each module once.
+        """
+        scripts = {check: self.scripts.get(check.id) for check in attempt.step.checks}
+        if attempt.untouched or None in scripts.values():
+            return False
+        self._turn_to(attempt)
+        try:
+            worker = self.worker = self._load_in_shared(attempt.program)
+            worker.deadline = min(self.deadline, self.host.deadline)
+            passed = all(one.name in self.names for one in attempt.step.functions) and all(
+                self._passes(worker, self.checks[check.id], script)
+                for check, script in scripts.items()
+                if script is not None
+            )
+        except CallFailed:
+            passed = False
+        if not passed:
+            self.leave_shared()
+        return passed
+
+    def _load_in_shared(self, program: Program) -> Worker:
+        """Return a worker that has loaded the program's module, perhaps after others of it."""
+        until = time.monotonic() + PATIENCE
+        if self.shared and (self.shared[1].sources != program.sources or program.own):
+            self.leave_shared()
+        if self.shared:
+            worker = self.shared[0]
+            worker.deadline = min(until, self.host.deadline)
+            self.names = worker.turn_to(program.module)
+        else:
+            worker = Worker(self.host, until)
+            self.shared = worker, program
+            self.names = worker.load(program)
+        return worker
+
+    def leave_shared(self) -> None:
+        """End the worker that steps share."""
+        if self.shared:
+            with contextlib.suppress(OSError):
+                self.shared[0].close()
+        self.shared = self.worker = None
+
+    def _passes(self, worker: Worker, check: CheckFunction, script: Script) -> bool:
+        """Return whether the worker's answers to a script, and to what it lacks, pass the check."""
+        answers = b""
+        if script.several.requests:
+            answers = worker.send_ahead(script.several, PATIENCE)
+            if script.knows(answers):
+                worker.ahead.clear()
+                return True
+        failure = self._failure(check)
+        if isinstance(failure, Strayed):
+            script.shorten(len(script.several.requests) - len(worker.ahead) - 1)
+        elif failure is None and not worker.ahead:
+            script.remember(answers)
+            return True
+        return False
+
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
         """Return the verdict on a check of any step whose checks were collected."""
         found = self.checks.get(check.id)
@@ -256,7 +334,7 @@ class Bench:
             return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
         self.printed = ""
         self.asked, self.asking = check.function, None
-        start, failure = len(self.log.calls), self._failure(self.checks[check.id])
+        start, failure = len(self.log.calls), self._run_and_note(check)
         self.log.spans[check.id] = (start, len(self.log.calls))
         self.log.titles[check.id] = self.checks[check.id].title
         if failure is None:
@@ -287,6 +365,18 @@ class Bench:
             args, kwargs = self.asking
             call = Call(self.asked, args, kwargs, opaque=False, outcome=None)
         self.first_failure = FirstFailure(verdict, list(self.log.calls), start, call)
+
+    def _run_and_note(self, check: Check) -> BaseException | None:
+        """Run a check. Write its script if it has none and passes."""
+        worker = None if check.id in self.scripts else self.worker
+        if worker is None:
+            return self._failure(self.checks[check.id])
+        worker.noted, first = [], worker.numbered
+        failure = self._failure(self.checks[check.id])
+        if failure is None and worker is self.worker:
+            self.scripts[check.id] = write_script(worker.noted, first)
+        worker.noted = None
+        return failure
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import marshal
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
+SHARED = 2**33  # in the worker, what several requests name is numbered from here
 WATCHED = 0.96  # of a call's time; then a watched worker reports its line
 TRACING = 4  # how many times longer a call may take while its memory is measured
 
@@ -66,6 +68,10 @@ class TimedOut(CallFailed):
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
 
+class Strayed(Exception):
+    """Another request was made than the one that was sent in advance."""
+
+
 class Died(CallFailed):
     """The worker ended, or sent something that is not an answer to the question."""
 
@@ -96,7 +102,25 @@ class Program:
     """What the judge's version of such a module is asked for: the names of the step's functions."""
 
 
-@lru_cache(maxsize=256)
+@dataclass(frozen=True)
+class Several:
+    """Encoded requests, and the shorter ones that are sent in their place.
+
+    shared: what those name by handles from SHARED on.
+    """
+
+    requests: Sequence[bytes]
+    sent: Sequence[bytes]
+    shared: Sequence[Any] = ()
+
+    @functools.cached_property
+    def frame(self) -> bytes:
+        """Return the bytes to send."""
+        head = {"do": "several", "count": len(self.sent), "shared": list(self.shared)}
+        return b"".join((wire.encode(head), *self.sent))
+
+
+@functools.lru_cache(maxsize=256)
 def compiled(source: str, file: str) -> bytes:
     """Return the code of a source, which loads in less time; only of the kit's own sources.
 
@@ -228,6 +252,9 @@ class Worker:
         self.alive = True
         self.unread = bytearray()
         self.numbered = 0  # handles that were given so far have lower numbers
+        self.noted: list[dict[str, Any]] | None = None  # requests, from when somebody wants them
+        # Requests that were sent in advance, each with the answers that are left.
+        self.ahead: deque[tuple[bytes, Iterator[Any]]] = deque()
 
     def close(self) -> None:
         """End the process and all that it started."""
@@ -248,6 +275,11 @@ class Worker:
         ]
         request = {"do": "load", "modules": modules, "own": own, "module": program.module}
         ok, _ = self._ask(request)
+        return _strings(ok, MAX_NAMES)
+
+    def turn_to(self, module: str) -> tuple[str, ...]:
+        """Run another module of the same program, and return the names that can be called in it."""
+        ok, _ = self._ask({"do": "turn_to", "module": module})
         return _strings(ok, MAX_NAMES)
 
     def call(
@@ -344,15 +376,36 @@ class Worker:
             raise Died
         return held
 
+    def send_ahead(self, several: Several, seconds: float) -> bytes:
+        """Send requests that will be made next, and return the bytes of all answers.
+
+        The requests then get these answers in turn; one that is another raises Strayed. Handles are
+        numbered from 0 again, and those from before are gone. All answers together may take that
+        many seconds.
+        """
+        until = min(time.monotonic() + seconds, self.deadline)
+        try:
+            answers = self._exchange(several.frame, until)
+        except TimeoutError:
+            self._lose()
+            raise TimedOut(seconds) from None
+        except (OSError, ProtocolError, Died):
+            self._lose()
+            raise Died from None
+        self.numbered = 0
+        values = wire.decode_several(answers, len(several.requests))
+        self.ahead = deque((request, values) for request in several.requests)
+        return answers
+
     def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
         if not self.alive:
             raise Died
+        if self.noted is not None:
+            self.noted.append(request)
         seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
         until = min(time.monotonic() + seconds, self.deadline)
-        if self.watched and until < self.deadline:
-            request["watch"] = WATCHED * max(0.01, until - time.monotonic())
         try:
-            reply = _mapping(wire.decode(self._exchange(wire.encode(request), until)))
+            reply = _mapping(self._reply(request, until))
             if self.watched and "stuck" in reply:
                 raise TimeoutError(reply)
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
@@ -368,6 +421,17 @@ class Worker:
         except (OSError, ProtocolError, Died):
             self._lose()
             raise Died from None
+
+    def _reply(self, request: dict[str, Any], until: float) -> Any:
+        """Return the reply to a request: one that has come ahead, or the worker's."""
+        if self.ahead:
+            expected, replies = self.ahead.popleft()
+            if wire.encode(request) != expected:
+                raise Strayed
+            return next(replies)
+        if self.watched and until < self.deadline:
+            request = {**request, "watch": WATCHED * max(0.01, until - time.monotonic())}
+        return wire.decode(self._exchange(wire.encode(request), until))
 
     def _exchange(self, data: bytes, until: float) -> bytes:
         nonce = os.urandom(NONCE)

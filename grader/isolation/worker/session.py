@@ -26,6 +26,7 @@ MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
 HELD = 2**32  # permanent objects are numbered from here
+SHARED = 2**33  # and from here those that requests share which come together
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
@@ -65,6 +66,7 @@ class Session:
         self.given = self.held = 0
         self.actions = {
             "load": self.load,
+            "turn_to": self.turn_to,
             "call": self.call,
             "fetch": self.fetch,
             "hold": self.hold,
@@ -100,8 +102,21 @@ class Session:
         return data
 
     def answer(self, data: memoryview) -> bytes:
+        """Answer a request, or several that follow each other."""
+        request, at = wire.read(data, 0, self.kept)
+        if request["do"] != "several":
+            return self.answer_one(request)
+        self.kept = {n: held for n, held in self.kept.items() if HELD <= n < SHARED}
+        self.kept.update(enumerate(request["shared"], SHARED))
+        self.given = 0  # the judge has numbered the handles in these requests in advance
+        answers = []
+        for _ in range(request["count"]):
+            request, at = wire.read(data, at, self.kept)
+            answers.append(self.answer_one(request))
+        return b"".join(answers)
+
+    def answer_one(self, request: dict[str, Any]) -> bytes:
         """Answer a request, and return the outcome with what was printed."""
-        request, _ = wire.read(data, 0, self.kept)
         streams = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = capture = Capture()
         try:
@@ -187,6 +202,10 @@ class Session:
             self.sources.own[name], self.sources.names[name] = (source, file), names
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(Refusal())
+        return self.turn_to(request)
+
+    def turn_to(self, request: dict[str, Any]) -> bytes:
+        """Run one of the modules that were sent, and return the names that can be called in it."""
         name = request["module"]
         _, self.file = self.sources.modules[name]
         loaded = importlib.import_module(f"{PACKAGE}.{name}")

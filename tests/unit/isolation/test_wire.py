@@ -219,7 +219,7 @@ DEEP = text_bytes(b"L", 1) * DEEPEST
 HOSTILE = {
     "nothing": (b"", "ends too soon"),
     "unknown kind": (b"Z", "unknown kind"),
-    "two values": (b"NN", "more than one value"),
+    "two values": (b"NN", "more values than asked for"),
     "array without its numbers": (array_bytes(b"<f8", 3), "ends too soon"),
     "array of 2**63": (array_bytes(b"<f8", 2**63), "ends too soon"),
     "array of 2**256": (array_bytes(b"<f8", *[2**64 - 1] * 4), "ends too soon"),
