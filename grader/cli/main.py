@@ -19,7 +19,7 @@ from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
+from grader.steps.paths import CALLS, EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Part, Registry, Step
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _judge(
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
     submission = read_submission(folder, registry)
-    with hosts(registry, isolation, 2 if _worth_two(suite, steps) else 1) as (host, *second):
+    with hosts(registry, isolation, 1) as (host,):
         from grader.engine import grading
         from grader.engine.own_memory import limit_memory
         from grader.report.text import terminal
@@ -256,7 +256,7 @@ def _judge(
         if suite == "hidden":
             seed = grading.fresh_seed() if seed is None else seed
         show = on_step(printer) if on_step else lambda verdict: None
-        grader = grading.make_grader(registry, host, suite, seed or 0, steps)
+        grader = grading.make_grader(registry, host, suite, seed or 0, steps, kept=CALLS)
         if suite == "hidden":  # of work that may be anybody's, as on Gradescope
             limit_memory()
         done: list[StepVerdict] = []
@@ -272,7 +272,8 @@ def _judge(
 
         follow(None)
         try:
-            return grader.grade(submission, steps, follow, *second), printer
+            in_pairs = _can_pair(suite, steps)
+            return grader.grade(submission, steps, follow, in_pairs=in_pairs), printer
         except KeyboardInterrupt:
             if not done:
                 raise Problem("stopped before the first step was judged") from None
@@ -284,8 +285,8 @@ def _judge(
             printer.rest()
 
 
-def _worth_two(suite: str, steps: tuple[Step, ...]) -> bool:
-    """Return whether to use two judging processes.
+def _can_pair(suite: str, steps: tuple[Step, ...]) -> bool:
+    """Return whether two steps can be judged at a time.
 
     Not with torch, which must not be forked once it has run.
     """
@@ -395,7 +396,7 @@ def watch(submission: Path, suite: str) -> None:
 
         printer = terminal.Printer()
         seed = grading.fresh_seed()
-        grader = grading.make_grader(registry, host, suite, seed, registry.steps)
+        grader = grading.make_grader(registry, host, suite, seed, registry.steps, kept=CALLS)
         watching = Watch(grader, submission, printer)
         with contextlib.suppress(KeyboardInterrupt), watching.keyboard:
             watching.go_on()

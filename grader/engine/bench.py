@@ -23,6 +23,7 @@ from grader.diagnosis.search import FETCH, Call, Log
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
 from grader.engine.call_evidence import show_call
+from grader.engine.kept_scripts import KeptScripts
 from grader.engine.own_code import find_code
 from grader.engine.scripts import PATIENCE, Script, write_script
 from grader.isolation import Host, SandboxError
@@ -96,6 +97,8 @@ class Bench:
         self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
+        self.kept_scripts: KeptScripts | None = None
+        self.news = False  # whether there are scripts or answers that are not kept yet
         self.worker: Worker | None = None
         self.shared: tuple[Worker, Program] | None = None
         self.first_failure: FirstFailure | None = None
@@ -123,8 +126,6 @@ class Bench:
         try:
             if function not in self.names:
                 raise Missing(function)
-            if self.attempt.untouched:
-                raise Raised(*UNWRITTEN)
             answer = self._working().call(function, *args, **options)
         except Raised as raised:
             self.printed = messages.clean_printed(raised.printed)
@@ -255,17 +256,17 @@ class Bench:
         After False, only `run` can tell: some scripts may be missing, or too slow to wait for.
         Steps that pass on the same sources share a worker, which loads each module once.
         """
-        scripts = {check: self.scripts.get(check.id) for check in attempt.step.checks}
-        if attempt.untouched or None in scripts.values():
+        checks = attempt.step.checks
+        if self.kept_scripts and not any(check.id in self.scripts for check in checks):
+            self.scripts |= self.kept_scripts.read(attempt.step.id)
+        if attempt.untouched or not all(check.id in self.scripts for check in checks):
             return False
         self._turn_to(attempt)
         try:
             worker = self.worker = self._load_in_shared(attempt.program)
             worker.deadline = min(self.deadline, self.host.deadline)
             passed = all(one.name in self.names for one in attempt.step.functions) and all(
-                self._passes(worker, self.checks[check.id], script)
-                for check, script in scripts.items()
-                if script is not None
+                self._passes(worker, check) for check in checks
             )
         except CallFailed:
             passed = False
@@ -295,21 +296,31 @@ class Bench:
                 self.shared[0].close()
         self.shared = self.worker = None
 
-    def _passes(self, worker: Worker, check: CheckFunction, script: Script) -> bool:
+    def _passes(self, worker: Worker, check: Check) -> bool:
         """Return whether the worker's answers to a script, and to what it lacks, pass the check."""
-        answers = b""
+        script, answers = self.scripts[check.id], b""
         if script.several.requests:
             answers = worker.send_ahead(script.several, PATIENCE)
             if script.knows(answers):
                 worker.ahead.clear()
                 return True
-        failure = self._failure(check)
+        failure = self._failure(self.check_function(check))
         if isinstance(failure, Strayed):
             script.shorten(len(script.several.requests) - len(worker.ahead) - 1)
+            self.news = True
         elif failure is None and not worker.ahead:
-            script.remember(answers)
+            self.news |= script.remember(answers)
             return True
         return False
+
+    def keep(self, step: Step) -> None:
+        """Keep what is new in the scripts of a step's checks, if there is a place for it."""
+        if self.kept_scripts and self.news:
+            ids = (check.id for check in step.checks)
+            self.kept_scripts.write(
+                step.id, {id: self.scripts[id] for id in ids if id in self.scripts}
+            )
+        self.news = False
 
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
         """Return the verdict on a check of any step whose checks were collected."""
@@ -375,11 +386,14 @@ class Bench:
         failure = self._failure(self.checks[check.id])
         if failure is None and worker is self.worker:
             self.scripts[check.id] = write_script(worker.noted, first)
+            self.news = True
         worker.noted = None
         return failure
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""
+        if self.attempt.untouched:  # each of its functions says so at once
+            return Raised(*UNWRITTEN)
         try:
             check.run(self.student, self.inputs_for(self.attempt.step))
         except KeyboardInterrupt:

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
@@ -28,9 +29,10 @@ from grader.diagnosis.search import (
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
+from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_two
 from grader.intake.submission import Submission
-from grader.isolation import Host
+from grader.isolation import Host, start_host
 from grader.isolation.client import CallFailed, Program, TimedOut
 from grader.report.records import (
     PROPERTY,
@@ -98,19 +100,19 @@ class Grader:
         submission: Submission,
         steps: Sequence[Step],
         on_step: Callable[[StepVerdict], None] = lambda verdict: None,
-        second: Host | None = None,
         *,
+        in_pairs: bool = False,
         known: Sequence[StepVerdict] = (),
     ) -> Report:
         """Return the report on these steps. Call on_step with each verdict, in order.
 
-        second: a host for half of the work, which then runs in a process of its own. known:
-        verdicts on other steps.
+        in_pairs: judge two steps at a time, each in a process with a host of its own, if several
+        need more than a look. known: verdicts on other steps.
         """
         self.slow.clear()
         found: dict[int, StepVerdict] = {}
         verdicts: list[StepVerdict] = []
-        for number, verdict in self._each(submission, steps, second):
+        for number, verdict in self._each(submission, steps, in_pairs):
             found[number] = verdict
             while len(verdicts) in found:
                 verdict = found[len(verdicts)]
@@ -133,26 +135,41 @@ class Grader:
         )
 
     def _each(
-        self, submission: Submission, steps: Sequence[Step], second: Host | None
+        self, submission: Submission, steps: Sequence[Step], in_pairs: bool
     ) -> Iterator[tuple[int, StepVerdict]]:
         """Yield the steps' numbers and verdicts, in any order."""
-        if second is None or len(steps) < 2:
+        if not in_pairs:
             for number, step in enumerate(steps):
                 yield number, self.step(submission, step)
             return
+        left = []
+        for number, step in enumerate(steps):
+            verdict = self._find_quickly(submission, step)
+            if verdict is None:
+                left.append(number)
+            else:
+                yield number, verdict
+        if len(left) < 2:
+            yield from ((number, self._judge(submission, steps[number])) for number in left)
+            return
 
         def judge(number: int) -> dict[str, Any]:
-            return asdict(self.step(submission, steps[number]))
+            return asdict(self._judge(submission, steps[left[number]]))
 
         def other(number: int) -> dict[str, Any]:
             self.bench.host = self.library.host = second
             return judge(number)
 
-        for number, verdict in in_two(len(steps), judge, other):
-            yield number, step_from_dict(verdict)
+        with start_host(self.bench.host.isolation, self.bench.host.limits) as second:
+            for number, verdict in in_two(len(left), judge, other):
+                yield left[number], step_from_dict(verdict)
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
         """Return the verdict on one step."""
+        return self._find_quickly(submission, step) or self._judge(submission, step)
+
+    def _find_quickly(self, submission: Submission, step: Step) -> StepVerdict | None:
+        """Return the verdict on a step that was not written, cannot be read, or passes at once."""
         if step.id in submission.refused:
             unread = self._report_unjudged(step, Status.ERROR, submission.refused[step.id])
             return replace(unread, gradable=False)
@@ -163,9 +180,17 @@ class Grader:
         if time.monotonic() > self.bench.host.deadline:
             message = messages.explain_no_time_left(self.bench.host.limits)
             return self._report_unjudged(step, Status.ERROR, message)
-        passed = self._pass_at_once(submission, step)
-        if passed is not None:
-            return passed
+        if self._attempt(submission, step, {}).untouched:
+            return self._judge(submission, step)  # which runs nothing
+        return self._pass_at_once(submission, step)
+
+    def _judge(self, submission: Submission, step: Step) -> StepVerdict:
+        """Return the verdict on a step whose checks are run call by call."""
+        verdict = self._judge_by_calls(submission, step)
+        self.bench.keep(step)
+        return verdict
+
+    def _judge_by_calls(self, submission: Submission, step: Step) -> StepVerdict:
         right = self._try_step(submission, step, self.right)
         trial = self._better(submission, right)
         if trial.timed_out:
@@ -202,13 +227,17 @@ class Grader:
         uses = self._find_used(submission, step)
         if self.thorough and uses <= {*submission.sources} and not uses & self.slow:
             own = True if step.id in self.right else None
-            if self.bench.passes_all(self._attempt(submission, step, {})):
+            if self._passes_on(submission, step, {}):
                 return _verdict(step, passed, own, "")
-        if (uses or not self.thorough) and self.bench.passes_all(
-            self._attempt(submission, step, self.right)
-        ):
+        if (uses or not self.thorough) and self._passes_on(submission, step, self.right):
             return self._on_kit_steps(submission, step, passed)
         return None
+
+    def _passes_on(self, submission: Submission, step: Step, right: Mapping[str, str]) -> bool:
+        """Return whether a step passes at once on such earlier steps."""
+        passes = self.bench.passes_all(self._attempt(submission, step, right))
+        self.bench.keep(step)
+        return passes
 
     def _try_step(self, submission: Submission, step: Step, right: Mapping[str, str]) -> _Trial:
         """Run the checks of a step among earlier steps; `right` holds the right ones among them."""
@@ -537,11 +566,15 @@ def make_grader(
     *,
     thorough: bool = True,
     given: Callable[[Step], Given] | None = None,
+    kept: Path | None = None,
 ) -> Grader:
     """Return a grader that has loaded the suite's checks of these steps.
 
-    given: inputs to use in place of the suite's own. Raise KitError if the checks cannot be loaded.
+    given: inputs to use in place of the suite's own. kept: a folder for what the visible checks
+    ask, so that the next command knows it. Raise KitError if the checks cannot be loaded.
     """
     bench = Bench(host, given or choose_inputs(suite, seed), suite)
+    if kept is not None and suite == "visible":
+        bench.kept_scripts = KeptScripts(kept)
     bench.load(steps)
     return Grader(registry, bench, seed, thorough=thorough)

@@ -11,7 +11,6 @@ before pass again without another look.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from grader.isolation import wire
-from grader.isolation.client import SHARED, Several
+from grader.isolation.client import SHARED, Several, digest_of
 from grader.isolation.wire import Handle, Laid
 from grader.steps.tree import map_leaves
 
@@ -31,39 +30,30 @@ PATIENCE = 2.0  # seconds for all answers of a check; who needs longer is asked 
 
 
 class Script:
-    """The calls of one check, as far as no answer changes them, and the answers that passed.
+    """The calls of one check, as far as no answer changes them, and the answers that passed."""
 
-    requests: the calls. sent: what is sent in their place. shared: what several of these name.
-    """
-
-    def __init__(
-        self, requests: Sequence[bytes], sent: Sequence[bytes], shared: Sequence[Any]
-    ) -> None:
-        self.sent = sent
-        self.shared = shared
+    def __init__(self, requests: Sequence[bytes], sent: Sequence[bytes], shared: bytes) -> None:
         self.several = Several(requests, sent, shared)
-        self.is_whole = True
+        self.is_whole = bool(requests)
         self.passed: set[bytes] = set()
 
     def shorten(self, count: int) -> None:
         """Send only that many calls in future: the next one depends on the answers."""
-        requests, self.sent = self.several.requests[:count], self.sent[:count]
-        self.several = Several(requests, self.sent, self.shared if count else ())
+        old = self.several
+        self.several = Several(old.requests[:count], old.sent[:count], old.shared)
         self.is_whole = False
         self.passed.clear()
 
     def knows(self, answers: bytes) -> bool:
         """Return whether these answers have passed the check before."""
-        return self.is_whole and _digest(answers) in self.passed
+        return self.is_whole and digest_of(answers) in self.passed
 
-    def remember(self, answers: bytes) -> None:
-        """Note that these answers pass the check."""
-        if self.is_whole and len(self.passed) < MAX_KNOWN:
-            self.passed.add(_digest(answers))
-
-
-def _digest(answers: bytes) -> bytes:
-    return hashlib.blake2b(answers, digest_size=32).digest()
+    def remember(self, answers: bytes) -> bool:
+        """Note that these answers pass the check. Return whether that is news."""
+        if not self.is_whole or len(self.passed) >= MAX_KNOWN:
+            return False
+        self.passed.add(digest_of(answers))
+        return True
 
 
 def _each_argument(request: Request, change: Callable[[Any], Any]) -> Request:
@@ -117,10 +107,9 @@ def write_script(requests: Sequence[Request], first: int) -> Script:
         is_early = isinstance(leaf, Handle) and leaf.number < SHARED
         return Handle(leaf.number - first) if is_early else leaf
 
-    if any(request.get("traced") for request in requests):
-        requests = ()
     sent, shared = _share(requests)
-    script = Script([*map(encode, requests)], [*map(encode, sent)], shared)
-    if not requests or sum(map(len, script.several.requests)) > MAX_BYTES:
-        script.shorten(0)
-    return script
+    encoded, held = [*map(encode, sent)], wire.encode(shared)
+    measured = any(request.get("traced") for request in requests)
+    if measured or len(held) + sum(map(len, encoded)) > MAX_BYTES:
+        return Script((), (), b"")
+    return Script([digest_of(encode(request)) for request in requests], encoded, held)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import hashlib
 import marshal
 import os
 import time
@@ -22,6 +23,7 @@ MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
+DIGEST = 32  # bytes
 SHARED = 2**33  # in the worker, what several requests name is numbered from here
 WATCHED = 0.96  # of a call's time; then a watched worker reports its line
 TRACING = 4  # how many times longer a call may take while its memory is measured
@@ -102,22 +104,27 @@ class Program:
     """What the judge's version of such a module is asked for: the names of the step's functions."""
 
 
+def digest_of(data: bytes) -> bytes:
+    """Return a digest that nobody finds other data for."""
+    return hashlib.blake2b(data, digest_size=DIGEST).digest()
+
+
 @dataclass(frozen=True)
 class Several:
-    """Encoded requests, and the shorter ones that are sent in their place.
+    """Digests of encoded requests, and the shorter requests that are sent in their place.
 
-    shared: what those name by handles from SHARED on.
+    shared: the list of what those name by handles from SHARED on, encoded.
     """
 
     requests: Sequence[bytes]
     sent: Sequence[bytes]
-    shared: Sequence[Any] = ()
+    shared: bytes
 
     @functools.cached_property
     def frame(self) -> bytes:
         """Return the bytes to send."""
-        head = {"do": "several", "count": len(self.sent), "shared": list(self.shared)}
-        return b"".join((wire.encode(head), *self.sent))
+        head = wire.encode({"do": "several", "count": len(self.sent)})
+        return b"".join((head, self.shared, *self.sent))
 
 
 @functools.lru_cache(maxsize=256)
@@ -253,7 +260,7 @@ class Worker:
         self.unread = bytearray()
         self.numbered = 0  # handles that were given so far have lower numbers
         self.noted: list[dict[str, Any]] | None = None  # requests, from when somebody wants them
-        # Requests that were sent in advance, each with the answers that are left.
+        # Digests of requests that were sent in advance, each with the answers that are left.
         self.ahead: deque[tuple[bytes, Iterator[Any]]] = deque()
 
     def close(self) -> None:
@@ -426,7 +433,7 @@ class Worker:
         """Return the reply to a request: one that has come ahead, or the worker's."""
         if self.ahead:
             expected, replies = self.ahead.popleft()
-            if wire.encode(request) != expected:
+            if digest_of(wire.encode(request)) != expected:
                 raise Strayed
             return next(replies)
         if self.watched and until < self.deadline:

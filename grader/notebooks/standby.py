@@ -47,6 +47,7 @@ from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps import stubs
+from grader.steps.paths import CALLS
 from grader.steps.registry import Registry, Step
 
 UNCLOSED = (
@@ -320,7 +321,7 @@ def main(folder: Path) -> None:
     os.dup2(2, 1)  # no other output may look like an answer
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
-        grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)
+        grader = grading.make_grader(registry, workers, "visible", 0, registry.steps, kept=CALLS)
         answers.write("ready\n")
         answers.flush()
         serve(Judge(grader, folder), sys.stdin, answers)

@@ -12,9 +12,11 @@ from grader.checks.functions import CheckFunction
 from grader.engine import scripts
 from grader.engine.bench import Bench
 from grader.engine.grading import make_grader
+from grader.engine.kept_scripts import KeptScripts
+from grader.engine.scripts import Script
 from grader.intake.submission import Submission
 from grader.isolation import wire
-from grader.isolation.client import Worker
+from grader.isolation.client import SHARED, Worker, digest_of
 from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
@@ -264,11 +266,13 @@ def request(*args, **more):
 def test_arguments_of_several_calls_are_sent_once_and_read_only():
     tree = {"w": np.ones(3), "blocks": [np.zeros(2)]}
     script = scripts.write_script([request(tree, 1), request(tree, 2)], 0)
-    (shared,) = script.several.shared
-    assert isinstance(shared["w"], Laid)
-    assert not shared["w"].writable
-    assert script.several.requests == [wire.encode(request(tree, n)) for n in (1, 2)]
-    assert sum(map(len, script.several.sent)) < sum(map(len, script.several.requests))
+    read_only = {
+        "w": Laid(tree["w"], writable=False),
+        "blocks": [Laid(tree["blocks"][0], "C", False)],
+    }
+    assert script.several.shared == wire.encode([read_only])
+    assert script.several.requests == [digest_of(wire.encode(request(tree, n))) for n in (1, 2)]
+    assert script.several.sent == [wire.encode(request(Handle(SHARED), n)) for n in (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -277,22 +281,98 @@ def test_arguments_of_several_calls_are_sent_once_and_read_only():
 def test_arguments_that_are_looked_at_or_refilled_are_not_shared(more):
     array = np.ones(3)
     script = scripts.write_script([request(array, **more), request(array, **more)], 0)
-    assert script.several.shared == []
-    assert script.several.sent == script.several.requests
+    assert script.several.shared == wire.encode([])
+    assert script.several.sent == [wire.encode(request(array, **more))] * 2
 
 
 def test_handles_are_numbered_from_the_first_of_the_check():
     script = scripts.write_script([request(Handle(7)), request([Handle(8)])], 7)
     expected = [wire.encode(request(Handle(0))), wire.encode(request([Handle(1)]))]
-    assert script.several.requests == expected
+    assert script.several.sent == expected
+    assert script.several.requests == [*map(digest_of, expected)]
 
 
 @pytest.mark.parametrize(
-    "requests", [[], [request(1), request(1, traced=True)], [request(np.zeros(2**21))]]
+    "requests", [[], [request(1), request(1, traced=True)], [request(np.zeros(2**20 + 1))]]
 )
 def test_nothing_is_sent_ahead_where_it_would_count_as_memory_or_be_too_much(requests):
     script = scripts.write_script(requests, 0)
-    assert script.several.requests == []
+    assert not script.several.requests
     assert not script.is_whole
-    script.remember(b"")
+    assert not script.remember(b"")
     assert not script.knows(b"")
+
+
+# Kept for the next command.
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return KeptScripts(tmp_path / "calls")
+
+
+def asked(script):
+    several = script.several
+    return (*map(list, (several.requests, several.sent)), several.shared, script.is_whole)
+
+
+def test_next_command_has_the_scripts_and_the_answers_that_passed(warm, kept):
+    grader = warm(FOURTH, "visible")
+    grader.bench.kept_scripts = kept
+    judge(grader, "")
+    for name, script in KeptScripts(kept.folder).read(FOURTH.id).items():
+        assert asked(script) == asked(grader.bench.scripts[name])
+        assert script.passed == grader.bench.scripts[name].passed
+        assert script.passed
+
+
+@pytest.mark.parametrize("step", [STEPS[6], STEPS[22]], ids=lambda step: step.id)
+def test_right_code_is_asked_with_a_few_messages_from_the_next_command_on(
+    steps, host, exchanges, tmp_path, step
+):
+    numbers = []
+    for name in "abc":
+        before = len(exchanges)
+        grader = make_grader(steps, host, "visible", 0, [step], kept=tmp_path / "calls")
+        assert grader.grade(Submission(name, right_until(step)), [step]).passed
+        numbers.append(len(exchanges) - before)
+    assert numbers[1] < numbers[0] / 4
+    assert numbers[2] == numbers[1]
+
+
+def test_nothing_is_kept_of_hidden_checks(steps, host, tmp_path):
+    grader = make_grader(steps, host, "hidden", SEED, [FOURTH], kept=tmp_path / "calls")
+    grader.grade(Submission("a", right_until(FOURTH)), [FOURTH])
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_scripts_of_another_kit_do_not_count(kept, monkeypatch, tmp_path):
+    script = Script([b"a"], [b"b"], b"c")
+    kept.write("step", {"check": script})
+    assert asked(kept.read("step")["check"]) == asked(script)
+    changed = tmp_path / "rooms" / "checks"
+    changed.mkdir(parents=True)
+    monkeypatch.setattr("grader.engine.kept_scripts.list_places", lambda: [changed])
+    assert KeptScripts(kept.folder).read("step") == {}
+
+
+DAMAGED = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[:-3],
+    "another": lambda data: data[:32],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_file_is_ignored(kept, damage):
+    kept.write("step", {"check": Script([b"a"], [b"b"], b"c")})
+    path = kept.folder / "step"
+    path.write_bytes(damage(path.read_bytes()))
+    assert kept.read("step") == {}
+
+
+def test_folder_that_cannot_be_written_is_ignored(tmp_path):
+    (tmp_path / "calls").write_text("a file")
+    KeptScripts(tmp_path / "calls").write("step", {})
+    KeptScripts(tmp_path / "nowhere" / "calls").write("step", {})
+    assert KeptScripts(tmp_path / "calls").read("step") == {}

@@ -107,12 +107,13 @@ class Session:
         if request["do"] != "several":
             return self.answer_one(request)
         self.kept = {n: held for n, held in self.kept.items() if HELD <= n < SHARED}
-        self.kept.update(enumerate(request["shared"], SHARED))
+        shared, at = wire.read(data, at, self.kept)
+        self.kept.update(enumerate(shared, SHARED))
         self.given = 0  # the judge has numbered the handles in these requests in advance
         answers = []
         for _ in range(request["count"]):
-            request, at = wire.read(data, at, self.kept)
-            answers.append(self.answer_one(request))
+            one, at = wire.read(data, at, self.kept)
+            answers.append(self.answer_one(one))
         return b"".join(answers)
 
     def answer_one(self, request: dict[str, Any]) -> bytes:
