@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from grader.isolation.client import Answer
+from grader.isolation.wire import Handle
 from grader.steps.registry import Function, Step
 
 Ask = Callable[..., Answer]
@@ -22,6 +23,12 @@ class StudentFunction:
         self.function = function
         self.name = function.name
         self.ask = ask
+        self.released: list[Handle] = []
+
+    def release(self, result: Any) -> None:
+        """Let the worker drop a result that it holds, with the next call: nobody needs it."""
+        if isinstance(result, Handle):
+            self.released.append(result)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result."""
@@ -40,6 +47,8 @@ class StudentFunction:
     ) -> Answer:
         """Return the call's whole answer; see `client.Worker.call` for the options."""
         positional, named = self._place_arguments(args, kwargs)
+        released = [*self.released, *forget]
+        self.released.clear()
         return self.ask(
             self.name,
             positional,
@@ -49,7 +58,8 @@ class StudentFunction:
             arguments=arguments,
             then=None if then is None else list(self._place_arguments((), then)),
             **({"both": True} if both else {}),
-            **({"traced": True, "forget": list(forget)} if traced else {}),
+            **({"traced": True} if traced else {}),
+            **({"forget": released} if released else {}),
         )
 
     def _place_arguments(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -112,14 +113,16 @@ class Grader:
         self.slow.clear()
         found: dict[int, StepVerdict] = {}
         verdicts: list[StepVerdict] = []
-        for number, verdict in self._each(submission, steps, in_pairs):
-            found[number] = verdict
-            while len(verdicts) in found:
-                verdict = found[len(verdicts)]
-                before = [*known, *verdicts]
-                verdicts.append(self._doubt_earlier_steps(submission, verdict, before))
-                on_step(verdicts[-1])
-        self.bench.leave_shared()
+        try:
+            for number, verdict in self._each(submission, steps, in_pairs):
+                found[number] = verdict
+                while len(verdicts) in found:
+                    verdict = found[len(verdicts)]
+                    before = [*known, *verdicts]
+                    verdicts.append(self._doubt_earlier_steps(submission, verdict, before))
+                    on_step(verdicts[-1])
+        finally:
+            self.bench.leave_shared()
         return self.report(submission, verdicts)
 
     def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
@@ -140,7 +143,7 @@ class Grader:
         """Yield the steps' numbers and verdicts, in any order."""
         if not in_pairs:
             for number, step in enumerate(steps):
-                yield number, self.step(submission, step)
+                yield number, self._find(submission, step)
             return
         left = []
         for number, step in enumerate(steps):
@@ -165,7 +168,14 @@ class Grader:
                 yield left[number], step_from_dict(verdict)
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
-        """Return the verdict on one step."""
+        """Return the verdict on one step by itself."""
+        try:
+            return self._find(submission, step)
+        finally:
+            self.bench.leave_shared()
+
+    def _find(self, submission: Submission, step: Step) -> StepVerdict:
+        """Return the verdict on one step, whose worker is left for the next."""
         return self._find_quickly(submission, step) or self._judge(submission, step)
 
     def _find_quickly(self, submission: Submission, step: Step) -> StepVerdict | None:
@@ -289,7 +299,7 @@ class Grader:
     def _find_used(self, submission: Submission, step: Step) -> set[str]:
         """Return the earlier steps that a step imports, also through the student's modules."""
         source = submission.reachable(step.id)
-        if "exercises" not in source:
+        if not _imports_modules(source):
             return set()
         return {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
 
@@ -430,7 +440,7 @@ class Grader:
         values = [check for check in step.checks if not check.needs and check.id in passed]
         if not values or step.id not in self.right:
             return None, "", ()  # nothing passed, or it stood on the student's own steps already
-        if not self.registry.before(step) or "exercises" not in submission.sources[step.id]:
+        if not self.registry.before(step) or not _imports_modules(submission.sources[step.id]):
             return True, "", ()  # it cannot import anything of theirs
         uses = self._find_used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:
@@ -494,6 +504,11 @@ class Grader:
         return StepVerdict(
             step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
         )
+
+
+def _imports_modules(source: str) -> bool:
+    """Return whether a source may import other modules of the submission, by any name."""
+    return "exercises" in source or re.search(r"\bfrom[ \t]*\.|import_module", source) is not None
 
 
 def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:

@@ -101,7 +101,9 @@ def write_script(requests: Sequence[Request], first: int) -> Script:
     """
 
     def encode(request: Request) -> bytes:
-        return wire.encode(map_leaves(request, renumber))
+        forgotten = [number - first for number in request.get("forget", ())]
+        more = {"forget": forgotten} if forgotten else {}
+        return wire.encode({**map_leaves(request, renumber), **more})
 
     def renumber(leaf: Any) -> Any:
         is_early = isinstance(leaf, Handle) and leaf.number < SHARED

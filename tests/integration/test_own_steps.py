@@ -39,6 +39,35 @@ def test_right_steps_work_on_each_other(fifth):
     assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
 
 
+LEANS = """
+def attention(q, k, v, mask=None, scale=1.0):
+    return softmax(attention_scores(q, k), mask=mask) @ v
+"""
+KEYWORD = """
+def softmax(scores, axis=-1, mask=None, plain=softmax):
+    return plain(scores if mask is None else np.where(mask, scores, -np.inf), axis)
+"""
+WAYS = {
+    "relatively": "from .step04_softmax import softmax",
+    "from the package": "from . import step04_softmax\nsoftmax = step04_softmax.softmax",
+    "by name": "import importlib\nsoftmax = importlib.import_module('.step04_softmax', "
+    "__package__).softmax",
+}
+
+
+@pytest.mark.parametrize("imports", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("times", [1, 2])
+def test_step_may_lean_on_an_own_keyword_however_it_imports(grade, steps, imports, times):
+    sources = solutions()
+    sources["step04_softmax"] += KEYWORD
+    own = sources["step05_output"].replace("exercises.step04_softmax", "_")
+    lines = [line for line in own.splitlines() if not line.startswith("from _ import")]
+    sources["step05_output"] = "\n".join([*lines, imports, LEANS]).replace("exercises.", ".")
+    for _ in range(times):
+        (verdict,) = grade(Submission("own", sources), "hidden", (steps.find("5"),)).steps
+        assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
 def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
     sources = solutions()
     sources["step03_mask"] += PEEKING_MASK

@@ -110,8 +110,10 @@ class InChunks:
                 if name != self.text and name not in self.known
             }
             value = ask(**{self.function.takes[0]: part, "cache": cache, **given})
+            self.step.release(cache)  # caches of old sequences may be large
             result, cache = self._pair(value)
             yield Piece(number, start, start + _length(part), result)
+        self.step.release(cache)
 
     def returned(self, value: NDArray[Any], whole: Arguments) -> str:
         """Describe the last call's result, and how many tokens it read; value: the whole result."""

@@ -54,11 +54,28 @@ class Counting(np.ndarray):
     ) -> Any:
         flat: list[Any] = []
         result = func(*_make_plain(args, flat), **_make_plain(kwargs, flat))
+        if func is np.einsum and len(flat) > 2 and isinstance(args[0], str):
+            _count_einsum(args[0], flat)
+            return result
         if func in PRODUCTS:
             self._count(flat, result)
             return result
         shaped = isinstance(result, np.ndarray) and all(isinstance(a, Counting) for a in flat)
         return result.view(Counting) if shaped else result
+
+
+def _count_einsum(subscripts: str, operands: Sequence[Any]) -> None:
+    """Count each weight's multiplications with the smallest array that shares an axis with it.
+
+    Larger ones may be what the product is multiplied with next: cached keys, or weights of
+    attention.
+    """
+    terms = [{*term} - {*". "} for term in subscripts.partition("->")[0].split(",")]
+    pairs = list(zip(terms, operands))
+    for axes, weight in pairs:
+        if isinstance(weight, Counting) and weight.ndim >= 2:
+            others = [(a, o) for a, o in pairs if a & axes and not isinstance(o, Counting)]
+            Counting.products += min((np.size(o) for _, o in others), default=0) * weight.shape[-1]
 
 
 def _make_plain(value: Any, flat: list[Any]) -> Any:

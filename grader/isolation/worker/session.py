@@ -240,7 +240,9 @@ class Session:
         if request.get("keep"):
             parts["kept"] = self.keep(first)
         if request.get("arguments"):
-            parts["arguments"] = wire.write([list(args), kwargs])
+            held = {id(value) for value in self.kept.values()}  # not the judge's, and maybe large
+            seen = [None if id(value) in held else value for value in args]
+            parts["arguments"] = wire.write([seen, kwargs])
         for number in request.get("forget", ()):
             self.kept.pop(number, None)
         if traced:

@@ -312,6 +312,20 @@ def model_written_out(tokens, params):
     return (e / e.sum(axis=-2, keepdims=True)).swapaxes(-1, -2) @ v @ params["w_out"]
 
 
+@fair("products_in_one", "next_token_logits")
+def logits_products_in_one(tokens, params):
+    """One einsum makes the scores, another everything after the softmax."""
+    length, w_q = tokens.shape[-1], params["w_q"]
+    if length > len(params["position"]):
+        raise ValueError("the text is too long")
+    x = params["embedding"][tokens] + params["position"][:length]
+    scores = np.einsum("...tm,mk,nk,...sn->...ts", x, w_q, params["w_k"], x)
+    scores = np.where(np.tri(length, dtype=bool), scores / np.sqrt(w_q.shape[-1]), -np.inf)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = e / e.sum(axis=-1, keepdims=True)
+    return np.einsum("...ts,...sm,mv,vo->...to", weights, x, params["w_v"], params["w_out"])
+
+
 @fair("text_by_text", "next_token_logits")
 def model_text_by_text(tokens, params):
     """Recursion over the batch axes; the result is read-only."""

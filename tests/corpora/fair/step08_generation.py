@@ -300,6 +300,27 @@ def generate_preallocated(prompt, n_new, params, temperature=0.0, top_k=None, u=
     return np.moveaxis(text, 0, -1)
 
 
+@fair("products_in_one", "generate")
+def generate_products_in_one(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    """One einsum projects the newest query and multiplies it with all keys."""
+    check_generation(prompt, n_new, params, temperature, u)
+    text, fresh, keys, values = np.array(prompt), prompt, [], []
+    for step in range(n_new):
+        start = text.shape[-1] - fresh.shape[-1]
+        x = params["embedding"][fresh] + params["position"][start : text.shape[-1]]
+        keys.append(x @ params["w_k"])
+        values.append(x @ params["w_v"])
+        k, v = np.concatenate(keys, axis=-2), np.concatenate(values, axis=-2)
+        scores = np.einsum("...d,dk,...sk->...s", x[..., -1, :], params["w_q"], k)
+        e = np.exp((scores - scores.max(axis=-1, keepdims=True)) / np.sqrt(k.shape[-1]))
+        y = np.einsum("...s,...sv->...v", e / e.sum(axis=-1, keepdims=True), v)
+        number = None if u is None else u[..., step]
+        token = sample_token(y @ params["w_out"], number, temperature, top_k)
+        fresh = np.asarray(token)[..., None]
+        text = np.concatenate([text, fresh], axis=-1)
+    return text
+
+
 @fair("token_by_token", "generate", also={"sample_token": "partial_sampler"})
 def generate_token_by_token(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     """The prompt too goes through the cache token by token; sample_token is a partial object."""

@@ -31,6 +31,13 @@ def placed(length=4, half=2):
     return case(x=draw.standard_normal((length, 2 * half)), angles=angles), 70 * speeds
 
 
+def named_rotate(function):
+    """The law asks for the right answer by the function's name."""
+    function.__name__ = "rotate"
+    return function
+
+
+@named_rotate
 def turned_queries_only(x, angles):
     return np.concatenate([reference.rotate(x[:1], angles[:1]), x[1:]])
 
@@ -44,6 +51,25 @@ def test_a_position_that_is_not_turned_breaks_the_law_of_distance():
     one, shift = placed()
     with pytest.raises(Broken, match="the distances between them stay the same"):
         depends_on_distance_only(turned_queries_only, [one], by=shift, seen=scores_of)
+
+
+def test_nothing_is_made_of_an_array_of_another_shape():
+    """Its product with itself could take minutes."""
+    one, shift = placed()
+    large = named_rotate(lambda x, angles: np.ones((2000, 2500), np.float16))
+    with pytest.raises(Broken, match=r"\(2000, 2500\).*wrong shape"):
+        depends_on_distance_only(large, [one], by=shift, seen=lambda array: pytest.fail("seen"))
+
+
+def test_product_is_made_of_double_precision():
+    one, shift = placed()
+    rough = named_rotate(lambda x, angles: reference.rotate(x, angles).astype(np.float16))
+    kinds = []
+    with pytest.raises(Broken):
+        depends_on_distance_only(
+            rough, [one], by=shift, seen=lambda array: kinds.append(array.dtype) or scores_of(array)
+        )
+    assert {*kinds} == {np.dtype(np.float64)}
 
 
 def by_number(documents):
