@@ -1,0 +1,149 @@
+"""Processor time of judging right code, as a multiple of `import torch`, now and at a commit.
+
+Submissions of steps 1 to 14 by several authors are graded with hidden checks, one after another,
+under `process`. Start-up is left out: the first submission, which shows what each check asks, is
+not counted. The same program runs on this kit and on the one of the commit, in turn.
+"""
+
+import itertools
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from timing import children_cpu
+
+from grader.intake.submission import read_folder
+from grader.steps import registry
+from grader.steps.paths import ROOT
+
+BEFORE = "c67a7eab"  # each call was a message of its own, and each step had two workers
+ROUNDS = 3
+AUTHORS = ROOT / "tests" / "corpora" / "unseen" / "right"
+STEPS = 14
+# Runs in the folder of a kit. It reads the submissions, and writes seconds for each of them.
+PROGRAM = """
+import json, os, sys, time
+from pathlib import Path
+
+from grader.engine import grading
+from grader.intake.submission import Submission
+from grader.isolation import Process, start_host
+from grader.steps import registry
+
+
+def spent(pid):
+    data = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = sum(map(int, data[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(spent(int(child)) for child in children)
+
+
+known = registry.load()
+submissions = json.load(sys.stdin)
+steps = [known.find(name) for name in submissions["solutions"]]
+found = []
+with start_host(Process(), known.limits) as trusted, start_host(Process(), known.limits) as host:
+    grader = grading.make_grader(known, trusted, "hidden", 7, steps)
+    for name, sources in submissions.items():
+        grader.bench.begin_anew(host)
+        judge, workers = time.process_time(), spent(host.process.pid) + spent(trusted.process.pid)
+        report = grader.grade(Submission(name, sources), steps)
+        assert report.score == report.max_score, name
+        judge = time.process_time() - judge
+        found.append((judge, spent(host.process.pid) + spent(trusted.process.pid) - workers))
+json.dump(found, sys.stdout)
+"""
+
+Sources = Mapping[str, str]
+
+
+def read(folder: Path) -> Sources:
+    """The step files of a folder."""
+    return dict(read_folder(folder, registry.load()).sources)
+
+
+def right_submissions() -> Iterator[tuple[str, Sources]]:
+    """The solutions, then Part I by one author with Part II by another."""
+    solutions = dict(list(read(ROOT / "solutions").items())[:STEPS])
+    yield "solutions", solutions
+    programs = {path.name: read(path) for path in sorted(AUTHORS.iterdir())}
+    first = [(n, p) for n, p in programs.items() if [*p] == list(solutions)[:8]]
+    second = [(n, p) for n, p in programs.items() if [*p] == list(solutions)[8:]]
+    for (name, one), (other, two) in zip(first, itertools.cycle(second)):
+        yield f"{name} and {other}", {**one, **two}
+    yield "solutions again", {name: f"{text}\n# again\n" for name, text in solutions.items()}
+
+
+def judge(kit: Path, submissions: Mapping[str, Sources]) -> list[list[float]]:
+    """Seconds of the judge and of the workers, for each submission."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=kit,
+        input=json.dumps(submissions),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    found: list[list[float]] = json.loads(done.stdout)
+    return found
+
+
+def torch_seconds() -> float:
+    """Processor seconds of `import torch` in a new interpreter."""
+    before = children_cpu()
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)
+    return children_cpu() - before
+
+
+def main() -> None:
+    """Print a table."""
+    submissions = dict(right_submissions())
+    with tempfile.TemporaryDirectory() as folder:
+        kits = {"now": ROOT}
+        old = Path(folder) / "kit"
+        add = ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(old), BEFORE]
+        if subprocess.run(add, check=False, stderr=subprocess.DEVNULL).returncode == 0:
+            kits[f"at {BEFORE}"] = old
+        else:
+            print(f"{BEFORE} is not in this clone, so there is nothing to compare with")
+        rounds: dict[str, list[list[list[float]]]] = {name: [] for name in kits}
+        torch = []
+        try:
+            for _ in range(ROUNDS):
+                torch.append(torch_seconds())
+                for name, kit in kits.items():
+                    rounds[name].append(judge(kit, submissions))
+        finally:
+            if old.is_dir():
+                remove = ["git", "-C", str(ROOT), "worktree", "remove", "--force", str(old)]
+                subprocess.run(remove, check=True)
+    unit = statistics.median(torch)
+    print(f"`import torch` takes {unit:.2f} s of a processor: the unit of this table")
+    heads = [f"{part} {name}" for name in kits for part in ("judge", "workers", "both")]
+    print(f"{'right code of steps 1 to 14':<50}" + "".join(f"{head:>18}" for head in heads))
+    medians = {name: _medians(found) for name, found in rounds.items()}
+    for number, name in enumerate(submissions):
+        if number:
+            _show(name, [medians[kit][number] for kit in kits], unit)
+    _show("mean", [_mean(medians[kit][1:]) for kit in kits], unit)
+
+
+def _medians(rounds: list[list[list[float]]]) -> list[list[float]]:
+    return [[statistics.median(part) for part in zip(*one)] for one in zip(*rounds)]
+
+
+def _mean(rows: list[list[float]]) -> list[float]:
+    return [statistics.mean(part) for part in zip(*rows)]
+
+
+def _show(name: str, rows: list[list[float]], unit: float) -> None:
+    cells = [cell / unit for row in rows for cell in (*row, sum(row))]
+    print(f"{name:<50}" + "".join(f"{cell:18.2f}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
