@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -290,20 +290,3 @@ def read_course(path: Path, registry: Registry) -> Course:
         return parse_course(text, registry)
     except CourseError as error:
         raise CourseError(f"{path.name}: {error}") from None
-
-
-def moment(text: str) -> datetime | None:
-    """Return the time of an ISO 8601 text with a zone; None for any other text."""
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None
-
-
-def days_late(submitted: datetime, due: datetime, grace_minutes: float) -> int:
-    """Return how many days have begun since the deadline; 0 within the grace."""
-    over = submitted - due
-    if over <= timedelta(minutes=grace_minutes):
-        return 0
-    return math.ceil(over / timedelta(days=1))

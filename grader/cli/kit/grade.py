@@ -180,7 +180,7 @@ def _describe_rules(kept: dict[str, Any], registry: Registry, out: Path) -> Rule
 def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
     """Return marks for students on the class list who handed in nothing."""
     from grader.classroom.gradebook import Mark
-    from grader.classroom.marking import absent
+    from grader.classroom.matching import absent
 
     return [
         Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))

@@ -8,18 +8,19 @@ from pathlib import Path
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
-from grader.classroom.course import Course, CourseError, days_late, moment, read_course
+from grader.classroom.course import Course, CourseError, read_course
 from grader.classroom.exports.people import compose
+from grader.classroom.lateness import days_late, read_moment
 from grader.steps.registry import load
 
 
 def find_penalty(course: Course, student: str, score: float, seconds: float) -> float:
     """Return the points to take off a score that was handed in so many seconds late."""
-    due, late = moment(course.due), course.late
+    due, late = read_moment(course.due), course.late
     if due is None or late is None:
         return 0.0
     extensions = course.extensions.items()
-    own = [moment(when) for name, when in extensions if compose(name) == compose(student)]
+    own = [read_moment(when) for name, when in extensions if compose(name) == compose(student)]
     latest = max(filter(None, [due, *own]))  # as `grade`
     days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes)
     left = max(late.floor_percent, 100.0 - late.percent_per_day * days)

@@ -7,7 +7,8 @@ import pytest
 from grader.classroom.course import parse_course
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.marking import Rules, absent, is_by_hand
+from grader.classroom.marking import Rules, is_by_hand
+from grader.classroom.matching import absent
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import Override
 from grader.report.records import Graded, Status, StepVerdict, Who

@@ -1,0 +1,245 @@
+"""Find whom the rules of a class are for: people on the class list, extensions, changes by hand."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from grader.classroom.course import Course
+from grader.classroom.exports.people import Person, compose, find_person, find_team
+from grader.classroom.lateness import read_moment
+from grader.classroom.tables import Override
+from grader.report.records import Graded, Who
+
+OwnRules = TypeVar("OwnRules", bound="Matching")
+
+
+def _numbered(who: Who) -> tuple[str, str]:
+    """Return the key of a student by number; names have a key without a platform."""
+    return (who.platform or "no platform", who.number)
+
+
+def last_of_each(mine: Sequence[Override]) -> list[Override]:
+    """Return the changes of a student, of those on one target only the last.
+
+    Two people may have named the student in different ways.
+    """
+    last = {one.target: one.row for one in mine if one.is_grade}
+    return [one for one in mine if not one.is_grade or one.row == last[one.target]]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The assignment, class list and changes by hand, and the students whom each line is for."""
+
+    course: Course
+    overrides: Sequence[Override] = ()
+    roster: Sequence[Person] = ()
+
+    def unambiguous(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:
+        """Return the same rules without entries and people that could be several students.
+
+        Students may choose their own names on a platform.
+        """
+        class_ = list(class_)
+        shared = self._shared(class_)
+        roster = [person for person in self.roster if person.id not in shared]
+        rules = replace(self, roster=roster)
+        if not self.overrides and not self.course.extensions:
+            return rules
+        everybody = list(map(rules.complete, class_))
+        several = rules.ambiguous(everybody)
+        extensions = {
+            name: when
+            for name, when in self.course.extensions.items()
+            if sum(rules.is_called(graded, name) for graded in everybody) < 2
+        }
+        course = replace(self.course, extensions=extensions)
+        overrides = [one for one in self.overrides if one.row not in several]
+        return replace(rules, course=course, overrides=overrides)
+
+    def _shared(self, class_: Iterable[Graded]) -> dict[str, int]:
+        """Return who on the class list could be several students, by id, and how many.
+
+        A student who has chosen another's name would get that one's time and address.
+        """
+        count: Counter[str] = Counter()
+        for graded in class_:
+            if not graded.who.absent and not self._is_team(graded):
+                count.update(one.id for one in self._near(graded))
+        return {id: several for id, several in count.items() if several > 1}
+
+    def _is_team(self, graded: Graded) -> bool:
+        return find_team(graded.student, graded.who, self.course.groups) is not None
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], Sequence[Person]]:
+        """The people on the class list by each of their names, and by platform and number."""
+        found: defaultdict[tuple[str, str], list[Person]] = defaultdict(list)
+        for person in self.roster:
+            for key in [("", name) for name in person.names] + [_numbered(person.who)]:
+                found[key].append(person)
+        return found
+
+    def _near(self, graded: Graded) -> list[Person]:
+        """Return who on the class list a student may be; only one if it has the very id or number.
+
+        Two people may have the same name, and one may have chosen another's address as a name.
+        """
+        who, student = graded.who, compose(graded.student)
+        names = {student, compose(who.name), compose(who.email)} - {""}
+        keys = {*(("", name) for name in names), _numbered(who)}
+        near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
+        found = [one for one in near.values() if one.is_called(graded.student, who)]
+        own = [one for one in found if not one.who.platform]
+        for same in (
+            [one for one in own if compose(one.id) == student],
+            [one for one in own if who.number and one.who.number == who.number],
+        ):
+            if len(same) == 1:
+                return same
+        return found
+
+    def strangers(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence on each rule that matches nobody, or several students."""
+        class_ = list(class_)
+        told = [
+            f"class list: {several} students are called {id}; nobody gets its time and address."
+            for id, several in self._shared(class_).items()
+        ]
+        told += self._unread_times()
+        for graded in class_:
+            several = 0 if self._is_team(graded) else len(self._near(graded))
+            if several > 1:
+                told.append(
+                    f"class list: {several} people on it could be {graded.student}, who gets "
+                    "nobody's time and address."
+                )
+        everybody = list(map(self.complete, class_))
+        for one in self.overrides:
+            count = sum(one.is_for(graded) for graded in everybody)
+            if count != 1:
+                what = "nobody is called" if not count else f"{count} students are called"
+                told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
+        told += self._outdone(everybody)
+        for name in self.course.extensions:
+            count = sum(self.is_called(graded, name) for graded in everybody)
+            if count != 1:
+                what = "nobody is called" if not count else f"{count} students are called"
+                told.append(f"extensions: {what} {name}.")
+        return told
+
+    def without_effect(self, class_: Iterable[Graded]) -> Iterator[str]:
+        """Yield a sentence on each change by hand of a step or check that was not graded.
+
+        class_: with the reports, which are read only if there are such changes.
+        """
+        aimed = [one for one in self.overrides if one.target and one.is_grade]
+        for graded in map(self.complete, class_) if aimed else ():
+            steps = graded.report.steps if graded.report else ()
+            known = {step.step for step in steps}
+            known |= {check.check for step in steps for check in step.checks}
+            for one in aimed:
+                if one.target not in known and one.is_for(graded):
+                    yield (
+                        f"overrides, row {one.row}: {one.target} of {graded.student} was not "
+                        "graded; it changes nothing."
+                    )
+
+    def _outdone(self, everybody: Sequence[Graded]) -> Iterator[str]:
+        """Yield a sentence on each change by hand that another row of the same student replaces."""
+        several = self.ambiguous(everybody)
+        sure = [one for one in self.overrides if one.row not in several]
+        for graded in everybody if sure else ():
+            mine = [one for one in sure if one.is_for(graded)]
+            counting = last_of_each(mine)
+            for one in mine:
+                if one not in counting:
+                    by = next(o for o in counting if o.is_grade and o.target == one.target)
+                    yield (
+                        f"overrides, row {one.row}: row {by.row} changes the same thing of "
+                        f"{graded.student}, and counts."
+                    )
+
+    def _unread_times(self) -> list[str]:
+        """Return a sentence on texts on the class list that are not times, if it matters."""
+        times = [(one.id, one.who.submitted) for one in self.roster if one.who.submitted]
+        wrong = [(id, text) for id, text in times if read_moment(text) is None]
+        if not wrong or not self.course.due:
+            return []
+        id, text = wrong[0]
+        return [
+            f"class list: {len(wrong)} of {len(times)} times in it are not read, such as {text!r} "
+            f"of {id}: write 2026-11-23T23:59:00+01:00, or set `timezone`."
+        ]
+
+    def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
+        """Return the changes that could mean more than one student."""
+        everybody = list(class_)
+        return frozenset(
+            one.row for one in self.overrides if sum(one.is_for(graded) for graded in everybody) > 1
+        )
+
+    def has_on_list(self, name: str) -> bool:
+        """Return whether the class list has somebody with that id, name or address."""
+        return any(person.is_called(name, Who()) for person in self.roster)
+
+    def complete(self, graded: Graded) -> Graded:
+        """Add the class list's data on a student, or on a team's members."""
+        if members := self._members(graded):
+            times = (one.who.submitted for one in members)
+            submitted = next(filter(None, times), graded.who.submitted)
+            return replace(graded, who=replace(graded.who, submitted=submitted))
+        near = self._near(graded)
+        if len(near) != 1:
+            return graded
+        more, who = near[0].who, graded.who
+        who = replace(
+            who,
+            name=more.name or who.name,
+            email=who.email or more.email,
+            submitted=more.submitted or who.submitted,
+        )
+        return replace(graded, who=who)
+
+    def _members(self, graded: Graded) -> list[Person]:
+        """Return the members of a team whom the class list knows; none for a single student."""
+        names = find_team(graded.student, graded.who, self.course.groups) or ()
+        found = (find_person(name, self.roster) for name in names)
+        return [person for person in found if person is not None]
+
+    def is_called(self, graded: Graded, name: str) -> bool:
+        """Return whether a student, or a member of a team, has that name, number or address."""
+        who, called = graded.who, compose(name)
+        names = [graded.student, who.number, who.name, who.email]
+        names += find_team(graded.student, who, self.course.groups) or ()
+        for person in self._members(graded):
+            names += [*person.names, person.who.number]
+        return called in {compose(one) for one in names if one}
+
+    def list_extensions(self, graded: Graded) -> list[str]:
+        """Return the extended deadlines of a student, or of a team's members."""
+        extensions = self.course.extensions.items()
+        return [when for name, when in extensions if self.is_called(graded, name)]
+
+
+def absent(
+    roster: Sequence[Person],
+    students: Sequence[tuple[str, Who]],
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> list[Person]:
+    """Return everyone on the class list who is not among these students or in their teams."""
+    teams = [find_team(student, who, groups or {}) for student, who in students]
+    named = {name for team in teams for name in team or ()}
+    found = [find_person(name, roster) for name in named]
+    members = {person.id for person in found if person is not None}
+    single = [one for one, team in zip(students, teams) if team is None]
+    return [
+        person
+        for person in roster
+        if person.id not in members
+        and not any(person.is_called(student, who) for student, who in single)
+    ]
