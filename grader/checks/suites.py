@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.laws import Case, Witness
-from grader.checks.tolerances import SINGLE
+from grader.checks.tolerances import FLOAT32
 from grader.steps.inputs import (
     Arguments,
     Build,
@@ -140,7 +140,7 @@ class Single(Live):
         """Return the case with numbers rounded to float32."""
         case = super()._new_case(build, number, sizes, salt)
         arguments = map_arrays(case.arguments, lambda array: frozen(as_single(array)))
-        return replace(case, arguments=arguments, precision=SINGLE)
+        return replace(case, arguments=arguments, precision=FLOAT32)
 
 
 class Recording(Given):

@@ -327,7 +327,7 @@ DIVIDED = _say_always(
     "// integers."
 )
 POWER = _say_always("A power is written **; ^ compares the bits of integers.")
-SINGLE = _say_always(
+ONE_NUMBER = _say_always(
     "int(), float() and the functions of math take one number, but got a whole array. NumPy's own "
     "functions take arrays."
 )
@@ -414,7 +414,7 @@ RULES: list[tuple[str, str, Words]] = [
     ("TypeError", r"only integer scalar arrays can be converted.*", COUNT),
     ("TypeError", r"'float' object cannot be interpreted as an integer", DIVIDED),
     ("TypeError", r"ufunc 'bitwise_xor' not supported.*", POWER),
-    ("TypeError", r"only \S+ arrays can be converted to Python scalars", SINGLE),
+    ("TypeError", r"only \S+ arrays can be converted to Python scalars", ONE_NUMBER),
     ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
     ("KeyError", r"'(\w+)'", _key),

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.replay import KINDS, NUMPYS
 from grader.diagnosis.search import (
-    DOUBLE,
-    SINGLE,
     Call,
     Failure,
     but_for,
@@ -173,7 +172,7 @@ def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[
 
 
 def _near(call: Call) -> float:
-    return SINGLE if holds_single(call) else 10 * DOUBLE
+    return FLOAT32.rtol if holds_single(call) else 10 * EXACT.rtol
 
 
 @dataclass(frozen=True)

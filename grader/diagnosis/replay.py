@@ -31,7 +31,8 @@ HANDLE = "handle of"
 FETCH = "(fetch)"
 FOREIGN = "a foreign object"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
-SINGLE, TIGHTER = 1e-4, 1e-5
+FLOAT32 = 1e-4  # the relative tolerance of checks/tolerances.py, which a worker cannot import
+TIGHTER = 1e-5
 LOOKED_AT = 8  # calls of an interrupted check, to find one that tells most
 IDLE = 1e-12  # two results that differ by less are the same
 NUMPYS = (
@@ -347,7 +348,7 @@ def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
 
 def tighter(call: Call) -> Call:
     """Demand a more exact answer; float32 is as exact as it can be."""
-    exact = call["tolerance"] < SINGLE
+    exact = call["tolerance"] < FLOAT32
     return {**call, "tolerance": call["tolerance"] * TIGHTER} if exact else call
 
 

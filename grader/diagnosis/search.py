@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grader.checks.tolerances import EXACT, FLOAT32
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker, compiled
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
@@ -33,7 +34,6 @@ from grader.steps.tree import leaves
 if TYPE_CHECKING:
     from grader.answer_key.variants import Variant
 
-DOUBLE, SINGLE = 1e-9, 1e-4
 MAX_PAIRS = 6000
 GUESSED = 4  # pairs of mistakes that fit alike
 MOST_SUPPOSED = 3  # suppositions that fit alike; where more do, hardly anything matters
@@ -385,7 +385,7 @@ def _record(call: Call) -> dict[str, Any]:
         "function": call.function,
         "args": [_mark_handles(value) for value in call.args],
         "kwargs": dict(call.kwargs),
-        "tolerance": SINGLE if holds_single(call) else DOUBLE,
+        "tolerance": FLOAT32.rtol if holds_single(call) else EXACT.rtol,
         "counted": any(isinstance(leaf, Counted) for leaf in given),
         **{name: _mark_left(value) for name, value in call.more.items()},
     }

@@ -26,7 +26,7 @@ from grader.checks.laws.cases import (
     noting,
     values_are_right,
 )
-from grader.checks.tolerances import LARGE, SINGLE, SINGLE_DEEP, Tolerance
+from grader.checks.tolerances import FLOAT32, FLOAT32_WIDE, LARGE, Tolerance
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
 from grader.steps.inputs import as_single, map_arrays
@@ -50,7 +50,7 @@ def agrees_in_float32(
     for case in cases:
         with noting("With float32 inputs: "):
             got = function(**map_arrays(case.arguments, as_single))
-            is_right(function, case, got, like, SINGLE_DEEP if deep else SINGLE)
+            is_right(function, case, got, like, FLOAT32_WIDE if deep else FLOAT32)
 
 
 def stays_right_when_large(

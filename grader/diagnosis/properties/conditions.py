@@ -188,7 +188,7 @@ LONG = "What is done once for each position, and what is counted or summed over 
 NAMED = "Which lines use axis, and which have an axis of their own?"
 AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
 ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
-SINGLE = "Which of your numbers are float32 where they should not be, or the reverse?"
+MIXED_FLOATS = "Which of your numbers are float32 where they should not be, or the reverse?"
 LAID = "What does your code assume about how an array lies in memory, or that it may be written?"
 TIME = "What changes from one position to the next? Work through a sequence of two by hand."
 STACK = "Work through two blocks by hand: what does the second read, and what else is it given?"
@@ -301,7 +301,7 @@ FIXED = [
     ),
     Condition("ties", "in which some logits are equal", "in which all logits differ", TIES, _ties),
     Condition("no_room", "whose sequence uses every position", "with room left", ROOM, _no_room),
-    Condition("float32", "in float32", "in float64", SINGLE, lambda one: one.single),
+    Condition("float32", "in float32", "in float64", MIXED_FLOATS, lambda one: one.single),
     Condition(
         "laid",
         "with arrays that are read-only, or views of others",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
-from grader.checks.tolerances import EXACT, SINGLE, Tolerance
+from grader.checks.tolerances import EXACT, FLOAT32, Tolerance
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, whole
 from grader.diagnosis.properties.conditions import is_very_large, lead, length
 from grader.diagnosis.properties.survey import PATIENCE, agrees
@@ -76,7 +76,7 @@ def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -
 
 
 def _within(one: Tried) -> Tolerance:
-    return SINGLE if one.single else EXACT
+    return FLOAT32 if one.single else EXACT
 
 
 def _may_be_asked(one: Tried) -> bool:

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from grader.checks.compare import KINDS, as_array, wrong_cells
-from grader.checks.tolerances import EXACT, SINGLE
+from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.properties import places, resemblance
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, distinct
 from grader.diagnosis.properties.circumstances import circumstance
@@ -428,7 +428,7 @@ def _is_cut_elsewhere(found: Mapping[str, Tried]) -> bool:
     if whole.shape != came.shape:
         return False
     single = any(one.single for one in found.values())
-    return not wrong_cells(whole, came, SINGLE if single else EXACT).any()
+    return not wrong_cells(whole, came, FLOAT32 if single else EXACT).any()
 
 
 def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
@@ -437,7 +437,7 @@ def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
         expected, got = as_array(found[name].expected), as_array(one.got)
         if expected is None or got is None or expected.shape != got.shape:
             return False
-        if wrong_cells(expected, got, SINGLE if one.single else EXACT).any():
+        if wrong_cells(expected, got, FLOAT32 if one.single else EXACT).any():
             return False
     return True
 
@@ -462,7 +462,7 @@ def leaves_at_fault(tried: Sequence[Tried]) -> Fact | None:
         right, got = named_leaves(one.expected), named_leaves(one.got)
         if right.keys() != got.keys():
             return None
-        tolerance = SINGLE if one.single else EXACT
+        tolerance = FLOAT32 if one.single else EXACT
         for way, leaf in right.items():
             name = re.sub(r"\[\d+\]", "", way)
             expected, came = as_array(leaf), as_array(got[way])
@@ -490,7 +490,7 @@ def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
         right, got = named_leaves({one.part: one.expected}), named_leaves({one.part: one.got})
         if right.keys() != got.keys():
             return None
-        tolerance = SINGLE if one.single else EXACT
+        tolerance = FLOAT32 if one.single else EXACT
         for way, leaf in right.items():
             expected, came = as_array(leaf), as_array(got[way])
             if expected is None or came is None:

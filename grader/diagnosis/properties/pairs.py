@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array, same_kind, wrong_cells
-from grader.checks.tolerances import EXACT, SINGLE, Tolerance
+from grader.checks.tolerances import EXACT, FLOAT32, FLOAT32_WIDE, Tolerance
 from grader.diagnosis.properties.case_outcomes import Tried, distinct
 
 MANY = 10_000  # elements; there is no need to look into larger arrays
 LOOSE = Tolerance(1e-8, 1e-10)
-LOOSE_SINGLE = Tolerance(1e-3, 1e-4)
 ENOUGH = 1.95  # the weight of two arrays, of one that is not small, or of three single numbers
 Floats = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ class Pair:
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
         """Return where numbers are wrong, if the shape is right."""
-        return wrong_cells(self.expected, self.got, SINGLE if self.tried.single else EXACT)
+        return wrong_cells(self.expected, self.got, FLOAT32 if self.tried.single else EXACT)
 
     @property
     def other_kind(self) -> bool:
@@ -73,7 +72,7 @@ class Pair:
         """Return whether two arrays are the same except for rounding."""
         if one.shape != other.shape:
             return False
-        tolerance = LOOSE_SINGLE if self.tried.single else LOOSE
+        tolerance = FLOAT32_WIDE if self.tried.single else LOOSE
         return not wrong_cells(np.asarray(one, float), np.asarray(other, float), tolerance).any()
 
 

@@ -17,7 +17,7 @@ from grader.checks.functions import CheckFunction
 from grader.checks.laws import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
-from grader.checks.tolerances import SINGLE, Tolerance
+from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
@@ -63,7 +63,7 @@ class Survey:
             parts = zip(names, expected, got, strict=True)
         else:
             parts = zip([""], [expected], [got], strict=True)
-        single = tolerance.rtol == SINGLE.rtol
+        single = tolerance.rtol == FLOAT32.rtol
         where = [case.sizes.get(name) for name in ("chunks", "chunk")]
         key = digest([case.arguments, *where, single, self.laid])
         for part, right, found in parts:

@@ -17,7 +17,7 @@ from grader.checks.compare import (
 )
 from grader.checks.laws import Case
 from grader.checks.laws.state import call_unchanged
-from grader.checks.tolerances import SINGLE
+from grader.checks.tolerances import FLOAT32
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, map_arrays, resize
 
@@ -126,7 +126,7 @@ def test_prefix_law_asks_no_more_than_the_case_allows():
 
     with pytest.raises(Broken, match="how much comes after"):
         prefix(rounds)
-    laws.prefix_gives_the_same(rounds, [replace(case(), precision=SINGLE)], along={"x": -2})
+    laws.prefix_gives_the_same(rounds, [replace(case(), precision=FLOAT32)], along={"x": -2})
 
 
 def test_unstable_code_is_not_called_a_leak():
