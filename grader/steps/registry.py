@@ -28,6 +28,12 @@ DATA = Path(__file__).resolve().parent / "data"
 ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
+def number_in(name: str) -> int:
+    """Return 3 for `step03_mask`, and 0 for a name of another form."""
+    match = re.match(r"step(\d+)", name)
+    return int(match[1]) if match else 0
+
+
 class KitError(Exception):
     """Report that the kit itself is broken: a check cannot be collected, or a result is missing."""
 
@@ -81,7 +87,7 @@ class Step:
     @property
     def number(self) -> int:
         """Return 3 for `step03_mask`."""
-        return int(self.id[4:6])
+        return number_in(self.id)
 
     @property
     def filename(self) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from grader.report.records import CheckVerdict, StepVerdict
 from grader.report.sanitize import visible
+from grader.steps.registry import number_in
 
 
 def explain_check(check: CheckVerdict) -> str:
@@ -18,5 +17,4 @@ def explain_check(check: CheckVerdict) -> str:
 
 def step_number(step: StepVerdict, place: int) -> int:
     """Return 3 for step03_mask, or the index of a step whose name has another form."""
-    match = re.match(r"step(\d+)", step.step)
-    return int(match[1]) if match else place
+    return number_in(step.step) or place

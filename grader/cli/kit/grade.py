@@ -193,7 +193,7 @@ def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: b
     before = book.graded_before()
     if not before or other or before == tuple(step.id for step in steps):
         return
-    numbers = " ".join(str(int(id[4:6])) for id in before)
+    numbers = " ".join(str(registry_module.number_in(id)) for id in before)
     raise Problem(
         f"{out} holds the grades of other steps ({numbers}): name another folder with --out, or "
         "say --other-steps to grade these into it"

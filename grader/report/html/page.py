@@ -18,6 +18,7 @@ from grader.report.influences import count_words, findings, worth_drawing
 from grader.report.nests import nest_text
 from grader.report.records import CheckVerdict, Grade, Graded, Report, Status, StepVerdict
 from grader.report.sanitize import visible
+from grader.steps.registry import number_in
 
 MAX_PRINTED_LINES = 40
 NOT_DRAWN = "Your work was graded, but this page could not be drawn. Ask your instructor."
@@ -62,8 +63,8 @@ def first_to_do(report: Report) -> int | None:
 
 def number_step(step: StepVerdict) -> str:
     """Return `3. Masks` for step03_mask."""
-    match = re.match(r"step(\d+)", step.step)
-    return f"{int(match[1])}. {step.title}" if match else step.title
+    number = number_in(step.step)
+    return f"{number}. {step.title}" if number else step.title
 
 
 def failing(check: CheckVerdict) -> bool:

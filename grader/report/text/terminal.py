@@ -15,8 +15,9 @@ import click
 from grader.report.records import Report, Status, StepVerdict
 from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
+from grader.steps.registry import number_in
 
-__all__ = ["Overview", "Printer", "clean", "first_to_do", "number_of"]
+__all__ = ["Overview", "Printer", "clean", "first_to_do", "number_in", "number_of"]
 
 SCREEN = 45  # rows that one command may print, so that nobody has to scroll
 NEXT = 3  # rows reserved for the next thing to do
@@ -192,9 +193,3 @@ def first_to_do(report: Report) -> StepVerdict | None:
 def number_of(step: StepVerdict) -> int:
     """Return 3 for a verdict on `step03_mask`."""
     return number_in(step.step)
-
-
-def number_in(name: str) -> int:
-    """Return 3 for `step03_mask`."""
-    match = re.match(r"step(\d+)", name)
-    return int(match[1]) if match else 0
