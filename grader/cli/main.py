@@ -168,7 +168,7 @@ def check(
 
     news, ended = _note(registry, report, submission)
     whole = len(report.steps) == len(steps)
-    todo = terminal.first_to_do(report)
+    todo = terminal.find_first_undone(report)
     if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
         printer.total(report)
         _show_end(registry, ended, submission, printer)
@@ -323,7 +323,7 @@ def _rest(
     from grader.report.text import terminal
 
     printer.total(report)
-    todo = terminal.first_to_do(report)
+    todo = terminal.find_first_undone(report)
     is_exercises = folder.resolve() == EXERCISES.resolve()
     if todo is None and not whole:
         printer.line(f"\nAll judged steps pass. `{spell_command('check')}` judges the rest.")
@@ -412,7 +412,7 @@ def list_steps(submission: Path) -> None:
     registry = registry_module.load()
     report, printer = _judge(registry, registry.steps, submission, on_step=_row)
     printer.total(report)
-    todo = terminal.first_to_do(report)
+    todo = terminal.find_first_undone(report)
     if todo is not None:
         printer.line(f"\nNext: {_file(submission, todo)}")
 
@@ -428,7 +428,7 @@ def hint(step: str | None, submission: Path) -> None:
     registry = registry_module.load()
     steps = find_steps(registry, (step,) if step else ())
     report, printer = _judge(registry, steps, submission)
-    todo = terminal.first_to_do(report)
+    todo = terminal.find_first_undone(report)
     if todo is None:
         printer.line("There is nothing to fix: everything passes.")
         return

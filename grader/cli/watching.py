@@ -13,7 +13,7 @@ from grader.cli.watch import events
 from grader.engine import hints
 from grader.engine.grading import Grader
 from grader.engine.journal import Journal
-from grader.report.records import Report, Status, StepVerdict
+from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.commands import spell_command
@@ -98,7 +98,7 @@ class Watch:
 
     def hint(self) -> None:
         """Print the next hint for the first step that is not done."""
-        todo = terminal.first_to_do(self._report())
+        todo = find_first_undone(self._report())
         if todo is None:
             self.printer.line("There is nothing to fix: everything passes.")
             return
@@ -165,7 +165,7 @@ class Watch:
 
     def _show_work(self, found: Report) -> None:
         """Print what is wrong with the first unfinished step, or which step is next."""
-        todo = terminal.first_to_do(found) or terminal.first_to_do(self._report())
+        todo = find_first_undone(found) or find_first_undone(self._report())
         if todo is None or todo.status is Status.NOT_ATTEMPTED:
             self._say_next()
         else:
@@ -174,7 +174,7 @@ class Watch:
 
     def _say_next(self) -> None:
         """Print which file comes next."""
-        todo = terminal.first_to_do(self._report())
+        todo = find_first_undone(self._report())
         if todo is None:
             self.printer.line("Everything passes.")
             return

@@ -276,6 +276,12 @@ class Report:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
+def find_first_undone(report: Report) -> StepVerdict | None:
+    """Return the first step, in order, that did not pass; None if all did."""
+    undone = (step for step in report.steps if step.status is not Status.PASSED)
+    return next(undone, None)
+
+
 def report_from_json(text: str | bytes) -> Report:
     """Return the report from the text that `Report.to_json` returned."""
     return report_from_dict(json.loads(text))

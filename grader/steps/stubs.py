@@ -120,7 +120,10 @@ def remove_solutions(solution: str) -> str:
 
 
 def keep_aside(path: Path) -> Path | None:
-    """Return rename a file to the first free `name.py.1.bak`, so that no work is lost."""
+    """Rename a file to the first free `name.py.1.bak`, so that no work is lost.
+
+    Return its new path, or None if there was no file.
+    """
     if not path.exists():
         return None
     numbers = (path.with_name(f"{path.name}.{i}.bak") for i in itertools.count(1))

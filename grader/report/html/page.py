@@ -16,7 +16,15 @@ from markupsafe import Markup, escape
 from grader.report.grids import exhibits, influence_grid
 from grader.report.influences import count_words, findings, worth_drawing
 from grader.report.nests import nest_text
-from grader.report.records import CheckVerdict, Grade, Graded, Report, Status, StepVerdict
+from grader.report.records import (
+    CheckVerdict,
+    Grade,
+    Graded,
+    Report,
+    Status,
+    StepVerdict,
+    find_first_undone,
+)
 from grader.report.sanitize import visible
 from grader.steps.registry import number_in
 
@@ -53,12 +61,6 @@ def cut_printed(text: str) -> tuple[str, str]:
     left = len(lines) - MAX_PRINTED_LINES
     more = f"… and {count_words(left, 'more line')}" if left > 0 else ""
     return "\n".join(lines[:MAX_PRINTED_LINES]), more
-
-
-def first_to_do(report: Report) -> int | None:
-    """Return the id of the first step, in order, that is not done."""
-    undone = (i for i, step in enumerate(report.steps) if step.status is not Status.PASSED)
-    return next(undone, None)
 
 
 def number_step(step: StepVerdict) -> str:
@@ -176,7 +178,7 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
 
 
 def _whole(report: Report, graded: Graded | None) -> str:
-    data = {"report": report, "todo": first_to_do(report), "graded": graded}
+    data = {"report": report, "todo": find_first_undone(report), "graded": graded}
     return template("page.html").render(data).lstrip()
 
 

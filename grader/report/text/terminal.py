@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from grader.report.records import Report, Status, StepVerdict
+from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
 from grader.steps.registry import number_in
 
-__all__ = ["Overview", "Printer", "clean", "first_to_do", "number_in", "number_of"]
+__all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in", "number_of"]
 
 SCREEN = 45  # rows that one command may print, so that nobody has to scroll
 NEXT = 3  # rows reserved for the next thing to do
@@ -182,12 +182,6 @@ def _say_own_steps(step: StepVerdict) -> str:
         return "not yet on your own steps"
     numbers = [str(number_in(name)) for name in step.blamed]
     return f"not yet on your step{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
-
-
-def first_to_do(report: Report) -> StepVerdict | None:
-    """Return the first step that is not done."""
-    undone = (step for step in report.steps if step.status is not Status.PASSED)
-    return next(undone, None)
 
 
 def number_of(step: StepVerdict) -> int:
