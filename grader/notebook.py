@@ -29,7 +29,7 @@ NO_KERNEL = (
 )
 
 
-class Problem(Exception):
+class NotebookError(Exception):
     """Carry one clear sentence, to be shown instead of a result."""
 
     def _render_traceback_(self) -> list[str]:
@@ -50,16 +50,16 @@ class _Kernel:
         self.judge.start()  # now, so that it is warm at the first question
 
     def ask(self, do: str, about: object) -> dict[str, Any]:
-        """Return the judge's answer. Raise Problem if there is none or the wait is interrupted."""
+        """Return the judge's answer. Raise NotebookError if none comes or it is interrupted."""
         history = self.history
         request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": self.lesson}
         request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
         try:
             return self.judge.ask(request)
         except JudgeError as error:
-            raise Problem(str(error)) from None
+            raise NotebookError(str(error)) from None
         except KeyboardInterrupt:
-            raise Problem(INTERRUPTED) from None
+            raise NotebookError(INTERRUPTED) from None
 
 
 def _shell() -> Any:
@@ -72,7 +72,7 @@ def _shell() -> Any:
 
 def _kernel(call: str) -> _Kernel:
     if _here is None:
-        raise Problem(f"{call}() {NO_KERNEL}")
+        raise NotebookError(f"{call}() {NO_KERNEL}")
     return _here
 
 
@@ -82,7 +82,7 @@ def _name_of(about: object, call: str) -> str:
         return ""
     name = about if isinstance(about, (str, int)) else getattr(about, "__name__", None)
     if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
-        raise Problem(
+        raise NotebookError(
             f'{call}() takes a function, its name or a step: {call}("linear"), {call}(3).'
         )
     return str(name)
@@ -133,16 +133,16 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
     try:
         from grader.notebooks.quiz_display import answer_quiz
     except ImportError as error:  # Python 3.10 reads no TOML by itself
-        raise Problem(f"this kernel lacks {error.name}, which the questions need") from None
+        raise NotebookError(f"this kernel lacks {error.name}, which the questions need") from None
 
     own = _here.lesson if _here is not None else ""
     name = _name_of(about, "quiz") if about is not None else own
     if not name:
-        raise Problem('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
+        raise NotebookError('which lesson? quiz(3) asks about step 3, quiz("3b", 12) answers 3b.')
     try:
         return answer_quiz(name, answer, EXERCISES)
     except ValueError as error:
-        raise Problem(str(error)) from None
+        raise NotebookError(str(error)) from None
 
 
 def status() -> Shown:

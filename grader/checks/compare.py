@@ -184,7 +184,7 @@ def call_text(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Question:
+class ShownCall:
     """A call as the reader of a report sees it; it is put in words only if its answer is wrong."""
 
     name: str = ""
@@ -204,7 +204,7 @@ class Question:
         )
 
 
-NOTHING_ASKED = Question()
+NO_CALL = ShownCall()
 
 
 def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def matches(
     *,
     name: str = "",
     part: str = "",
-    question: Question = NOTHING_ASKED,
+    call: ShownCall = NO_CALL,
     names: Sequence[str] = (),
 ) -> None:
     """Raise Broken, with the whole case, unless `got` is what was expected.
@@ -258,33 +258,33 @@ def matches(
                 f"({', '.join(names)})."
             )
         for label, one, other in zip(names, expected, got, strict=True):
-            matches(one, other, tolerance, name=label, part=f"{label}: ", question=question)
+            matches(one, other, tolerance, name=label, part=f"{label}: ", call=call)
         return
     if isinstance(expected, (dict, list)):
-        _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, question)
+        _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, call)
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
         raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
     if array.shape != wanted.shape:
-        why = _other_length(wanted.shape, array.shape, question.sizes)
+        why = _other_length(wanted.shape, array.shape, call.sizes)
         told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
-        raise Broken(told, evidence=question.show_answer(wanted, array))
+        raise Broken(told, evidence=call.show_answer(wanted, array))
     if not same_kind(wanted.dtype.kind, array.dtype.kind):
         told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
-        raise Broken(told, evidence=question.show_answer(wanted, array))
+        raise Broken(told, evidence=call.show_answer(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told, seen = (f"{part}{many}{bad}" for many in _how_many(wrong))
-        raise Broken(told, seen, question.show_answer(wanted, array, wrong))
+        raise Broken(told, seen, call.show_answer(wanted, array, wrong))
 
 
 MAX_NAMED = 4
 
 
 def _tree_matches(
-    expected: Any, got: Any, tolerance: Tolerance, name: str, question: Question
+    expected: Any, got: Any, tolerance: Tolerance, name: str, call: ShownCall
 ) -> None:
     """Raise Broken unless a nest of dicts and lists holds the right values under the right keys."""
     _has_same_structure(expected, got, name)
@@ -293,7 +293,7 @@ def _tree_matches(
     for way, leaf in wanted.items():
         try:
             label = f"{name}{'' if way[:1] == '[' else '.'}{way}"
-            matches(leaf, came[way], tolerance, name=label, part=f"{label}: ", question=question)
+            matches(leaf, came[way], tolerance, name=label, part=f"{label}: ", call=call)
         except Broken as broken:
             wrong.append((way, broken))
     if not wrong:

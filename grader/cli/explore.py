@@ -61,7 +61,7 @@ def _answer(
     host: Host, registry: Registry, submission: Path, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what the page shows for a question, or the problem in one sentence."""
-    from grader.demos.explorer.measure import Question, read_words
+    from grader.demos.explorer.measure import Request, read_words
     from grader.demos.explorer.measure import explore as measure
     from grader.demos.gpt2.small import load_small
     from grader.demos.submission_worker import NotReady
@@ -73,8 +73,8 @@ def _answer(
         masked = [True] * layers
     try:
         words = read_words(str(asked.get("prompt", "")), small)
-        question = Question(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
-        return measure(host, registry, read_submission(submission, registry), small, question)
+        request = Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
+        return measure(host, registry, read_submission(submission, registry), small, request)
     except NotReady as error:
         return {"problem": str(error)}
     except Problem as problem:

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
-from grader.diagnosis.exceptions import Known, explain
+from grader.diagnosis.exceptions import Lengths, explain
 from grader.engine.messages import find_loop
 from grader.intake.submission import Submission
 from grader.isolation import Host
@@ -90,7 +90,7 @@ def _why(failure: CallFailed, what: str) -> str:
             step = where or " a step that it stands on"
             return f"{what} cannot run yet:{step} is still to be written."
         raised = f"{what} raised {failure.type}{where and ' in' + where}"
-        explained = explain(failure, Known({}, None)) if "gufunc" in failure.text else ""
+        explained = explain(failure, Lengths({}, None)) if "gufunc" in failure.text else ""
         return f"{raised}. {explained}" if explained else f"{raised}: {text}"
     if isinstance(failure, TimedOut):
         return f"{what} took longer than {failure.seconds:g} seconds."

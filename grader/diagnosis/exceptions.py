@@ -26,7 +26,7 @@ LAST = load().last_axis
 
 
 @dataclass(frozen=True)
-class Known:
+class Lengths:
     """Names of lengths, lengths that may be repeated (all if allowed is None), and shapes.
 
     keys: the keys of params. earlier: the files of the earlier steps' functions, without `.py`.
@@ -73,7 +73,7 @@ def know_sizes(
     fed: Mapping[str, int] | None = None,
     keys: Sequence[str] = (),
     earlier: Mapping[str, str] | None = None,
-) -> Known:
+) -> Lengths:
     """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
     fed: for a call with a cache, the new tokens, and the total after them. With it, no other length
@@ -86,7 +86,7 @@ def know_sizes(
         if word not in names.setdefault(length, []):
             names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Known(names, allowed, shapes, keys, earlier or {})
+    return Lengths(names, allowed, shapes, keys, earlier or {})
 
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
@@ -164,7 +164,7 @@ def _clash(one: Shape, other: Shape) -> int | None:
     return None
 
 
-def _met(one: Shape, other: Shape, known: Known) -> str:
+def _met(one: Shape, other: Shape, known: Lengths) -> str:
     axis = _clash(one, other)
     if axis is None or not known.may_say(*one, *other):
         return ""
@@ -180,7 +180,7 @@ def _met(one: Shape, other: Shape, known: Known) -> str:
     return f"{one} and {other} do not fit: at axis {axis}, {lengths}.{word}"
 
 
-def _broadcast(match: re.Match[str], known: Known) -> str:
+def _broadcast(match: re.Match[str], known: Lengths) -> str:
     shapes = [_shape(text) for text in re.findall(SHAPE, match[0])]
     for number, one in enumerate(shapes):
         for other in shapes[number + 1 :]:
@@ -189,7 +189,7 @@ def _broadcast(match: re.Match[str], known: Known) -> str:
     return ""
 
 
-def _einsum(match: re.Match[str], known: Known) -> str:
+def _einsum(match: re.Match[str], known: Lengths) -> str:
     shapes = [_shape(text) for text in re.findall(r"->\(([\w, ]*)\)", match[0])]
     for one, other in itertools.pairwise(shapes):
         axis = _clash(one, other)
@@ -201,7 +201,7 @@ def _einsum(match: re.Match[str], known: Known) -> str:
     return ""
 
 
-def _stacks(match: re.Match[str], known: Known) -> str:
+def _stacks(match: re.Match[str], known: Lengths) -> str:
     """Return the explanation of a failed product of stacks of matrices."""
     one, other = (_shape(text) for text in re.findall(r"\(([\d, ]*)\)->", match[0]))
     axis = _clash(one[:-2], other[:-2])
@@ -213,7 +213,7 @@ def _stacks(match: re.Match[str], known: Known) -> str:
     )
 
 
-def _product(match: re.Match[str], known: Known) -> str:
+def _product(match: re.Match[str], known: Lengths) -> str:
     second, first = int(match[1]), int(match[2])
     if not known.may_say(first, second):
         return ""
@@ -223,7 +223,7 @@ def _product(match: re.Match[str], known: Known) -> str:
     )
 
 
-def _dot(match: re.Match[str], known: Known) -> str:
+def _dot(match: re.Match[str], known: Lengths) -> str:
     first, second = int(match[1]), int(match[2])
     if not known.may_say(first, second):
         return ""
@@ -231,7 +231,7 @@ def _dot(match: re.Match[str], known: Known) -> str:
     return f"The axes that a product sums over must be equally long: {met}."
 
 
-def _explain_joined(match: re.Match[str], known: Known) -> str:
+def _explain_joined(match: re.Match[str], known: Lengths) -> str:
     axis, first, second = int(match[1]), int(match[2]), int(match[3])
     if not known.may_say(first, second) or axis > 9:
         return ""
@@ -241,21 +241,21 @@ def _explain_joined(match: re.Match[str], known: Known) -> str:
     )
 
 
-def _dimensions(match: re.Match[str], known: Known) -> str:
+def _dimensions(match: re.Match[str], known: Lengths) -> str:
     first, second = int(match[1]), int(match[2])
     if max(first, second) > 9:
         return ""
     return f"Arrays that are joined need as many axes: one has {first}, another {second}."
 
 
-def _explain_written(match: re.Match[str], known: Known) -> str:
+def _explain_written(match: re.Match[str], known: Lengths) -> str:
     one, other = _shape(match[1]), _shape(match[2])
     if not known.may_say(*one, *other):
         return ""
     return f"An array of shape {one} was to be written into a place of shape {other}."
 
 
-def _in_place(match: re.Match[str], known: Known) -> str:
+def _in_place(match: re.Match[str], known: Lengths) -> str:
     one, other = _shape(match[1]), _shape(match[2])
     if not known.may_say(*one, *other):
         return ""
@@ -265,7 +265,7 @@ def _in_place(match: re.Match[str], known: Known) -> str:
     )
 
 
-def _bounds(match: re.Match[str], known: Known) -> str:
+def _bounds(match: re.Match[str], known: Lengths) -> str:
     axis, size = int(match[1]), int(match[2])
     if axis > 9 or not known.may_say(size):
         return ""
@@ -274,7 +274,7 @@ def _bounds(match: re.Match[str], known: Known) -> str:
     return f"Axis {axis} is {long} long, and the code asks for a place beyond it."
 
 
-def _axes(match: re.Match[str], known: Known) -> str:
+def _axes(match: re.Match[str], known: Lengths) -> str:
     axes = int(match[1])
     return (
         f"The array has {axes} axes, new ones counted; the code names one more."
@@ -283,7 +283,7 @@ def _axes(match: re.Match[str], known: Known) -> str:
     )
 
 
-def _indices(match: re.Match[str], known: Known) -> str:
+def _indices(match: re.Match[str], known: Lengths) -> str:
     axes, indices = int(match[1]), int(match[2])
     if max(axes, indices) > 9:
         return ""
@@ -291,13 +291,13 @@ def _indices(match: re.Match[str], known: Known) -> str:
     return f"An array of {many} was indexed as if it had {indices}."
 
 
-def _key(match: re.Match[str], known: Known) -> str:
+def _key(match: re.Match[str], known: Lengths) -> str:
     if match[1] in known.keys or not known.keys:
         return ""
     return f"The dict has no such key; params has {', '.join(known.keys)}."
 
 
-def _explain_unnamed(match: re.Match[str], known: Known) -> str:
+def _explain_unnamed(match: re.Match[str], known: Lengths) -> str:
     if match[1] == "np":
         return "The line `import numpy as np` is missing above it."
     if match[1] in known.earlier:
@@ -306,7 +306,7 @@ def _explain_unnamed(match: re.Match[str], known: Known) -> str:
     return "A name is used there that was never assigned."
 
 
-Words = Callable[[re.Match[str], Known], str]
+Words = Callable[[re.Match[str], Lengths], str]
 
 
 def _say_always(says: str) -> Words:
@@ -430,7 +430,7 @@ RULES: list[tuple[str, str, Words]] = [
 LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
 
 
-def explain(failure: Raised, known: Known) -> str:
+def explain(failure: Raised, known: Lengths) -> str:
     """Return a sentence that explains the exception, or "" if nothing is certain."""
     for kind, text, words in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):

@@ -102,7 +102,7 @@ def _same(one: Any, other: Any, tolerance: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownAnswers:
     """One mistake: its description, the function it replaces, and its answers by check and call.
 
     A call that it answers like right code is not written down again. asked: how many such calls
@@ -180,11 +180,11 @@ class Book:
     """A step's known mistakes, and right code's answers: by check, in the order of the calls."""
 
     right: Mapping[str, Sequence[Any]]
-    known: Sequence[Known]
+    known: Sequence[KnownAnswers]
 
     def explaining(
         self, calls: Mapping[str, Sequence[Call]], function: str, own: Sequence[str]
-    ) -> list[Known]:
+    ) -> list[KnownAnswers]:
         """Return the mistakes that reproduce the results of the function's own checks.
 
         Mistakes that explain most of the other checks come first; among these, those in the
@@ -194,7 +194,7 @@ class Book:
         said = self._refusals(came)
         fits = [k for k in self.known if all(self._answers(k, n, came[n], said) for n in own)]
 
-        def rank(known: Known) -> tuple[int, bool]:
+        def rank(known: KnownAnswers) -> tuple[int, bool]:
             more = sum(self._answers(known, name, came[name], said) for name in came)
             return -more, function not in known.places
 
@@ -202,7 +202,7 @@ class Book:
 
     def nearly(
         self, calls: Mapping[str, Sequence[Call]], own: Sequence[str], failing: Sequence[str]
-    ) -> tuple[Known, str] | None:
+    ) -> tuple[KnownAnswers, str] | None:
         """Return the one mistake that explains all of a function's checks but one, and that check.
 
         That check must fail, and must not be the first. Return None if there are several such
@@ -214,7 +214,7 @@ class Book:
         found = [(k, names[0]) for k, names in left if len(names) == 1 and names[0] in failing[1:]]
         return found[0] if len({known.id for known, _ in found}) == 1 else None
 
-    def _answers(self, known: Known, check: str, came: Came, refusals: Set[str]) -> bool:
+    def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[str]) -> bool:
         if known.asked.get(check) != len(came.answers):
             return False
         right = self.right.get(check, ())
@@ -252,7 +252,8 @@ class Answers:
             empty: dict[str, Any] = {RIGHT: {}, "known": []}
             data = json.loads(gzip.decompress(path.read_bytes())) if path.is_file() else empty
             known = [
-                Known(**{**entry, "places": tuple(entry["places"])}) for entry in data["known"]
+                KnownAnswers(**{**entry, "places": tuple(entry["places"])})
+                for entry in data["known"]
             ]
             self._books[step.id] = Book(data[RIGHT], known)
         return self._books[step.id]

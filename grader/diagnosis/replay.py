@@ -179,7 +179,7 @@ def refill(old: Any, new: Any) -> Any:
     return new
 
 
-def is_untouched(expected: Any, got: Any) -> bool:
+def keeps_arguments(expected: Any, got: Any) -> bool:
     """Return whether the arguments after a call are the recorded ones."""
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and same(expected, got, 0)
@@ -187,11 +187,11 @@ def is_untouched(expected: Any, got: Any) -> bool:
         return (
             isinstance(got, dict)
             and expected.keys() == got.keys()
-            and all(is_untouched(value, got[key]) for key, value in expected.items())
+            and all(keeps_arguments(value, got[key]) for key, value in expected.items())
         )
     if isinstance(expected, list):
         alike = isinstance(got, list) and len(got) == len(expected)
-        return alike and all(map(is_untouched, expected, got))
+        return alike and all(map(keeps_arguments, expected, got))
     return True
 
 
@@ -333,7 +333,7 @@ def _leaves(call: Call, after: list[Any]) -> bool:
     given = [*call["args"], call["kwargs"]]
     expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
     return all(
-        (isinstance(value, dict) and HANDLE in value) or is_untouched(one, other)
+        (isinstance(value, dict) and HANDLE in value) or keeps_arguments(one, other)
         for value, one, other in zip(given, expected, got)
     )
 

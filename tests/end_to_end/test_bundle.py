@@ -17,7 +17,7 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.bundle.contents import add_needed_steps, contents
 from grader.authoring.bundle.writing import ReleaseError, answers, write, zip_files
 from grader.cli.authoring.release import release
-from grader.diagnosis.lookup import Book, Known
+from grader.diagnosis.lookup import Book, KnownAnswers
 from grader.diagnosis.search import Call
 from grader.engine import kit_digest
 from grader.intake.submission import Submission
@@ -243,7 +243,7 @@ def error(words):
 def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
     answers = {"agree": {"0": ["f", {"raised": "ValueError", "words": mistakes}, {}]}}
-    known = Known("some", "", "", (), {"agree": 1, "errors": 1}, answers)
+    known = KnownAnswers("some", "", "", (), {"agree": 1, "errors": 1}, answers)
     book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
     calls = {
         "agree": [Call("f", (), {}, False, error(mine))],
@@ -258,7 +258,7 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
     number = {"shape": [], "kind": "float", "values": [1.5]}
     own = {"split_agree": {"0": ["split_heads", number, {}]}}
-    known = Known("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
+    known = KnownAnswers("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
     book = Book({"split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}

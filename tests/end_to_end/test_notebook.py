@@ -291,7 +291,8 @@ def test_saving_before_the_first_cell_after_a_restart_writes_no_file(tmp_path):
 
 
 def test_outside_a_kernel_it_says_where_it_works():
-    with pytest.raises(notebook.Problem, match=r"check\(\) works in a notebook: start one with"):
+    told = r"check\(\) works in a notebook: start one with"
+    with pytest.raises(notebook.NotebookError, match=told):
         notebook.check()
 
 

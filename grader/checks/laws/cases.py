@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import (
     Broken,
-    Question,
+    ShownCall,
     WrongValue,
     as_array,
     largest,
@@ -172,7 +172,7 @@ def is_right(
         got,
         case.within(tolerance),
         name=name,
-        question=Question(name, case.arguments, sizes=case.sizes),
+        call=ShownCall(name, case.arguments, sizes=case.sizes),
         names=names_of(function),
     )
 

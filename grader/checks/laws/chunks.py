@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import (
     Broken,
-    Question,
+    ShownCall,
     as_array,
     describe,
     matches,
@@ -197,7 +197,7 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
         case.within(EXACT),
         name=result,
         part=f"{result} for {where}: ",
-        question=Question(
+        call=ShownCall(
             arguments=_apart(case.arguments),
             text=f"{function.name}({', '.join([cut, 'cache', *rest])})",
         ),

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Question:
+class Request:
     """A request: the words, which layers have their mask, and which trained weights."""
 
     words: tuple[str, ...]
@@ -54,14 +54,14 @@ def read_words(text: str, small: Small) -> tuple[str, ...]:
 
 
 def explore(
-    host: Host, registry: Registry, submission: Submission, small: Small, question: Question
+    host: Host, registry: Registry, submission: Submission, small: Small, request: Request
 ) -> dict[str, Any]:
-    """Return the page's data for a question. Raise NotReady if the code cannot be run."""
+    """Return the page's data for a request. Raise NotReady if the code cannot be run."""
     homes = {name: step_of(registry, name) for name in FUNCTIONS}
     own, missing = modules(registry, submission)
     text = (EXPLORING.read_text("utf-8"), "exploring.py")
-    tokens = np.array([small.words.index(word) for word in question.words], np.int64)
-    params = small.cheat if question.cheat else small.params
+    tokens = np.array([small.words.index(word) for word in request.words], np.int64)
+    params = small.cheat if request.cheat else small.params
     program = Program("exploring", {**own, "exploring": text})
 
     @contextlib.contextmanager
@@ -72,13 +72,13 @@ def explore(
 
     numbers = {step.id: step.number for step in registry.steps}
     lent = [numbers[name] for name in missing if numbers[name] <= NEEDED]
-    data: dict[str, Any] = {"words": list(question.words), "lent": lent}
+    data: dict[str, Any] = {"words": list(request.words), "lent": lent}
     parts: dict[str, Callable[[Worker], dict[str, Any]]] = {
         "cache": lambda worker: _ask_cache(worker, tokens, params, small, data),
         "written": lambda worker: _ask_writing(worker, tokens, params, small),
     }
     with begin("Your decoder") as worker:
-        data |= _ask_layers(worker, tokens, params, small, question.masked)
+        data |= _ask_layers(worker, tokens, params, small, request.masked)
         with contextlib.suppress(CallFailed, NotReady):  # asked again below, to say why
             for part, ask in parts.items():
                 data[part] = ask(worker)

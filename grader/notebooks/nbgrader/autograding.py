@@ -34,7 +34,7 @@ from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.books import forget_scores, open_once
 from grader.notebooks.nbgrader.collecting import without_links
 from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
-from grader.notebooks.nbgrader.rebuilding import Known, rebuild
+from grader.notebooks.nbgrader.rebuilding import StoredCell, rebuild
 from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
 from grader.report.names import show_name
 from grader.report.problem import Problem
@@ -67,7 +67,7 @@ class _OneSentence(logging.Filter):
         return True
 
 
-def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Known]:
+def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, StoredCell]:
     """Return the cells of a notebook that nbgrader knows, in order."""
     found = gradebook.find_notebook(notebook, assignment)
     solutions = {cell.name for cell in found.solution_cells}
@@ -88,11 +88,11 @@ def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, Kno
         if cell.name in worth:
             metadata["points"] = worth[cell.name]
         is_code = cell.cell_type == "code"
-        known[cell.name] = Known(cell.name, is_code, cell.locked, cell.source, metadata)
+        known[cell.name] = StoredCell(cell.name, is_code, cell.locked, cell.source, metadata)
     return known
 
 
-def _functions(known: Mapping[str, Known]) -> list[str]:
+def _functions(known: Mapping[str, StoredCell]) -> list[str]:
     """Return the functions that the test cells test."""
     names = [name for name, cell in known.items() if cell.nbgrader["grade"] and cell.locked]
     return [name.removeprefix(PREFIX) for name in names]
@@ -130,7 +130,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         super().__init__(**more)
         _ahead.warm_up()
         self.course = self.parent.coursedir
-        self.released: dict[tuple[str, str], tuple[dict[str, Known], set[str]]] = {}
+        self.released: dict[tuple[str, str], tuple[dict[str, StoredCell], set[str]]] = {}
         self.exams: dict[str, judge.Exam] = {}
         self.names: Mapping[str, str] = {}
         self.path = Path()
@@ -230,7 +230,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         exam, student = self.exams[names["notebook"]], names["student"]
         return lambda: (exam, _read(path, student)[1])
 
-    def _exam_on(self, known: Mapping[str, Known]) -> judge.Exam:
+    def _exam_on(self, known: Mapping[str, StoredCell]) -> judge.Exam:
         steps = setting.steps_with(_functions(known), load())
         self.exam = setting.exam(self.isolation, self.seed, steps)
         return self.exam
@@ -258,7 +258,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self.names, self.path = dict(names), path
         return rebuild(cells, known, lessons, self._warn)
 
-    def _read_released(self, names: Mapping[str, str]) -> tuple[dict[str, Known], set[str]]:
+    def _read_released(self, names: Mapping[str, str]) -> tuple[dict[str, StoredCell], set[str]]:
         """Return the cells of a notebook that nbgrader knows, and its lessons; looked up once."""
         key = names["assignment"], names["notebook"]
         if key not in self.released:

@@ -27,7 +27,7 @@ NOT_SHOWN = "# This cell is not shown: the notebook is too long."
 
 
 @dataclass(frozen=True)
-class Known:
+class StoredCell:
     """A cell as nbgrader's database stores it. text: the text of a locked cell."""
 
     grade_id: str
@@ -47,7 +47,7 @@ def tame(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _cell(code: bool, text: str, id: str, known: Known | None) -> Any:
+def _cell(code: bool, text: str, id: str, known: StoredCell | None) -> Any:
     metadata = {"nbgrader": dict(known.nbgrader)} if known else {}
     if known and known.locked:
         metadata.update({"deletable": False, "editable": False})  # type: ignore[dict-item]
@@ -55,7 +55,7 @@ def _cell(code: bool, text: str, id: str, known: Known | None) -> Any:
     return new(text, id=id, metadata=metadata)
 
 
-def _keep_cell(raw: RawCell, known: Known | None, lessons: Collection[str]) -> Any:
+def _keep_cell(raw: RawCell, known: StoredCell | None, lessons: Collection[str]) -> Any:
     """Return a cell to keep, with nbgrader's metadata if it is one of nbgrader's."""
     text = raw.text or ""
     code = known.code if known else raw.code
@@ -64,11 +64,11 @@ def _keep_cell(raw: RawCell, known: Known | None, lessons: Collection[str]) -> A
     return _cell(code, text, f"cell-{raw.number}", known)
 
 
-def _restore(mine: Known) -> Any:
+def _restore(mine: StoredCell) -> Any:
     return _cell(mine.code, mine.text, mine.grade_id[:64], mine)
 
 
-def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[str]) -> None:
+def _put_back(made: list[Any], known: Mapping[str, StoredCell], missing: Collection[str]) -> None:
     """Insert missing cells after the cell that they followed in the release, if it is there."""
     above = ""
     for grade_id, mine in known.items():
@@ -80,7 +80,7 @@ def _put_back(made: list[Any], known: Mapping[str, Known], missing: Collection[s
 
 def rebuild(
     cells: Sequence[RawCell],
-    known: Mapping[str, Known],
+    known: Mapping[str, StoredCell],
     lessons: Collection[str],
     warn: Callable[[str], None],
 ) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.demos.explorer.measure import Question, explore, read_words
+from grader.demos.explorer.measure import Request, explore, read_words
 from grader.demos.gpt2.small import load_small
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
@@ -65,8 +65,8 @@ def _block(x, params, n_heads, mask):
 def look(host, steps, masked=(True, True), registry=None, **changed):
     """What the page shows of the solutions with some steps changed."""
     submission = Submission("mine", {**RIGHT, **changed})
-    question = Question(WORDS, tuple(masked))
-    return explore(host, registry or steps, submission, SMALL, question)
+    request = Request(WORDS, tuple(masked))
+    return explore(host, registry or steps, submission, SMALL, request)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grader.authoring.train_small import SIZES, WHAT, describe_model, make_text, to_tensors
-from grader.demos.explorer.measure import Question, explore
+from grader.demos.explorer.measure import Request, explore
 from grader.demos.gpt2 import weights
 from grader.demos.gpt2.small import CHEAT, FOLDER, load_small, read_tensors
 from grader.demos.training.run import first_params
@@ -20,8 +20,8 @@ def test_it_is_small():
 def test_it_looks_back_for_the_word_that_must_come(steps, host, what):
     own = {step.id: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS[:13]}
     words = f"the owl looks for the {what} . the fox has seen the".split()
-    question = Question(tuple(words), (True, True))
-    word, chance = explore(host, steps, Submission("", own), load_small(), question)["next"][-1][0]
+    request = Request(tuple(words), (True, True))
+    word, chance = explore(host, steps, Submission("", own), load_small(), request)["next"][-1][0]
     assert word == what
     assert chance > 0.9
 

@@ -8,11 +8,11 @@ from nbconvert.exporters import HTMLExporter
 from nbconvert.filters import markdown2html
 
 from grader.intake.ipynb import RawCell
-from grader.notebooks.nbgrader.rebuilding import MAX_SHOWN, Known, rebuild, tame
+from grader.notebooks.nbgrader.rebuilding import MAX_SHOWN, StoredCell, rebuild, tame
 
 
 def known(grade_id, locked, text="released", code=True):
-    return Known(grade_id, code, locked, text, {"grade_id": grade_id, "points": 2.0})
+    return StoredCell(grade_id, code, locked, text, {"grade_id": grade_id, "points": 2.0})
 
 
 KNOWN = {"f": known("f", False), "check_f": known("check_f", True)}
