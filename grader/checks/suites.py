@@ -25,9 +25,9 @@ from grader.steps.inputs import (
     Sizes,
     as_single,
     digest,
+    enlarge_sizes,
     frozen,
     map_arrays,
-    resize,
 )
 from grader.steps.paths import VALUES
 from grader.steps.registry import KitError
@@ -69,12 +69,12 @@ class Given:
         return case
 
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        sizes = self.sized(sizes, build.__name__, number)
+        sizes = self.choose_sizes(sizes, build.__name__, number)
         draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
         arguments = map_arrays(build(draw, **sizes), frozen)
         return Case(arguments, sizes, self.expect, chance=self.chance)
 
-    def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
+    def choose_sizes(self, sizes: Sizes, *key: object) -> dict[str, Any]:
         """Return the sizes that this suite uses in place of these."""
         return dict(sizes)
 
@@ -117,9 +117,9 @@ class Live(Given):
         self.reference = importlib.import_module("grader.answer_key.reference")
         self.known: dict[tuple[str, str], Any] = {}
 
-    def sized(self, sizes: Sizes, *key: object) -> dict[str, Any]:
+    def choose_sizes(self, sizes: Sizes, *key: object) -> dict[str, Any]:
         """Return the sizes, enlarged at random, with their relations kept."""
-        return resize(sizes, self.seed, *key)
+        return enlarge_sizes(sizes, self.seed, *key)
 
     def key(self, *key: object) -> tuple[object, ...]:
         """Return the seed first."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.cells import Cell, read
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.spreadsheet import cell
+from grader.classroom.exports.spreadsheet import protect_cell
 from grader.classroom.tables import HEADER, Override, read_overrides
 from grader.report.files import write_whole
 from grader.steps.registry import Registry
@@ -39,7 +39,7 @@ class Entry:
         """Return its cells by the names of the columns; none starts a formula."""
         texts = (self.student, self.target, self.points, self.excuse, self.comment)
         named = zip(HEADER.split(","), (*texts, self.who, self.when), strict=True)
-        return {name: cell(text.strip()) for name, text in named}
+        return {name: protect_cell(text.strip()) for name, text in named}
 
 
 def key_of(one: Override) -> str:

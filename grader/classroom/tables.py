@@ -14,7 +14,7 @@ from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.people import Person, compose
-from grader.classroom.exports.spreadsheet import cell, text_of
+from grader.classroom.exports.spreadsheet import protect_cell, text_of
 from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
@@ -71,7 +71,7 @@ class Override:
         who = graded.who
         names = (graded.student, who.number, who.name, who.email)
         known = {compose(name) for name in names if name}
-        written = {compose(cell(name.strip())) for name in known}
+        written = {compose(protect_cell(name.strip())) for name in known}
         return compose(self.student) in known | written
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.classroom.exports.spreadsheet import cell, row
+from grader.classroom.exports.spreadsheet import protect_cell, row
 from grader.classroom.own_source import drop_lessons, find_lessons, show_source
 from grader.classroom.tables import Override
 from grader.report.html.page import template
@@ -59,7 +59,9 @@ def work_page(
                 for name, text in files.items()
                 if name not in lessons
             },
-            example=row([cell(graded.student), first, "5", "", "why", "your name", "today"]),
+            example=row(
+                [protect_cell(graded.student), first, "5", "", "why", "your name", "today"]
+            ),
             form=form,
         )
         .lstrip()

@@ -433,7 +433,7 @@ def hint(step: str | None, submission: Path) -> None:
         printer.line("There is nothing to fix: everything passes.")
         return
     found = registry.find(todo.step)
-    known = hints.ladder(found, todo)
+    known = hints.list_hints(found, todo)
     place = submission if submission.is_dir() else submission.parent
     number, text = hints.next_hint(found, known, place / hints.FILE)
     counted = hints.count_hint(todo, number, len(known))
@@ -466,7 +466,7 @@ def solution(step: str, submission: Path) -> None:
     report, printer = _judge(registry, (found,), submission)
     (verdict,) = report.steps
     place = submission if submission.is_dir() else submission.parent
-    known = hints.ladder(found, verdict)
+    known = hints.list_hints(found, verdict)
     passed = verdict.status is Status.PASSED
     if not passed and not hints.are_all_given(found, known, place / hints.FILE):
         raise Problem(

@@ -167,7 +167,7 @@ def leakmap(
     found = _choose_code(submission, registry)
     with _host(registry) as host:
         from grader.demos import leaks
-        from grader.demos.stack_map import draw_stack
+        from grader.demos.leak_map_text import draw_stack
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 

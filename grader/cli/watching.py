@@ -103,7 +103,7 @@ class Watch:
             self.printer.line("There is nothing to fix: everything passes.")
             return
         step = self.grader.registry.find(todo.step)
-        known = hints.ladder(step, todo)
+        known = hints.list_hints(step, todo)
         number, text = hints.next_hint(step, known, self.folder / hints.FILE)
         counted = hints.count_hint(todo, number, len(known))
         self.printer.line(f"Step {step.number}, {step.title}: {counted}", "bold")

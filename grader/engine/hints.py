@@ -15,7 +15,7 @@ BOTTOM = DATA.parent / "bottom_hints.toml"
 FILE = ".hints.json"  # beside the exercises: which hints were given
 
 
-def ladder(step: Step, verdict: StepVerdict) -> list[str]:
+def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
     """Return all hints for this state of the step, each once."""
     causes = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
     return list(dict.fromkeys([*causes, *_levels(step, verdict), *_bottom(verdict)]))

@@ -218,10 +218,10 @@ class Judge:
         if verdict.status is Status.PASSED:
             said = "There is nothing to fix: everything in this step passes."
             return words_card(said, *news), {}
-        ladder = hints.ladder(asked.one, verdict)
-        number, text = hints.next_hint(asked.one, ladder, self.folder / hints.FILE)
-        more = "hint() gives the next." if number < len(ladder) else "That was the last one."
-        heading = f"{number_step(verdict)}: {hints.count_hint(verdict, number, len(ladder))}"
+        known = hints.list_hints(asked.one, verdict)
+        number, text = hints.next_hint(asked.one, known, self.folder / hints.FILE)
+        more = "hint() gives the next." if number < len(known) else "That was the last one."
+        heading = f"{number_step(verdict)}: {hints.count_hint(verdict, number, len(known))}"
         return words_card(heading, text, more), {}
 
     def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:

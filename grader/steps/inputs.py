@@ -59,7 +59,7 @@ class Draw:
         return int(self.random.randint(low, high))
 
 
-def resize(sizes: Sizes, *key: object) -> dict[str, Any]:
+def enlarge_sizes(sizes: Sizes, *key: object) -> dict[str, Any]:
     """Return the sizes, enlarged at random but in the same order; 1 stays 1."""
     draw = Draw("sizes", *key)
     grown = [0, 1]

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from grader.cli.main import cli
 from grader.demos import leaks
+from grader.demos.leak_map_text import draw_stack
 from grader.demos.pictures import stack_page
-from grader.demos.stack_map import draw_stack
 from grader.demos.stacks import Stack, describe_stack
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission, read_folder

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.hints import ladder, next_hint, note_shown, read_bottom
+from grader.engine.hints import list_hints, next_hint, note_shown, read_bottom
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
 from grader.steps.stubs import solution_of
@@ -68,7 +68,7 @@ OWN = replace(
     ],
 )
 def test_first_check_that_fails_decides_whose_hints_are_given(statuses, told):
-    assert ladder(OWN, of_checks(OWN, *statuses)) == [*told]
+    assert list_hints(OWN, of_checks(OWN, *statuses)) == [*told]
 
 
 BOTTOM = read_bottom()
@@ -109,23 +109,23 @@ def test_hole_of_a_hint_is_the_decisive_line(name):
 
 def test_bottom_follows_for_the_first_function_that_is_not_right():
     statuses = [Status.PASSED] * 4 + [Status.FAILED]
-    assert ladder(STEP, of_checks(STEP, *statuses))[-2:] == [*BOTTOM["padding_mask"]]
+    assert list_hints(STEP, of_checks(STEP, *statuses))[-2:] == [*BOTTOM["padding_mask"]]
 
 
 def test_recognised_mistake_comes_first_and_once():
     cause = Diagnosis("some_mistake", "Look here.")
-    assert ladder(STEP, verdict(cause, cause, None)) == ["Look here.", *STEP.hints]
+    assert list_hints(STEP, verdict(cause, cause, None)) == ["Look here.", *STEP.hints]
 
 
 def test_help_that_a_screen_showed_is_not_given_once_more(tmp_path):
     cause = verdict(Diagnosis("some_mistake", "Look here."), None)
     memory = tmp_path / "memory"
     note_shown(cause, memory)
-    assert next_hint(STEP, ladder(STEP, cause), memory) == (2, STEP.hints[0])
+    assert next_hint(STEP, list_hints(STEP, cause), memory) == (2, STEP.hints[0])
 
 
 def test_next_call_gives_the_next_level_and_stays_at_the_last(tmp_path):
-    known = ladder(STEP, verdict(None))
+    known = list_hints(STEP, verdict(None))
     given = [next_hint(STEP, known, tmp_path / "memory") for _ in range(5)]
     assert [number for number, _ in given] == [1, 2, 3, 3, 3]
     assert [text for _, text in given] == [*known, known[-1], known[-1]]
@@ -133,10 +133,10 @@ def test_next_call_gives_the_next_level_and_stays_at_the_last(tmp_path):
 
 def test_new_mistake_is_told_before_the_old_ladder_goes_on(tmp_path):
     memory = tmp_path / "memory"
-    next_hint(STEP, ladder(STEP, verdict(None)), memory)
+    next_hint(STEP, list_hints(STEP, verdict(None)), memory)
     cause = Diagnosis("some_mistake", "Look here.")
-    assert next_hint(STEP, ladder(STEP, verdict(cause)), memory) == (1, "Look here.")
-    assert next_hint(STEP, ladder(STEP, verdict(cause)), memory)[1] == STEP.hints[1]
+    assert next_hint(STEP, list_hints(STEP, verdict(cause)), memory) == (1, "Look here.")
+    assert next_hint(STEP, list_hints(STEP, verdict(cause)), memory)[1] == STEP.hints[1]
 
 
 def test_steps_are_remembered_apart(tmp_path):

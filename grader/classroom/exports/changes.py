@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from grader.classroom.exports.spreadsheet import cell, number, row
+from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Change, Graded
 
 HEADER = ("student_id", "before", "after", "because", "checks")
@@ -32,9 +32,9 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
         scores = (graded.score for graded in (change.before, change.after))
         yield row(
             [
-                cell(change.student),
+                protect_cell(change.student),
                 *map(number, scores),
-                cell(change.because),
-                cell("; ".join(list_moves(change)), 10_000),
+                protect_cell(change.because),
+                protect_cell("; ".join(list_moves(change)), 10_000),
             ]
         )

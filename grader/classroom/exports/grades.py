@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.spreadsheet import cell, number, row
+from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Graded
 
 
@@ -24,7 +24,7 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     state = "excused" if graded.excused else "nothing handed in" if who.absent else late
     about = [state, who.name, who.number, who.email]
     texts = [" ".join(filter(None, notes)), *about]
-    return [cell(graded.student), *map(number, scores), *map(cell, texts)]
+    return [protect_cell(graded.student), *map(number, scores), *map(protect_cell, texts)]
 
 
 def header(steps: tuple[str, ...]) -> str:

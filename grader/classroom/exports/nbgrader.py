@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.spreadsheet import cell, number, row
+from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Graded
 
 COLUMNS = (
@@ -27,4 +27,4 @@ def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
         penalty = "" if score is None else number((raw or 0.0) - score)
         name, email = graded.who.name, graded.who.email
         who = [options.assignment, "", graded.who.submitted, graded.student, name, "", email]
-        yield row([*map(cell, who), number(raw), penalty, number(score), most])
+        yield row([*map(protect_cell, who), number(raw), penalty, number(score), most])

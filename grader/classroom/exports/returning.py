@@ -18,7 +18,7 @@ from grader.classroom.exports.people import (
     find_person,
     find_team,
 )
-from grader.classroom.exports.spreadsheet import cell, number, row
+from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import safe_name
 from grader.report.records import Graded, Who
@@ -179,4 +179,4 @@ def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
         numbers = [*map(number, (graded.score, most))]
         for who in known.of(graded):
             texts = (who.email, who.name, graded.student)
-            yield row([*map(cell, texts), *numbers, page, cell(said, 5000)])
+            yield row([*map(protect_cell, texts), *numbers, page, protect_cell(said, 5000)])

@@ -19,10 +19,10 @@ _LATER = re.compile(rf"([;|\t])(?=[ \"]*{_FORMULA})")
 _QUOTED = re.compile(rf"([;|\t])'(?=[ \"]*{_FORMULA})")
 
 
-def cell(text: str, limit: int = MAX_CELL) -> str:
+def protect_cell(text: str, limit: int = MAX_CELL) -> str:
     """Return a text on one line that no spreadsheet calculates; `'` precedes a formula.
 
-    >>> cell("=1+1"), cell("Ann; =1+1")
+    >>> protect_cell("=1+1"), protect_cell("Ann; =1+1")
     ("'=1+1", "Ann;' =1+1")
     """
     shown = _LATER.sub(r"\1'", visible(text, limit, kept="\t"))
@@ -30,7 +30,7 @@ def cell(text: str, limit: int = MAX_CELL) -> str:
 
 
 def text_of(written: str) -> str:
-    """Return the text from the cell that `cell` returned."""
+    """Return the text from the cell that `protect_cell` returned."""
     return _QUOTED.sub(r"\1", written.removeprefix("'"))
 
 

@@ -18,7 +18,7 @@ LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 NUMPY_MIB = 256  # what Python and NumPy take of the address space, where /proc does not say
 
 
-def limit(memory_mib: int, seconds: float, processes: int | None = None) -> None:
+def set_resource_limits(memory_mib: int, seconds: float, processes: int | None = None) -> None:
     """Limit the resources of this process, beyond what it already holds."""
     try:
         import resource

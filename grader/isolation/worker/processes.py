@@ -22,8 +22,8 @@ from .lockdown import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
     Walls,
-    limit,
     set_process_option,
+    set_resource_limits,
     silence,
 )
 from .session import Session
@@ -35,7 +35,7 @@ U32 = struct.Struct(">I")
 def _serve(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls | None) -> None:
     sys.argv[:] = sys.orig_argv[:] = [PACKAGE]
     silence()
-    limit(memory_mib, seconds, 0 if walls else None)
+    set_resource_limits(memory_mib, seconds, 0 if walls else None)
     if walls:
         walls.close()
     Session(channel).serve()

@@ -19,7 +19,7 @@ from grader.checks.laws import Case
 from grader.checks.laws.state import call_unchanged
 from grader.checks.tolerances import FLOAT32
 from grader.isolation.wire import Foreign
-from grader.steps.inputs import Draw, digest, map_arrays, resize
+from grader.steps.inputs import Draw, digest, enlarge_sizes, map_arrays
 
 T, D = 5, 3
 
@@ -231,7 +231,7 @@ FROZEN_TOKENS = [5, 4, 1, 4, 2]
 @pytest.mark.parametrize("seed", range(20))
 def test_resized_keeps_how_sizes_relate(seed):
     sizes = {"batch": (2, 1), "t": 5, "d": 5, "e": 3, "flag": True, "word": "x"}
-    new = resize(sizes, seed)
+    new = enlarge_sizes(sizes, seed)
     assert new["t"] == new["d"] > new["e"] > new["batch"][0] > new["batch"][1] == 1
     assert new["t"] >= 5
     assert new["flag"] is True

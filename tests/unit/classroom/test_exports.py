@@ -11,7 +11,7 @@ import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.spreadsheet import cell, row, text_of
+from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.report.names import safe_name
 from grader.report.records import Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
@@ -84,7 +84,7 @@ def test_text_is_cut():
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\ta", "  =1"])
 def test_cell_that_starts_a_formula_gets_a_quote(text):
-    assert cell(text) == f"'{text}"
+    assert protect_cell(text) == f"'{text}"
 
 
 FORMULAS = ("=1+1", " =1", '"=1"', "-2+3", "+1", "@a", "\uff1d1")
@@ -93,11 +93,11 @@ SPLITS = [f"{before}{by}{f}" for by in ";|\t" for before in ("a", 'a"') for f in
 
 @pytest.mark.parametrize("text", SPLITS)
 def test_cell_begins_no_formula_where_a_spreadsheet_is_set_to_another_separator(text):
-    written = row(["x", cell(text), "y"])
+    written = row(["x", protect_cell(text), "y"])
     for by in ";|\t":
         for part in written.split(by)[1:]:
             assert part.lstrip(' "')[:1] not in ("=", "+", "-", "@", "\uff1d")
-    assert text_of(cell(text)) == text
+    assert text_of(protect_cell(text)) == text
 
 
 @pytest.mark.parametrize("format_", ["csv", "excel", "nbgrader", "mail"])
@@ -110,7 +110,7 @@ def test_no_export_has_a_formula_behind_a_semicolon(format_):
 
 @pytest.mark.parametrize("text", ["alice", "a=b", "", " a", "1-2", "a; b", "a, -5"])
 def test_other_cells_stay(text):
-    assert cell(text) == text
+    assert protect_cell(text) == text
 
 
 def test_grades_file():
