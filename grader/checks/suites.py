@@ -26,7 +26,7 @@ from grader.steps.inputs import (
     as_single,
     digest,
     enlarge_sizes,
-    frozen,
+    freeze,
     map_arrays,
 )
 from grader.steps.paths import VALUES
@@ -71,7 +71,7 @@ class Given:
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         sizes = self.choose_sizes(sizes, build.__name__, number)
         draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
-        arguments = map_arrays(build(draw, **sizes), frozen)
+        arguments = map_arrays(build(draw, **sizes), freeze)
         return Case(arguments, sizes, self.expect, chance=self.chance)
 
     def choose_sizes(self, sizes: Sizes, *key: object) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Single(Live):
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         """Return the case with numbers rounded to float32."""
         case = super()._new_case(build, number, sizes, salt)
-        arguments = map_arrays(case.arguments, lambda array: frozen(as_single(array)))
+        arguments = map_arrays(case.arguments, lambda array: freeze(as_single(array)))
         return replace(case, arguments=arguments, precision=FLOAT32)
 
 

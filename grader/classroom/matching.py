@@ -103,7 +103,7 @@ class Matching:
                 return same
         return found
 
-    def strangers(self, class_: Iterable[Graded]) -> list[str]:
+    def list_strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that matches nobody, or several students."""
         class_ = list(class_)
         told = [
@@ -226,7 +226,7 @@ class Matching:
         return [when for name, when in extensions if self.is_called(graded, name)]
 
 
-def absent(
+def list_absent(
     roster: Sequence[Person],
     students: Sequence[tuple[str, Who]],
     groups: Mapping[str, Sequence[str]] | None = None,

@@ -41,7 +41,7 @@ NUMPYS = (
 )
 
 
-def bound(module: Space, places: dict[str, str], rebind: Iterable[str]) -> Space:
+def bind_places(module: Space, places: dict[str, str], rebind: Iterable[str]) -> Space:
     """Replace some of a module's functions; those in rebind see the replacements."""
     space = dict(module)
     for name in rebind:
@@ -340,7 +340,7 @@ def _leaves(call: Call, after: list[Any]) -> bool:
 
 def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
     """Return whether these functions answer every relevant call as recorded."""
-    space = bound(module, cause["places"], cause["rebind"])
+    space = bind_places(module, cause["places"], cause["rebind"])
     kept: Kept = {}
     wanted = {*cause["calls"], FETCH}
     return all(answers(space, call, kept) for call in calls if call["function"] in wanted)
@@ -511,7 +511,7 @@ def _find_outcomes(module: Space, cause: Cause, calls: list[Call]) -> list[Any] 
 
     Return None if a call needs a result of an earlier call that is not among these.
     """
-    space = bound(module, cause["places"], cause["rebind"])
+    space = bind_places(module, cause["places"], cause["rebind"])
     kept: Kept = {}
     outcomes: list[Any] = []
     for call in calls:
@@ -577,7 +577,7 @@ def _as_right(
     module: Space, cause: Cause, right: Cause, calls: list[Call], span: Sequence[int]
 ) -> bool:
     """Return whether these functions answer the calls of a check as right code does."""
-    spaces = [bound(module, one["places"], one["rebind"]) for one in (cause, right)]
+    spaces = [bind_places(module, one["places"], one["rebind"]) for one in (cause, right)]
     kept: list[Kept] = [{}, {}]
     for call in calls[slice(*span)]:
         if call["function"] not in cause["calls"] or call["function"] == FETCH:

@@ -23,7 +23,7 @@ import numpy as np
 
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.isolation import Host
-from grader.isolation.client import CallFailed, Program, Raised, Worker, compiled
+from grader.isolation.client import CallFailed, Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
 from grader.report.records import BUT_FOR, Diagnosis
 from grader.steps.inputs import digest
@@ -205,7 +205,7 @@ class Library:
         )
         return list(itertools.islice(pairs, MAX_PAIRS))
 
-    def supposed(self, step: Step, failure: Failure) -> Iterator[list[Cause]]:
+    def suppose_inputs(self, step: Step, failure: Failure) -> Iterator[list[Cause]]:
         """Yield right code with changed inputs: for the function itself, then for its parts."""
         from grader.diagnosis import suppositions
 
@@ -265,7 +265,7 @@ class Library:
         # No later step's: a worker that outlived its end must not find the answers to come.
         needed = {e.id: self.right[e.id] for e in self.registry.before(step) if e.id in self.right}
         needed["replay"] = (REPLAY.read_text(encoding="utf-8"), "<replay>")
-        sources = {name: (compiled(*source), source[1]) for name, source in needed.items()}
+        sources = {name: (compile_source(*source), source[1]) for name, source in needed.items()}
         return Program("replay", sources)
 
 
@@ -343,7 +343,7 @@ class Replay:
                 raise
         worker, calls = self._running
         worker.deadline = min(until, library.host.deadline)
-        code = compiled(library.text(self.step, causes), "<mistakes>")
+        code = compile_source(library.text(self.step, causes), "<mistakes>")
         question = np.frombuffer(marshal.dumps((name, code, right, more)), np.uint8)
         return worker.call("reply", [question, calls], {}).value
 
@@ -491,7 +491,7 @@ def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis |
     library, step = replay.library, replay.step
     if step.id not in library.right or not failure.log.whole:
         return None
-    for causes in library.supposed(step, failure):
+    for causes in library.suppose_inputs(step, failure):
         try:
             fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:

@@ -15,7 +15,7 @@ from grader.checks.suites import Given, Live, Stored
 from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
-from grader.diagnosis.properties.facts import said, says_all
+from grader.diagnosis.properties.facts import describe_wrong, says_all
 from grader.diagnosis.properties.survey import survey
 from grader.diagnosis.search import (
     Cause,
@@ -410,7 +410,7 @@ class Grader:
 
             kept = find_kept(tried, alone)
             facts = [kept] if kept else find_facts(host, program, name, tried)
-            return said(tried, function.takes, facts)
+            return describe_wrong(tried, function.takes, facts)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 

@@ -285,7 +285,7 @@ def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:
         folder.close_inner()
 
 
-def handed_in_at(entry: Entry, registry: Registry, files: bool) -> str:
+def find_hand_in_time(entry: Entry, registry: Registry, files: bool) -> str:
     """Return when the attempt that counts was handed in, as ISO 8601, or "" if unknown.
 
     nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the

@@ -97,7 +97,7 @@ class Program:
 
     module: str
     sources: Mapping[str, tuple[str | bytes, str]] = field(repr=False)
-    """Module name -> (source or `compiled` source, the file name shown in messages)."""
+    """Module name -> (source, or `compile_source` of it, the file name shown in messages)."""
     own: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
     """The student's versions of modules whose `sources` are the judge's: helpers are theirs."""
     functions: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
@@ -128,7 +128,7 @@ class Several:
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(source: str, file: str) -> bytes:
+def compile_source(source: str, file: str) -> bytes:
     """Return the code of a source, which loads in less time; only of the kit's own sources.
 
     They stay in memory. Here the code is only data: nothing but a worker runs it.

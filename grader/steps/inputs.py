@@ -75,7 +75,7 @@ def enlarge_sizes(sizes: Sizes, *key: object) -> dict[str, Any]:
     return {name: grow(size) for name, size in sizes.items()}
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def freeze(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array itself, made read-only."""
     array.flags.writeable = False
     return array

@@ -12,7 +12,7 @@ from grader.diagnosis.search import Call, Library, find_used
 from grader.engine import grading
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
-from grader.isolation.client import compiled
+from grader.isolation.client import compile_source
 from grader.steps.stubs import solutions
 from tests.conftest import ROOT, SEED, STEPS
 
@@ -116,7 +116,8 @@ def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
 
 @pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two", False]]), (1e-2, [])])
 def test_cause_that_leaves_a_check_explains_more_than_right_code(tolerance, found):
-    code = compiled("def f(x):\n    return x\n\ndef g(x):\n    return x + 1e-3\n", "<mistakes>")
+    source = "def f(x):\n    return x\n\ndef g(x):\n    return x + 1e-3\n"
+    code = compile_source(source, "<mistakes>")
     calls = [
         {"function": "f", "args": [x], "kwargs": {}, "value": x + more, "tolerance": tolerance}
         for x, more in ((1.0, 1e-3), (2.0, 5.0), (3.0, 1e-3))

@@ -10,7 +10,7 @@ from grader.answer_key.variants import FAIR, read
 from grader.checks.laws import Case
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.properties.conditions import FIXED
-from grader.diagnosis.properties.facts import said
+from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import Survey
 from grader.engine import grading
 from grader.engine.grading import make_grader
@@ -126,7 +126,7 @@ def ids(diagnosis):
 @pytest.mark.parametrize("name", FIRES)
 def test_property_is_said_of_code_that_has_it(name):
     right, wrong, shapes = FIRES[name]
-    assert name in ids(said(tried(right, wrong, arrays(*shapes)), ["x"]))
+    assert name in ids(describe_wrong(tried(right, wrong, arrays(*shapes)), ["x"]))
 
 
 @pytest.mark.parametrize("name", FIRES)
@@ -134,14 +134,14 @@ def test_property_is_not_said_if_one_wrong_result_has_it_not(name):
     right, wrong, shapes = FIRES[name]
     odd = arrays((3, 6))
     found = tried(right, wrong, arrays(*shapes)) + tried(right, lambda x: np.cos(x) + 3 * x**2, odd)
-    assert name not in ids(said(found, ["x"]))
+    assert name not in ids(describe_wrong(found, ["x"]))
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (2, 1, 3)])
 def test_nothing_is_said_that_could_not_be_otherwise(shape):
     """A single row is the first row, the last, and the diagonal."""
     found = tried(same, lambda x: x**3 + 2, arrays(shape, shape))
-    assert ids(said(found, ["x"])) in ([], ["too_large"])
+    assert ids(describe_wrong(found, ["x"])) in ([], ["too_large"])
 
 
 MASK = [({"x": RANDOM.uniform(size=shape) > 0.5}, {"number": n}) for n, shape in enumerate(SQUARES)]
@@ -150,7 +150,7 @@ IDS = [({"x": RANDOM.randint(9, size=shape)}, {"number": n}) for n, shape in enu
 
 @pytest.mark.parametrize("kind", [int, float])
 def test_mask_of_numbers_is_told_from_a_wrong_mask(kind):
-    found = said(tried(same, lambda x: x.astype(kind), MASK), ["x"])
+    found = describe_wrong(tried(same, lambda x: x.astype(kind), MASK), ["x"])
     assert found.misconception == "property:type"
     assert found.says == (
         "Every value is right; only the type is not: 1 and 0 where True and False are expected."
@@ -158,7 +158,7 @@ def test_mask_of_numbers_is_told_from_a_wrong_mask(kind):
 
 
 def test_ids_in_floats_are_told_from_wrong_ids():
-    found = said(tried(same, lambda x: x.astype(float), IDS), ["x"])
+    found = describe_wrong(tried(same, lambda x: x.astype(float), IDS), ["x"])
     assert found.says == (
         "Every value is right; only the type is not: floats where integers are expected."
     )
@@ -166,7 +166,7 @@ def test_ids_in_floats_are_told_from_wrong_ids():
 
 
 def test_wrong_values_of_another_type_are_not_called_right():
-    found = said(tried(same, lambda x: x + 0.5, IDS), ["x"])
+    found = describe_wrong(tried(same, lambda x: x + 0.5, IDS), ["x"])
     assert found.says == (
         "The type is wrong: floats where integers are expected. Some values are wrong too."
     )
@@ -174,32 +174,31 @@ def test_wrong_values_of_another_type_are_not_called_right():
 
 def test_opposite_is_said_of_those_masks_that_have_it():
     found = tried(same, lambda x: ~x if len(x) > 2 else x & (np.arange(5) > 2), MASK)
-    assert said(found, ["x"]).says == (
+    assert describe_wrong(found, ["x"]).says == (
         "In 2 of 3 wrong results every True is a False, and the reverse."
     )
 
 
 def test_type_is_not_said_where_something_else_came_too():
     right = tried(same, lambda x: x.astype(float), IDS)
-    assert ids(said(right + tried(same, lambda x: None, arrays((3, 3))), ["x"])) == []
+    assert ids(describe_wrong(right + tried(same, lambda x: None, arrays((3, 3))), ["x"])) == []
 
 
 def test_fact_is_about_what_was_returned_where_something_was_raised():
     found = tried(same, lambda x: 2 * x, arrays(*OBLONGS))
     raised = replace(found[0], got=None, error=Raised("ValueError", (), "", ()), key="another")
-    assert (
-        said([*found, raised], ["x"]).says == "Where it returns: every number is 2 times too large."
-    )
+    told = describe_wrong([*found, raised], ["x"]).says
+    assert told == "Where it returns: every number is 2 times too large."
 
 
 def test_nothing_is_said_of_right_results():
-    assert said(tried(same, same, arrays(*OBLONGS)), ["x"]) is None
-    assert said([], ["x"]) is None
+    assert describe_wrong(tried(same, same, arrays(*OBLONGS)), ["x"]) is None
+    assert describe_wrong([], ["x"]) is None
 
 
 def test_one_single_number_is_not_enough():
     cases = [({"x": np.asarray(2.0)}, {}), ({"x": np.asarray(3.0)}, {})]
-    assert said(tried(same, lambda x: 2 * x, cases), ["x"]) is None
+    assert describe_wrong(tried(same, lambda x: 2 * x, cases), ["x"]) is None
 
 
 def test_factor_is_named_by_the_size_that_it_is():
@@ -208,7 +207,7 @@ def test_factor_is_named_by_the_size_that_it_is():
     ]
     sizes = iter([2, 3, 5])
     found = tried(same, lambda x: x * np.sqrt(next(sizes)), cases)
-    assert said(found, ["x"]).says == "Every number is √d_k times too large."
+    assert describe_wrong(found, ["x"]).says == "Every number is √d_k times too large."
 
 
 def test_factor_may_be_negative():
@@ -216,7 +215,7 @@ def test_factor_may_be_negative():
         ({"x": RANDOM.standard_normal((3, 4))}, {"d_k": d_k, "number": d_k}) for d_k in (2, 3, 5)
     ]
     sizes = iter([2, 3, 5])
-    found = said(tried(same, lambda x: -x * next(sizes), cases), ["x"])
+    found = describe_wrong(tried(same, lambda x: -x * next(sizes), cases), ["x"])
     assert found.says == "Every number is d_k times too large, and has the wrong sign."
 
 
@@ -226,7 +225,8 @@ def test_factor_that_is_a_count_asks_about_the_mean():
         for n in (2, 3, 5)
     ]
     count = iter([2, 3, 5])
-    found = said(tried(lambda x, targets: x, lambda x, targets: x * next(count), cases), ["x"])
+    wrong = tried(lambda x, targets: x, lambda x, targets: x * next(count), cases)
+    found = describe_wrong(wrong, ["x"])
     assert found.says == "Every number is the number of predictions times too large."
     assert "divided" in found.hint
 
@@ -235,7 +235,8 @@ def test_text_is_long_without_a_cache_to_ask_about():
     cases = [
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(2, 8)
     ]
-    found = said(tried(same, lambda x: x if len(x) < 5 else np.sin(x) - x**2, cases), ["x"])
+    wrong = tried(same, lambda x: x if len(x) < 5 else np.sin(x) - x**2, cases)
+    found = describe_wrong(wrong, ["x"])
     assert "with 5 positions or more" in found.says
     assert "keep for later" not in found.hint
 
@@ -246,7 +247,8 @@ def test_one_case_that_is_far_longer_means_something(far, told):
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n})
         for n in (*range(2, 9), far)
     ]
-    found = said(tried(same, lambda x: x if len(x) < 9 else np.sin(x) - x**2, cases), ["x"])
+    wrong = tried(same, lambda x: x if len(x) < 9 else np.sin(x) - x**2, cases)
+    found = describe_wrong(wrong, ["x"])
     assert ("Wrong in the one case with 40 positions or more; right in all 7" in found.says) == told
 
 
@@ -255,7 +257,8 @@ def test_text_is_not_called_long_for_two_short_ones():
     cases = [
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 7)
     ]
-    found = said(tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases), ["x"])
+    wrong = tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases)
+    found = describe_wrong(wrong, ["x"])
     assert not any(name == "long" for name in ids(found))
 
 
@@ -270,11 +273,12 @@ def test_right_cases_in_which_nothing_happens_divide_nothing():
         for n, rate in enumerate([1.0, 0.5, 1.0, 0, 0, 0])
     ]
     wrong = lambda tokens, rate: tokens + (np.arange(4) < 2 * rate) * (tokens + 3)  # noqa: E731
-    assert "rate_is_zero" not in " ".join(ids(said(tried(replaced, wrong, cases), ["tokens"])))
+    found = describe_wrong(tried(replaced, wrong, cases), ["tokens"])
+    assert "rate_is_zero" not in " ".join(ids(found))
     also = [({**cases[0][0], "rate": 0.0, "tokens": np.arange(4) + n}, {"n": n}) for n in range(3)]
     right = lambda tokens, rate: replaced(tokens, rate) + (rate == 0)  # noqa: E731
     wrong_or_1 = lambda tokens, rate: wrong(tokens, rate) + (rate == 0)  # noqa: E731
-    found = said(tried(right, wrong_or_1, [*cases, *also]), ["tokens"])
+    found = describe_wrong(tried(right, wrong_or_1, [*cases, *also]), ["tokens"])
     assert ids(found)[0] == "not_rate_is_zero"
 
 
@@ -284,10 +288,10 @@ def test_axes_are_not_the_cause_if_the_failing_checks_have_just_these():
     agree = [replace(c, check="agree") for c in cases]
     mixed = [replace(c, check="agree", key=f"again {c.key}") for c in cases[7:]]
     shapes = [replace(c, check="shapes", key=f"also {c.key}") for c in cases[7:]]
-    assert "batch" in ids(said(agree, ["x"]))
-    assert "batch" not in ids(said(one, ["x"]))
-    assert "batch" not in ids(said([*one, *mixed], ["x"]))
-    assert "batch" in ids(said([*one, *mixed, *shapes], ["x"]))
+    assert "batch" in ids(describe_wrong(agree, ["x"]))
+    assert "batch" not in ids(describe_wrong(one, ["x"]))
+    assert "batch" not in ids(describe_wrong([*one, *mixed], ["x"]))
+    assert "batch" in ids(describe_wrong([*one, *mixed, *shapes], ["x"]))
 
 
 @pytest.mark.parametrize(
@@ -297,8 +301,8 @@ def test_hint_on_what_cannot_be_written_into_is_about_writing(words):
     cases = tried(same, lambda x: np.sin(x) - x**2 if x.ndim > 2 else x, arrays(*OBLONGS * 3))
     error = Raised("ValueError", (), f"{words} with shape", ())
     refused = [one if one.right else replace(one, got=None, error=error) for one in cases]
-    assert "on the left" in said(refused, ["x"]).hint
-    assert "on the left" not in said(cases, ["x"]).hint
+    assert "on the left" in describe_wrong(refused, ["x"]).hint
+    assert "on the left" not in describe_wrong(cases, ["x"]).hint
 
 
 def test_very_large_numbers_come_before_a_number_of_axes():
@@ -307,7 +311,7 @@ def test_very_large_numbers_come_before_a_number_of_axes():
     for arguments, _ in cases[:8]:
         arguments["x"] = arguments["x"] * 1e4
     found = tried(same, lambda x: np.sin(x) - 1 if x.ndim == 2 and x.size > 4 else x, cases)
-    assert ids(said(found, ["x"]))[0] == "very_large"
+    assert ids(describe_wrong(found, ["x"]))[0] == "very_large"
 
 
 def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
@@ -315,7 +319,7 @@ def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
     found = tried(
         same, lambda x: np.sin(x) - x**2 if x.ndim == 2 and len(x) < 4 else x, arrays(*shapes)
     )
-    assert not any("axes" in name for name in ids(said(found, ["x"])))
+    assert not any("axes" in name for name in ids(describe_wrong(found, ["x"])))
 
 
 class ReturnsTwo:
@@ -331,7 +335,7 @@ def test_results_that_have_changed_places_are_recognised(wrong, name):
         case = Case(arguments, sizes, None)
         x = arguments["x"]
         survey.note(case, (x, x + 1), wrong(x), EXACT)
-    found = said(survey.tried, ["x"])
+    found = describe_wrong(survey.tried, ["x"])
     assert (ids(found) == ["exchanged"]) == (name is not None)
     if name:
         assert found.says == "inputs and targets are swapped."
@@ -347,7 +351,7 @@ def note_parts(names, right, wrong, cases):
     for arguments, sizes in cases:
         case = Case(arguments, sizes, None)
         survey.note(case, right(**arguments), wrong(**arguments), EXACT)
-    return said(survey.tried, ["x"])
+    return describe_wrong(survey.tried, ["x"])
 
 
 def test_results_that_are_cut_elsewhere_are_recognised():
@@ -394,9 +398,9 @@ def test_rows_of_a_batch_of_texts_have_no_diagonal():
         ({"x": RANDOM.randint(9, size=shape)}, {"number": number})
         for number, shape in enumerate([(4, 5), (5, 6), (3, 4), (6, 6)])
     ]
-    assert "below_diagonal" in ids(said(tried(right, wrong, cases), ["x"]))
+    assert "below_diagonal" in ids(describe_wrong(tried(right, wrong, cases), ["x"]))
     single = [({"x": RANDOM.randint(9, size=4)}, {"number": 9})]
-    found = said(tried(right, wrong, [*cases, *single]), ["x"])
+    found = describe_wrong(tried(right, wrong, [*cases, *single]), ["x"])
     assert found is None or "below_diagonal" not in ids(found)
 
 
@@ -404,7 +408,7 @@ def test_shape_is_compared_where_the_numbers_are_others_too():
     def wrong(x):
         return np.sin(np.swapaxes(x, -1, -2)) + 3
 
-    assert ids(said(tried(same, wrong, arrays(*OBLONGS)), ["x"])) == ["shape_swapped"]
+    assert ids(describe_wrong(tried(same, wrong, arrays(*OBLONGS)), ["x"])) == ["shape_swapped"]
 
 
 def test_sizes_with_names_of_other_steps_are_survived():
@@ -413,7 +417,7 @@ def test_sizes_with_names_of_other_steps_are_survived():
         ({"x": RANDOM.standard_normal((3, 4)), "params": {"w": 1}, "tokens": np.arange(3)}, sizes)
         for sizes in ({"start": "zero"}, {"start": "last"}, {"start": 3, "lead": (2,)})
     ]
-    found = said(tried(lambda x, **_: x, lambda x, **_: 2 * x, cases), ["x"])
+    found = describe_wrong(tried(lambda x, **_: x, lambda x, **_: 2 * x, cases), ["x"])
     assert ids(found) == ["factor"]
 
 
@@ -429,7 +433,7 @@ def test_slice_without_any_score_divides_the_cases():
         scores = RANDOM.standard_normal((3, 4))
         scores[number % 3 : number % 3 + number % 2] = -np.inf
         cases.append(({"scores": scores}, {"number": number}))
-    found = said(tried(right, wrong, cases), ["scores"])
+    found = describe_wrong(tried(right, wrong, cases), ["scores"])
     assert ids(found)[0] == "empty_slice"
 
 
@@ -437,14 +441,14 @@ def test_number_that_is_not_plain_is_not_repeated():
     """In the hidden suite it could be one of the inputs."""
     found = tried(same, lambda x: x * 1.2345, arrays(*OBLONGS))
     assert (
-        said(found, ["x"]).says
+        describe_wrong(found, ["x"]).says
         == "The numbers are the right ones times the same factor everywhere."
     )
 
 
 def test_circumstance_divides_right_from_wrong():
     found = tried(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS, (3, 2, 2)))
-    told = said(found, ["x"])
+    told = describe_wrong(found, ["x"])
     assert ids(told)[0] == "batch"
     assert told.says.startswith(
         "Wrong in all 2 cases with a batch axis; right in all 2 without a batch axis."
@@ -472,7 +476,7 @@ def test_circumstance_of_a_stack_is_its_number_of_blocks(most, name, words):
         for n in (1, 1, 2, 2, 3, 4)
     ]
     wrong = lambda x, n: x if n <= most else np.sin(x) + x**2  # noqa: E731
-    told = said(tried(lambda x, n: x, wrong, cases), ["x", "n"])
+    told = describe_wrong(tried(lambda x, n: x, wrong, cases), ["x", "n"])
     assert ids(told)[0] == name
     assert words in told.says
 
@@ -483,7 +487,7 @@ def test_very_large_numbers_are_seen_inside_of_nests():
         for x, size in zip(RANDOM.standard_normal((6, 3, 4)), [1.0, 1.0, 2.0, 1e4, 1e4, 1e5])
     ]
     wrong = lambda x, params: x if params["blocks"][0]["w_k"].max() < 50 else np.sin(x)  # noqa: E731
-    told = said(tried(lambda x, params: x, wrong, cases), ["x", "params"])
+    told = describe_wrong(tried(lambda x, params: x, wrong, cases), ["x", "params"])
     assert ids(told)[0] == "very_large"
 
 
@@ -523,7 +527,7 @@ def test_mask_is_called_smaller_only_where_others_are_not(rows, name):
         smaller = padding is not None and padding.shape[-2] < tokens.size
         return right(tokens) ** (2 if smaller else 1)
 
-    found = said(tried(right, wrong, padded_texts(*rows)), takes=("tokens",))
+    found = describe_wrong(tried(right, wrong, padded_texts(*rows)), takes=("tokens",))
     assert ids(found)[0] == name
 
 
@@ -538,13 +542,13 @@ def test_half_of_the_cases_that_have_it_may_be_chance():
         return x.T if limit is None and x[0, 0] > middle else x
 
     middle = np.median([case["x"][0, 0] for case, _ in cases[:16]])
-    found = said(tried(lambda x, limit: x, wrong, cases), takes=("x",))
+    found = describe_wrong(tried(lambda x, limit: x, wrong, cases), takes=("x",))
     assert ids(found) == ["swapped_axes"]
 
 
 def test_circumstance_needs_two_cases_on_either_side():
     found = tried(same, lambda x: x if x.ndim < 3 else np.sin(x) + x**2, arrays(*OBLONGS))
-    assert not any("batch" in name for name in ids(said(found, ["x"])))
+    assert not any("batch" in name for name in ids(describe_wrong(found, ["x"])))
 
 
 def test_wrong_case_without_the_circumstance_refutes_it():
@@ -553,19 +557,19 @@ def test_wrong_case_without_the_circumstance_refutes_it():
 
     shapes = [(3, 4), (4, 2), (5, 2), (2, 2, 2), (3, 2, 3)]
     assert not any(
-        "batch" in name for name in ids(said(tried(same, wrong, arrays(*shapes)), ["x"]))
+        "batch" in name for name in ids(describe_wrong(tried(same, wrong, arrays(*shapes)), ["x"]))
     )
 
 
 def test_different_answers_to_one_question_come_before_all_else():
     cases = arrays(*OBLONGS)
     found = tried(same, same, cases) + tried(same, lambda x: -x, cases)
-    assert ids(said(found, ["x"])) == ["answers_differ"]
+    assert ids(describe_wrong(found, ["x"])) == ["answers_differ"]
 
 
 def test_all_words_are_at_most_two_sentences():
     for right, wrong, shapes in FIRES.values():
-        told = said(tried(right, wrong, arrays(*shapes)), ["x"])
+        told = describe_wrong(tried(right, wrong, arrays(*shapes)), ["x"])
         assert told.says.count(". ") <= 1
 
 
@@ -588,7 +592,8 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_results_are_survived(name):
     found = tried(same, lambda x: ODD[name], arrays(*OBLONGS))
-    assert said(found, ["x"]) is None or isinstance(said(found, ["x"]), Diagnosis)
+    told = describe_wrong(found, ["x"])
+    assert told is None or isinstance(told, Diagnosis)
 
 
 STEP = STEPS[1]
@@ -604,7 +609,7 @@ def graded(steps, host, end, suite="visible"):
     return make_grader(steps, host, suite, SEED, (STEP,)).step(submission, STEP)
 
 
-@pytest.mark.parametrize("broken", ["survey", "said"])
+@pytest.mark.parametrize("broken", ["survey", "describe_wrong"])
 def test_failure_inside_hides_no_failed_check(steps, host, monkeypatch, broken):
     def fails(*args):
         raise RuntimeError("broken")
@@ -651,7 +656,7 @@ def test_arrays_of_a_tree_that_are_wrong_are_named():
     def wrong(x):
         return {"blocks": [{**block, "b": block["b"] * 0} for block in right(x)["blocks"]]}
 
-    found = said(tried(right, wrong, arrays((3, 4), (2, 5))), ["x"])
+    found = describe_wrong(tried(right, wrong, arrays((3, 4), (2, 5))), ["x"])
     assert found.says == "Only blocks.b is wrong, and is 0; all other arrays are right."
-    found = said(tried(right, lambda x: right(-x), arrays((3, 4), (2, 5))), ["x"])
+    found = describe_wrong(tried(right, lambda x: right(-x), arrays((3, 4), (2, 5))), ["x"])
     assert "leaves" not in ids(found)

@@ -23,7 +23,7 @@ from grader.checks.compare import (
 from grader.checks.student import StudentFunction
 from grader.checks.tolerances import EXACT, NOISE, NOTHING, ROUGH, Tolerance
 from grader.isolation.client import Answer
-from grader.steps.inputs import Arguments, Draw, digest, frozen, map_arrays
+from grader.steps.inputs import Arguments, Draw, digest, freeze, map_arrays
 from grader.steps.registry import Function as Registered
 
 Function = Callable[..., Any]
@@ -99,7 +99,7 @@ class Case:
         draw = self.draw(salt)
         vocabulary = int(self.sizes.get("vocabulary", 2))
         found = {n: other_values(self.arguments[n], draw, salt[1], vocabulary) for n in names}
-        return {name: map_arrays(value, frozen) for name, value in found.items()}
+        return {name: map_arrays(value, freeze) for name, value in found.items()}
 
     def changed(self, **arguments: Any) -> Case:
         """Return the same case with some arguments replaced."""

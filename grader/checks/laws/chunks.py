@@ -115,7 +115,7 @@ class InChunks:
             yield Piece(number, start, start + _length(part), result)
         self.step.release(cache)
 
-    def returned(self, value: NDArray[Any], whole: Arguments) -> str:
+    def describe_last(self, value: NDArray[Any], whole: Arguments) -> str:
         """Describe the last call's result, and how many tokens it read; value: the whole result."""
         start, part = list(self._parts(whole[self.text]))[-1]
         new, params = _length(part), whole.get("params", {})

@@ -130,6 +130,6 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
             other = raised.known or "another exception"
             raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
         # A sequence in chunks comes back as a whole: then report what the last call did.
-        told = getattr(function, "returned", None)
+        told = getattr(function, "describe_last", None)
         what = told(value, case.arguments) if told else f"returned {describe(value)}"
         raise Broken(f"{because}: expected a ValueError, but {name_of(function)} {what}.")

@@ -146,7 +146,7 @@ def decimal_mark(cells: Iterable[str]) -> str:
     return "," if any(re.fullmatch(r"\s*\d+,\d+\s*", text) for text in cells) else "."
 
 
-def scaled(graded: Graded, most: float | None) -> float:
+def scale_score(graded: Graded, most: float | None) -> float:
     """Return the score, scaled to the points of the platform's assignment, if these are known."""
     score, worth = graded.score or 0.0, graded.max_score
     return score * (most / worth if most and worth else 1.0)
@@ -155,7 +155,7 @@ def scaled(graded: Graded, most: float | None) -> float:
 def score_text(graded: Graded, most: float | None, mark: str) -> str:
     """Return the scaled score as text; half of the last decimal is rounded up."""
     # Six decimals, so that 15.625 is a half and 0.1 + 0.2 has no tail.
-    exact = Decimal(str(round(scaled(graded, most), 6)))
+    exact = Decimal(str(round(scale_score(graded, most), 6)))
     text = str(exact.quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP))
     return text.rstrip("0").rstrip(".").replace(".", mark)
 

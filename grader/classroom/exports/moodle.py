@@ -25,7 +25,7 @@ from grader.classroom.exports.merging import (
     place,
     read_number,
     scale_note,
-    scaled,
+    scale_score,
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
@@ -144,7 +144,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     for number, graded in placed.rows.items():
         row = table[number]
         new = row[grade].text if graded.excused else score_text(graded, most, mark)
-        if most is not None and not graded.excused and scaled(graded, most) > most:
+        if most is not None and not graded.excused and scale_score(graded, most) > most:
             new = f"{most:g}".replace(".", mark)
             above += 1
         last = options.exported.get(_number(row))

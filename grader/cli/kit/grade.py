@@ -117,7 +117,7 @@ def grade(
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         people = book.people(run.number)
-        told = rules.strangers(people)
+        told = rules.list_strangers(people)
         told += rules.unambiguous(people).without_effect(book.graded(run.number))
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
@@ -180,11 +180,11 @@ def _describe_rules(kept: dict[str, Any], registry: Registry, out: Path) -> Rule
 def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
     """Return marks for students on the class list who handed in nothing."""
     from grader.classroom.gradebook import Mark
-    from grader.classroom.matching import absent
+    from grader.classroom.matching import list_absent
 
     return [
         Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))
-        for person in absent(rules.roster, students, rules.course.groups)
+        for person in list_absent(rules.roster, students, rules.course.groups)
     ]
 
 
@@ -250,7 +250,7 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules
         raise Problem(f"there is nothing to grade in {path}")
     files = late is not None and late.files
     entries = tuple(
-        replace(one, who=replace(one.who, submitted=intake.handed_in_at(one, registry, files)))
+        replace(one, who=replace(one.who, submitted=intake.find_hand_in_time(one, registry, files)))
         for one in listing.entries
     )
     return replace(listing, entries=entries)

@@ -523,7 +523,7 @@ def _shortened(names: Mapping[str, None], others: Mapping[str, None]) -> list[st
     return list(found)
 
 
-def said(
+def describe_wrong(
     tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
 ) -> Diagnosis | None:
     """Return a sentence or two about all wrong results of a function, or nothing.

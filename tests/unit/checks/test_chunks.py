@@ -171,7 +171,7 @@ def test_text_that_should_be_rejected_is_told_by_its_last_call():
 def test_limit_of_a_decoder_is_told_where_it_should_have_refused():
     tokens = {"tokens": np.zeros((2, 5), int), "params": {"position": np.ones((4, 3))}}
     function = InChunks(StudentFunction(STEP, None), tuple, (4, 1), "decoder_logits")
-    told = function.returned(np.ones((2, 5, 3)), tokens)
+    told = function.describe_last(np.ones((2, 5, 3)), tokens)
     assert told == (
         "returned floats of shape (2, 1, 3) for 1 new token, with 4 in the cache; T_max is 4"
     )

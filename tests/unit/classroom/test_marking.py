@@ -8,7 +8,7 @@ from grader.classroom.course import parse_course
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand
-from grader.classroom.matching import absent
+from grader.classroom.matching import list_absent
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -43,7 +43,8 @@ def graded(more="", overrides=()):
 
 def test_member_of_a_team_has_not_handed_in_nothing():
     groups = parse_course(TEAM, REGISTRY).groups
-    assert [one.id for one in absent(ROSTER, [(WORK.student, WORK.who)], groups)] == ["Cy Cole_3"]
+    found = list_absent(ROSTER, [(WORK.student, WORK.who)], groups)
+    assert [one.id for one in found] == ["Cy Cole_3"]
 
 
 def test_team_is_as_late_as_moodle_says_of_its_members():
@@ -58,7 +59,7 @@ def test_extension_of_a_member_is_the_teams():
 def test_extension_of_a_member_is_for_somebody():
     text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
     rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER)
-    assert rules.strangers([WORK]) == ["extensions: nobody is called Ed."]
+    assert rules.list_strangers([WORK]) == ["extensions: nobody is called Ed."]
 
 
 def test_step_without_a_grade_says_why():
@@ -103,7 +104,7 @@ def test_name_that_a_student_has_chosen_brings_nobody_elses_time_or_address():
         first = next(rules.unambiguous(some).apply(some))
         assert (first.who.email, bool(first.who.submitted)) == (address, bool(address))
     told = "class list: 2 students are called anna; nobody gets its time and address."
-    assert (rules.strangers(class_), rules.strangers(class_[:1])) == ([told], [])
+    assert (rules.list_strangers(class_), rules.list_strangers(class_[:1])) == ([told], [])
 
 
 LATE = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n'
@@ -148,7 +149,7 @@ def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, 
         class_ = [right(student, who=who)]
         (found,) = rules.unambiguous(class_).apply(class_)
         assert (found.who.email, found.who.submitted, found.score) == ("", "", 10.0)
-        assert rules.strangers(class_) == [
+        assert rules.list_strangers(class_) == [
             f"class list: 2 people on it could be {student}, who gets nobody's time and address."
         ]
 
@@ -158,7 +159,7 @@ def test_id_on_the_class_list_comes_before_other_names():
     rules = Rules(parse_course(LATE, REGISTRY), (), roster)
     (found,) = rules.unambiguous([right("12")]).apply([right("12")])
     assert (found.who.email, found.score) == ("c@x.org", 10.0)
-    assert rules.strangers([right("12")]) == []
+    assert rules.list_strangers([right("12")]) == []
 
 
 def test_number_on_the_class_list_tells_two_of_one_name_apart():
@@ -171,7 +172,7 @@ def test_number_on_the_class_list_tells_two_of_one_name_apart():
     class_ = [right(f"Anna Abel_{n}", who=Who("Moodle", n, "Anna Abel")) for n in ("12", "13")]
     found = rules.unambiguous(class_).apply(class_)
     assert [(one.who.email, one.score) for one in found] == [("a@x.org", 5.0), ("b@x.org", 10.0)]
-    assert rules.strangers(class_) == []
+    assert rules.list_strangers(class_) == []
 
 
 def extended(**more):
@@ -217,7 +218,7 @@ def test_change_of_a_student_who_is_named_in_two_ways_counts_once():
         ]
         rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes, roster)
         (found,) = rules.unambiguous([wrong("bob")]).apply([wrong("bob")])
-        return found.score, rules.strangers([wrong("bob")])
+        return found.score, rules.list_strangers([wrong("bob")])
 
     told = ["overrides, row 2: row 3 changes the same thing of bob, and counts."]
     assert points("scores_agree", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)

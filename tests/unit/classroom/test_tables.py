@@ -155,7 +155,7 @@ def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
     rows = "anna;20.11.2026 12:00\nben;2026-11-20T12:00:00+01:00\ncy;\n"
     path.write_text(f"student_id;submitted\n{rows}", encoding="utf-16")
     course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
-    (told,) = Rules(course, (), read_roster(path)).strangers([])
+    (told,) = Rules(course, (), read_roster(path)).list_strangers([])
     assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
 
 

@@ -160,7 +160,7 @@ def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):
     text = "2026-11-20 23:59:59.123456 UTC\n"
     spread(tmp_path, {f"anna/hw1/{FILE}": source(), "anna/hw1/timestamp.txt": text})
     (entry,) = entries.entries(tmp_path, steps)
-    assert entries.handed_in_at(entry, steps, files=False) == "2026-11-20T23:59:59+00:00"
+    assert entries.find_hand_in_time(entry, steps, files=False) == "2026-11-20T23:59:59+00:00"
 
 
 def test_time_that_a_student_noted_is_not_taken(steps, tmp_path):
@@ -168,8 +168,8 @@ def test_time_that_a_student_noted_is_not_taken(steps, tmp_path):
     text = "1999-11-20 23:59:59 UTC\n"
     spread(tmp_path, {f"{folder}/{FILE}": source(), f"{folder}/timestamp.txt": text})
     (entry,) = entries.entries(tmp_path, steps)
-    assert entries.handed_in_at(entry, steps, files=False) == ""
-    assert not entries.handed_in_at(entry, steps, files=True).startswith("1999")
+    assert entries.find_hand_in_time(entry, steps, files=False) == ""
+    assert not entries.find_hand_in_time(entry, steps, files=True).startswith("1999")
 
 
 def test_time_of_a_file_is_taken_only_where_asked_for(steps, tmp_path):
@@ -178,5 +178,5 @@ def test_time_of_a_file_is_taken_only_where_asked_for(steps, tmp_path):
         file.writestr(zipfile.ZipInfo(FILE, (2026, 3, 1, 12, 0, 0)), source())
     (tmp_path / "anna.zip").write_bytes(data.getvalue())
     (entry,) = entries.entries(tmp_path, steps)
-    assert entries.handed_in_at(entry, steps, files=False) == ""
-    assert entries.handed_in_at(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
+    assert entries.find_hand_in_time(entry, steps, files=False) == ""
+    assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
