@@ -7,6 +7,7 @@ of them, and are never modified. Results are new NumPy arrays.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch.optim.adamw import adamw
+
+from grader.steps.tree import leaves, map_leaves, named_leaves
 
 # Before the first torch operation, as in the other reference.
 torch.set_num_threads(1)
@@ -37,38 +40,22 @@ def _ids(values: Array) -> torch.Tensor:
     return torch.from_numpy(np.array(values, dtype=np.int64))
 
 
-def _map_leaves(function: Callable[..., Any], *trees: Tree) -> Tree:
-    """Return the function's results, in a tree with the first one's structure."""
-    first = trees[0]
-    if isinstance(first, Mapping):
-        return {key: _map_leaves(function, *(tree[key] for tree in trees)) for key in first}
-    if isinstance(first, (list, tuple)):
-        return [_map_leaves(function, *items) for items in zip(*trees, strict=True)]
-    return function(*trees)
-
-
-def _leaves(tree: Tree) -> list[Any]:
-    found: list[Any] = []
-    _map_leaves(found.append, tree)
-    return found
-
-
 def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tree:
     """Return the gradient of `out`, weighted by d_out, with respect to each tensor of the tree."""
     weights = None if d_out is None else _leaf(d_out).detach()
-    tensors = _leaves(tree)
+    tensors = list(leaves(tree))
     found = torch.autograd.grad(out, tensors, weights, allow_unused=True)
     given = [np.zeros(t.shape) if g is None else g.numpy().copy() for t, g in zip(tensors, found)]
     rest = iter(given)
-    return _map_leaves(lambda _: next(rest), tree)
+    return map_leaves(tree, lambda _: next(rest))
 
 
 def linear_backward(d_out: Array, x: Array, weight: Array) -> tuple[Floats, Floats, Floats]:
     """Differentiate `F.linear`, with a bias of zeros."""
-    leaves = [_leaf(x), _leaf(weight), _leaf(np.zeros(np.shape(weight)[-1]))]
+    tensors = [_leaf(x), _leaf(weight), _leaf(np.zeros(np.shape(weight)[-1]))]
     with torch.enable_grad():
-        out = F.linear(leaves[0], leaves[1].T, leaves[2])
-    d_x, d_weight, d_bias = _gradients(out, leaves, d_out)
+        out = F.linear(tensors[0], tensors[1].T, tensors[2])
+    d_x, d_weight, d_bias = _gradients(out, tensors, d_out)
     return d_x, d_weight, d_bias
 
 
@@ -127,10 +114,10 @@ def attention_backward(
     d_out: Array, q: Array, k: Array, v: Array, mask: Array | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Differentiate softmax(q kᵀ / √d_k) v."""
-    queries, keys, values = leaves = [_leaf(q), _leaf(k), _leaf(v)]
+    queries, keys, values = tensors = [_leaf(q), _leaf(k), _leaf(v)]
     with torch.enable_grad():
         out = _attention(queries, keys, values, mask)
-    d_q, d_k, d_v = _gradients(out, leaves, d_out)
+    d_q, d_k, d_v = _gradients(out, tensors, d_out)
     return d_q, d_k, d_v
 
 
@@ -138,13 +125,13 @@ def masked_self_attention_backward(
     d_out: Array, x: Array, w_q: Array, w_k: Array, w_v: Array, padding: Array | None = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Differentiate causal self-attention."""
-    leaves = [_leaf(x), _leaf(w_q), _leaf(w_k), _leaf(w_v)]
+    tensors = [_leaf(x), _leaf(w_q), _leaf(w_k), _leaf(w_v)]
     length = np.shape(x)[-2]
     mask = np.tri(length, dtype=bool) & (True if padding is None else padding)
     with torch.enable_grad():
-        q, k, v = (leaves[0] @ weight for weight in leaves[1:])
+        q, k, v = (tensors[0] @ weight for weight in tensors[1:])
         out = _attention(q, k, v, mask)
-    d_x, d_w_q, d_w_k, d_w_v = _gradients(out, leaves, d_out)
+    d_x, d_w_q, d_w_k, d_w_v = _gradients(out, tensors, d_out)
     return d_x, d_w_q, d_w_k, d_w_v
 
 
@@ -158,10 +145,10 @@ def layer_norm_backward(
     d_out: Array, x: Array, gain: Array, eps: float = 1e-5
 ) -> tuple[Floats, Floats, Floats]:
     """Differentiate `F.layer_norm`, with a bias of zeros."""
-    leaves = [_leaf(x), _leaf(gain), _leaf(np.zeros_like(gain))]
+    tensors = [_leaf(x), _leaf(gain), _leaf(np.zeros_like(gain))]
     with torch.enable_grad():
-        out = _normalise(leaves[0], {"gain": leaves[1], "bias": leaves[2]}, eps)
-    d_x, d_gain, d_bias = _gradients(out, leaves, d_out)
+        out = _normalise(tensors[0], {"gain": tensors[1], "bias": tensors[2]}, eps)
+    d_x, d_gain, d_bias = _gradients(out, tensors, d_out)
     return d_x, d_gain, d_bias
 
 
@@ -204,10 +191,10 @@ def _with_params(
     forward: Callable[[torch.Tensor, Any], torch.Tensor], d_out: Array, x: Array, params: Tree
 ) -> tuple[Floats, Tree]:
     """Return the gradients with respect to x and to each parameter."""
-    leaf, leaves = _leaf(x), _map_leaves(_leaf, params)
+    leaf, tensors = _leaf(x), map_leaves(params, _leaf)
     with torch.enable_grad():
-        out = forward(leaf, leaves)
-    d_x, grads = _gradients(out, [leaf, leaves], d_out)
+        out = forward(leaf, tensors)
+    d_x, grads = _gradients(out, [leaf, tensors], d_out)
     return d_x, grads
 
 
@@ -230,19 +217,19 @@ def decoder_block_backward(
     return _with_params(lambda a, tree: _block(a, tree, n_heads, mask), d_out, x, params)
 
 
-def _loss(tokens: Array, leaves: Tree, n_heads: int, ignore_id: int | None) -> torch.Tensor:
+def _loss(tokens: Array, params: Tree, n_heads: int, ignore_id: int | None) -> torch.Tensor:
     """Return the mean cross entropy of every next token, in one pass."""
     if np.shape(tokens)[-1] < 2:
         raise ValueError("tokens must hold at least 2 positions")
     inputs, targets = np.asarray(tokens)[..., :-1], np.asarray(tokens)[..., 1:]
     _check_some(targets, ignore_id)
-    length, t_max = inputs.shape[-1], len(leaves["position"])
+    length, t_max = inputs.shape[-1], len(params["position"])
     if length > t_max:
         raise ValueError(f"tokens has {length} inputs, more than T_max, which is {t_max}")
-    x = F.embedding(_ids(inputs), leaves["embedding"]) + leaves["position"][:length]
-    for block in leaves["blocks"]:
+    x = F.embedding(_ids(inputs), params["embedding"]) + params["position"][:length]
+    for block in params["blocks"]:
         x = _block(x, block, n_heads, np.tri(length, dtype=bool))
-    logits = F.linear(_normalise(x, leaves["ln_f"]), leaves["embedding"])
+    logits = F.linear(_normalise(x, params["ln_f"]), params["embedding"])
     loss: torch.Tensor = _cross_entropy(logits, _ids(targets), ignore_id)
     return loss
 
@@ -251,27 +238,27 @@ def decoder_loss(
     tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
 ) -> float:
     """Apply `F.cross_entropy` to one forward pass."""
-    return float(_loss(tokens, _map_leaves(_leaf, params), n_heads, ignore_id))
+    return float(_loss(tokens, map_leaves(params, _leaf), n_heads, ignore_id))
 
 
 def decoder_loss_and_gradients(
     tokens: Array, params: Mapping[str, Any], n_heads: int, ignore_id: int | None = None
 ) -> tuple[float, Tree]:
     """Return the gradients by autograd, which adds up both uses of the embedding."""
-    leaves = _map_leaves(_leaf, params)
+    tensors = map_leaves(params, _leaf)
     with torch.enable_grad():
-        loss = _loss(tokens, leaves, n_heads, ignore_id)
-    return float(loss), _gradients(loss, leaves)
+        loss = _loss(tokens, tensors, n_heads, ignore_id)
+    return float(loss), _gradients(loss, tensors)
 
 
 def clip_gradients(grads: Tree, max_norm: float) -> tuple[Tree, float]:
     """Apply `torch.linalg.vector_norm` to all gradients; torch's own clipping adds 1e-6."""
     if max_norm <= 0:
         raise ValueError(f"max_norm must be above 0, and is {max_norm}")
-    numbers = np.concatenate([np.zeros(1), *(np.ravel(leaf) for leaf in _leaves(grads))])
+    numbers = np.concatenate([np.zeros(1), *(np.ravel(leaf) for leaf in leaves(grads))])
     norm = float(torch.linalg.vector_norm(_leaf(numbers).detach()))
     scale = min(1.0, max_norm / norm) if norm else 1.0
-    return _map_leaves(lambda g: np.asarray(g, np.float64) * scale, grads), norm
+    return map_leaves(grads, lambda g: np.asarray(g, np.float64) * scale), norm
 
 
 State = tuple[Tree, Tree, Tree]
@@ -284,9 +271,9 @@ def new_adamw(params: Tree) -> State:
         return np.zeros(np.shape(p))
 
     return (
-        _map_leaves(zeros, params),
-        _map_leaves(zeros, params),
-        _map_leaves(lambda p: np.zeros(()), params),
+        map_leaves(params, zeros),
+        map_leaves(params, zeros),
+        map_leaves(params, lambda _: np.zeros(())),
     )
 
 
@@ -300,16 +287,16 @@ def adamw_step(
     weight_decay: float = 0.01,
 ) -> tuple[Tree, State]:
     """Apply `torch.optim.adamw.adamw`, the function inside `torch.optim.AdamW`, on copies."""
-    trees = [_map_leaves(lambda leaf: _leaf(leaf).detach(), tree) for tree in (params, *state)]
+    trees = [map_leaves(tree, lambda leaf: _leaf(leaf).detach()) for tree in (params, *state)]
     # The contract compares dicts by key: the gradients in the order of the parameters.
-    gradients = _map_leaves(lambda _, g: _leaf(g).detach(), params, grads)
+    gradients = named_leaves(grads)
     adamw(
-        _leaves(trees[0]),
-        _leaves(gradients),
-        _leaves(trees[1]),
-        _leaves(trees[2]),
+        list(leaves(trees[0])),
+        [_leaf(gradients[name]).detach() for name in named_leaves(params)],
+        list(leaves(trees[1])),
+        list(leaves(trees[2])),
         max_exp_avg_sqs=[],
-        state_steps=_leaves(trees[3]),
+        state_steps=list(leaves(trees[3])),
         foreach=False,
         amsgrad=False,
         beta1=betas[0],
@@ -319,7 +306,7 @@ def adamw_step(
         eps=eps,
         maximize=False,
     )
-    new, *means = (_map_leaves(lambda leaf: leaf.numpy().copy(), tree) for tree in trees)
+    new, *means = (map_leaves(tree, lambda leaf: leaf.numpy().copy()) for tree in trees)
     return new, (means[0], means[1], means[2])
 
 
@@ -338,7 +325,7 @@ def adamw_run(
     state, found = new_adamw(params), []
     for number, gradients in enumerate(grads):
         if nudge is not None:
-            params = _map_leaves(lambda p, n=number: np.add(p, nudge[n]), params)
+            params = map_leaves(params, partial(np.add, nudge[number]))
         if weight_decay is not None:
             constants["weight_decay"] = weight_decay[number]
         params, state = adamw_step(params, gradients, state, lr[number], **constants)

@@ -25,6 +25,7 @@ from grader.checks.tolerances import EXACT, NOISE, NOTHING, ROUGH, Tolerance
 from grader.isolation.client import Answer
 from grader.steps.inputs import Arguments, Draw, digest, freeze, map_arrays
 from grader.steps.registry import Function as Registered
+from grader.steps.tree import leaves
 
 Function = Callable[..., Any]
 Expect = Callable[[str, Arguments], Any]
@@ -78,8 +79,8 @@ class Case:
 
     def lengths(self) -> set[int]:
         """Return the lengths of all axes of the arguments, and of the right results so far."""
-        shapes = map(np.shape, _arrays([self.arguments, list(self._known.values())]))
-        return {length for shape in shapes for length in shape}
+        found = leaves([self.arguments, list(self._known.values())])
+        return {length for one in found if isinstance(one, np.ndarray) for length in one.shape}
 
     def within(self, tolerance: Tolerance) -> Tolerance:
         """Return the tolerance, or this case's own if that is wider."""
@@ -104,15 +105,6 @@ class Case:
     def changed(self, **arguments: Any) -> Case:
         """Return the same case with some arguments replaced."""
         return replace(self, arguments={**self.arguments, **arguments})
-
-
-def _arrays(value: Any) -> list[NDArray[Any]]:
-    """Return all arrays in a nest of values."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return [array for item in value for array in _arrays(item)]
-    return [value] if isinstance(value, np.ndarray) else []
 
 
 class Asked(Protocol):
