@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -120,6 +121,12 @@ class CheckVerdict:
     """The function as it was written, at its first failure in the visible suite."""
 
 
+def number_in(name: str) -> int:
+    """Return 3 for `step03_mask`, and 0 for a name of another form."""
+    match = re.match(r"step(\d+)", name)
+    return int(match[1]) if match else 0
+
+
 @dataclass(frozen=True)
 class StepVerdict:
     """Hold all checks of one step.
@@ -141,6 +148,11 @@ class StepVerdict:
     """Whether its file could be read: if not, it has no points, rather than 0."""
     blamed: tuple[str, ...] = ()
     """The student's earlier steps, each of which alone breaks it among right ones."""
+
+    @property
+    def number(self) -> int:
+        """Return 3 for a verdict on `step03_mask`."""
+        return number_in(self.step)
 
 
 def _numbers(cells: Any) -> Any:

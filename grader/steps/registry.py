@@ -28,12 +28,6 @@ DATA = Path(__file__).resolve().parent / "data"
 ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
-def number_in(name: str) -> int:
-    """Return 3 for `step03_mask`, and 0 for a name of another form."""
-    match = re.match(r"step(\d+)", name)
-    return int(match[1]) if match else 0
-
-
 class KitError(Exception):
     """Report that the kit itself is broken: a check cannot be collected, or a result is missing."""
 
@@ -87,7 +81,7 @@ class Step:
     @property
     def number(self) -> int:
         """Return 3 for `step03_mask`."""
-        return number_in(self.id)
+        return int(self.id[4:6])
 
     @property
     def filename(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from grader.report.records import CheckVerdict, StepVerdict
 from grader.report.sanitize import visible
-from grader.steps.registry import number_in
 
 
 def explain_check(check: CheckVerdict) -> str:
@@ -17,4 +16,4 @@ def explain_check(check: CheckVerdict) -> str:
 
 def step_number(step: StepVerdict, place: int) -> int:
     """Return 3 for step03_mask, or the index of a step whose name has another form."""
-    return number_in(step.step) or place
+    return step.number or place

@@ -15,6 +15,7 @@ import click
 
 from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, find_steps, need_torch
+from grader.report.records import number_in
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
@@ -193,7 +194,7 @@ def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: b
     before = book.graded_before()
     if not before or other or before == tuple(step.id for step in steps):
         return
-    numbers = " ".join(str(registry_module.number_in(id)) for id in before)
+    numbers = " ".join(str(number_in(id)) for id in before)
     raise Problem(
         f"{out} holds the grades of other steps ({numbers}): name another folder with --out, or "
         "say --other-steps to grade these into it"

@@ -26,7 +26,6 @@ from grader.report.records import (
     find_first_undone,
 )
 from grader.report.sanitize import visible
-from grader.steps.registry import number_in
 
 MAX_PRINTED_LINES = 40
 NOT_DRAWN = "Your work was graded, but this page could not be drawn. Ask your instructor."
@@ -65,8 +64,7 @@ def cut_printed(text: str) -> tuple[str, str]:
 
 def number_step(step: StepVerdict) -> str:
     """Return `3. Masks` for step03_mask."""
-    number = number_in(step.step)
-    return f"{number}. {step.title}" if number else step.title
+    return f"{step.number}. {step.title}" if step.number else step.title
 
 
 def failing(check: CheckVerdict) -> bool:

@@ -12,10 +12,9 @@ from typing import Any
 
 import click
 
-from grader.report.records import Report, Status, StepVerdict, find_first_undone
+from grader.report.records import Report, Status, StepVerdict, find_first_undone, number_in
 from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
-from grader.steps.registry import number_in
 
 __all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in", "number_of"]
 
@@ -186,4 +185,4 @@ def _say_own_steps(step: StepVerdict) -> str:
 
 def number_of(step: StepVerdict) -> int:
     """Return 3 for a verdict on `step03_mask`."""
-    return number_in(step.step)
+    return step.number
