@@ -30,7 +30,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Workers write no bytecode, so without this each of them would compile its own modules anew.
-COMPILE := $(BIN)/python -m compileall -q grader
+COMPILE := $(BIN)/python -m compileall -q grader tests/visible
 # The CPU build of torch, or the default index's if that index does not answer.
 TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 
