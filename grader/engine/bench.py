@@ -98,6 +98,7 @@ class Bench:
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
         self.kept_scripts: KeptScripts | None = None
+        self.too_slow = False  # whether `passes_all` has waited in vain
         self.news = False  # whether there are scripts or answers that are not kept yet
         self.worker: Worker | None = None
         self.shared: tuple[Worker, Program] | None = None
@@ -262,14 +263,16 @@ class Bench:
         if attempt.untouched or not all(check.id in self.scripts for check in checks):
             return False
         self._turn_to(attempt)
+        self.too_slow = False
         try:
             worker = self.worker = self._load_in_shared(attempt.program)
             worker.deadline = min(self.deadline, self.host.deadline)
             passed = all(one.name in self.names for one in attempt.step.functions) and all(
                 self._passes(worker, check) for check in checks
             )
-        except CallFailed:
+        except CallFailed as failure:
             passed = False
+            self.too_slow = isinstance(failure, TimedOut)
         if not passed:
             self.leave_shared()
         return passed
@@ -305,6 +308,8 @@ class Bench:
                 worker.ahead.clear()
                 return True
         failure = self._failure(self.check_function(check))
+        if isinstance(failure, TimedOut):
+            raise failure
         if isinstance(failure, Strayed):
             script.shorten(len(script.several.requests) - len(worker.ahead) - 1)
             self.news = True

@@ -256,6 +256,21 @@ def test_hanging_step_is_a_timeout_and_the_next_one_passes(steps, host, monkeypa
     assert fourth.status is Status.PASSED
 
 
+def test_slow_step_is_not_waited_for_twice(warm, monkeypatch):
+    fifth, asked = STEPS[4], []
+    grader, passes = warm(fifth), Bench.passes_all
+    monkeypatch.setattr("grader.engine.bench.PATIENCE", 0.05)
+
+    def noted(bench, attempt):
+        asked.append(attempt)
+        return passes(bench, attempt)
+
+    monkeypatch.setattr(Bench, "passes_all", noted)
+    slow = "import time\ndef attention_output(weights, v):\n    time.sleep(0.1)\n"
+    assert judge(grader, f"\n{slow}    return weights @ v\n", fifth).status is Status.PASSED
+    assert len(asked) == 1
+
+
 # Scripts by themselves.
 
 
