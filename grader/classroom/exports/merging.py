@@ -48,15 +48,19 @@ class Rows:
     called: Mapping[int, Iterable[str]] = field(default_factory=dict)
 
     def of(self, graded: Graded) -> set[int]:
-        """Return the rows that may be a student's: by number if the download gives it."""
+        """Return the rows that may be a student's: by number if the download gives it.
+
+        Without one, id, address and name have to lead to one row, because somebody may have taken
+        another's id as a name.
+        """
         who = graded.who
         if who.platform == self.platform and who.number:
             rows = self.numbers.get(who.number, set())
             return {row for row in rows if may_be(who.name, self.called.get(row, ()))}
-        for name in (graded.student, who.email, who.name):
-            if found := self.names.get(compose(name)):
-                return found
-        return set()
+        names = map(compose, (graded.student, who.email, who.name))
+        found = [self.names[name] for name in names if name in self.names]
+        common = set.intersection(*found) if found else set()
+        return common if len(common) == 1 else set().union(*found)
 
 
 def column(header: Row, name: str) -> int:

@@ -236,3 +236,36 @@ def test_readers_of_a_large_class_are_found_in_a_moment(team):
     started = time.process_time()
     assert len(list(moodle_feedback([graded], options))) == 2
     assert time.process_time() - started < 5.0
+
+
+# students without a number, who are found by their names
+
+LISTED = Who("", "", "Anna Abel", "a@x.org")  # what an own class list says of `anna`
+TWO = (
+    f"Student,ID,SIS Login ID,Section,{COLUMN}\n    Points Possible,,,,10\n"
+    '"{}",1201,mallory,A,\n"Abel, Anna",1202,a@x.org,A,\n'
+)
+
+
+def test_name_that_is_another_students_id_takes_no_grade():
+    """Students choose their names on a platform, but not their addresses."""
+    mine = [dataclasses.replace(right("anna"), who=LISTED)]
+    merged = canvas(TWO.format("anna"), mine, Options(column=COLUMN))
+    assert (merged.text, merged.ambiguous) == (TWO.format("anna"), ("anna",))
+    assert canvas(TWO.format("Mallory"), mine, Options(column=COLUMN)).text.endswith("A,10\n")
+    text = TEAM.replace("Bo Beck", "anna")
+    assert moodle(text, mine, Options()).ambiguous == ("anna",)
+    assert ",a@x.org,10,10\n" in moodle(TEAM, mine, Options()).text
+
+
+def test_id_that_is_another_ones_number_in_the_gradebook_takes_no_grade():
+    listed = Who("", "", "Ben Beck", "b@x.org")
+    text = CANVAS.format("") + '"Beck, Ben",1202,A,\n'
+    merged = canvas(text, [dataclasses.replace(right("1201"), who=listed)], Options(column=COLUMN))
+    assert (merged.text, merged.ambiguous) == (text, ("1201",))
+
+
+def test_one_of_two_people_with_a_name_is_found_by_the_address():
+    text = TEAM.replace("Bo Beck", "Anna Abel")
+    mine = [dataclasses.replace(right("anna"), who=LISTED)]
+    assert ",a@x.org,10,10\n" in moodle(text, mine, Options()).text
