@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
+from grader.classroom.exports.moodle import holds_names
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.exports.spreadsheet import protect_cell, text_of
@@ -38,8 +39,6 @@ _MONTHS = (
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
 )
 TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
-# What the second column of a worksheet is called if there are no names, for blind marking.
-_STATUS = ("status", "statut", "estado", "stato")
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 
 
@@ -206,16 +205,9 @@ def _is_moodle_time(text: str) -> bool:
     return text == "-" or _MOODLE_TIME.fullmatch(text) is not None
 
 
-def _is_named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the second column has names, which few students share."""
-    if header[1].casefold() in _STATUS:
-        return False
-    return len(rows) < 4 or 2 * len({_cell(row, 1) for row in rows}) > len(rows)
-
-
 def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
     mail, times = _find_addresses(header, rows), _find_submission_times(header, rows)
-    named = _is_named(header, rows)
+    named = holds_names(header[1], [_cell(row, 1) for row in rows])
     people = []
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])

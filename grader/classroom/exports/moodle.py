@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from grader.classroom.exports.cells import Cell, read, replace_cells
 from grader.classroom.exports.merging import (
@@ -37,6 +37,7 @@ GRADE, FEEDBACK = "Grade", "Feedback comments"
 PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
 NO_FEEDBACK = "No column `Feedback comments` was found: --feedback-column names it."
 KINDS = ("file", "onlinetext")
+STATUS = ("status", "statut", "estado", "stato")
 
 
 def _texts(table: list[Row], at: int) -> list[str]:
@@ -71,12 +72,37 @@ def _maximum(table: list[Row], grade: int) -> float | None:
     return amount(texts[0]) if _is_maximum(texts) else None
 
 
-def _names(row: Row, grade: int) -> set[str]:
-    """Return every name of a student: the cells before the grade, Moodle's number, a folder.
+def holds_names(title: str, texts: Sequence[str]) -> bool:
+    """Return whether a worksheet's second column has names, which few students share.
+
+    For blind marking, the status takes their place.
+    """
+    if title.casefold() in STATUS:
+        return False
+    return len(texts) < 4 or 2 * len(set(texts)) > len(texts)
+
+
+def _count_names(table: list[Row], grade: int) -> int:
+    """Return how many of the first columns say who somebody is.
+
+    After them are the status, the team and the marker. A team's name may be a student's id.
+    """
+    titles = [cell.text.casefold() for cell in table[0][:grade]]
+    if status := [at for at, title in enumerate(titles) if title in STATUS]:
+        return status[0]
+    if grade < 2 or not holds_names(titles[1], _texts(table, 1)):
+        return 1
+    filled = ([text for text in _texts(table, at) if text] for at in range(2, grade))
+    shared = (at for at, texts in enumerate(filled, 2) if len(set(texts)) < len(texts))
+    return next(shared, grade)  # several students have the same status, whatever its title is
+
+
+def _names(row: Row, about: int) -> set[str]:
+    """Return every name of a student: the first cells, Moodle's number, a folder.
 
     The folders are those of Moodle's own download: `Ada Lovelace_123_assignsubmission_file`.
     """
-    cells = {cell.text for cell in row[:grade] if cell.text}
+    cells = {cell.text for cell in row[:about] if cell.text}
     number = _number(row)
     folders = {f"{text}_{number}_assignsubmission_{kind}" for text in cells for kind in KINDS}
     return {*cells, number, *folders, *(f"{text}_{number}" for text in cells)}
@@ -131,8 +157,9 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     said = _feedback_column(table, options.feedback_column)
     rows = {n: row for n, row in enumerate(table) if n and row}
     numbers = {n: [_number(row)] for n, row in rows.items()}
-    names = {n: _names(row, grade) for n, row in rows.items()}
-    called = {n: [cell.text for cell in row[:grade]] for n, row in rows.items()}
+    about = _count_names(table, grade)
+    names = {n: _names(row, about) for n, row in rows.items()}
+    called = {n: [cell.text for cell in row[:about]] for n, row in rows.items()}
     known = Rows("Moodle", keys_of(names), keys_of(numbers), called)
     placed = place(members(class_, options.groups, options.roster), known)
     most = _maximum(table, grade)

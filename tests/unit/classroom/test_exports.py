@@ -437,8 +437,8 @@ def test_moodle_adds_nobody_and_reports_who_is_not_there(name):
     assert (merged.text, merged.unmatched) == (MOODLE, (name,))
 
 
-def test_moodle_leaves_alone_what_says_the_same_of_two():
-    assert moodle(class_=[wrong("Submitted")]).ambiguous == ("Submitted",)
+def test_moodle_knows_nobody_by_a_status():
+    assert moodle(class_=[wrong("Submitted")]).unmatched == ("Submitted",)
 
 
 def test_moodle_in_another_language_is_read_by_its_contents():

@@ -269,3 +269,24 @@ def test_one_of_two_people_with_a_name_is_found_by_the_address():
     text = TEAM.replace("Bo Beck", "Anna Abel")
     mine = [dataclasses.replace(right("anna"), who=LISTED)]
     assert ",a@x.org,10,10\n" in moodle(text, mine, Options()).text
+
+
+GROUPED = "Identifier,Full name,Email address,{},Group,Grade,Maximum grade\n" + "".join(
+    f"Participant {n},{name},{name}@x.org,Sent,{group},,10\n"
+    for n, (name, group) in enumerate([("Ann", "cy"), ("Bo", "cy"), ("Cy", "ann"), ("Di", "")], 11)
+)
+
+
+@pytest.mark.parametrize("title", ["Status", "Tila"])  # of a language that nopeek may not know
+def test_group_in_moodle_that_is_called_as_a_student_takes_no_grade(title):
+    for student in ("cy", "ann", "Sent"):
+        merged = moodle(GROUPED.format(title), [right(student)], Options())
+        assert (merged.written, merged.unmatched) == (0, (student,))
+    assert moodle(GROUPED.format(title), [right("Cy"), right("Di@x.org")], Options()).written == 2
+
+
+def test_columns_that_say_who_somebody_is_may_be_shared():
+    """An institution may show departments, before addresses."""
+    text = "Identifier,Full name,Department,Email address,Status,Grade,Maximum grade\n"
+    text += "".join(f"Participant {n},{n} N,Physics,{n}@x.org,Sent,,10\n" for n in (11, 12))
+    assert moodle(text, [right("11@x.org")], Options()).written == 1
