@@ -290,3 +290,20 @@ def test_columns_that_say_who_somebody_is_may_be_shared():
     text = "Identifier,Full name,Department,Email address,Status,Grade,Maximum grade\n"
     text += "".join(f"Participant {n},{n} N,Physics,{n}@x.org,Sent,,10\n" for n in (11, 12))
     assert moodle(text, [right("11@x.org")], Options()).written == 1
+
+
+@pytest.mark.parametrize("name", ["1", "_", "!", "1201"])
+def test_moodle_number_of_a_team_without_words_is_nobodys(name, tmp_path):
+    """The number in `1_1201` is the team's, and another one's on the class list."""
+    assert into_moodle(7.0, name=name).unmatched == ("anna",)
+    path = tmp_path / "worksheet.csv"
+    path.write_text(MOODLE.format(""), encoding="utf-8")
+    (person,) = read_roster(path)
+    assert not person.is_called(f"{name}_1201", Who("Moodle", "1201", name))
+
+
+@pytest.mark.parametrize("name", ["123", "🙂", "-:-"])
+def test_moodle_number_of_a_name_without_words_is_that_persons(name):
+    text = MOODLE.replace("Anna O'Abel", name).format("")
+    class_ = [scored(7.0, Who("Moodle", "1201", name.replace(":", "")))]
+    assert moodle(text, class_, Options()).written == 1
