@@ -33,7 +33,7 @@ class Rules(Matching):
             yield replace(known, grade=self._grade(known))
 
     def _grade(self, graded: Graded) -> Grade | None:
-        mine = last_of_each([one for one in self.overrides if one.is_for(graded)])
+        mine = last_of_each([one for one in self.overrides if self.is_for(one, graded)])
         notes = [
             f"Comment ({one.signed}): {one.comment}"
             for one in mine

@@ -17,9 +17,15 @@ from grader.report.records import Graded, Who
 OwnRules = TypeVar("OwnRules", bound="Matching")
 
 
-def _numbered(who: Who) -> tuple[str, str]:
-    """Return the key of a student by number; names have a key without a platform."""
-    return (who.platform or "no platform", who.number)
+def _numbers(who: Who) -> list[tuple[str, str]]:
+    """Return the key of a student by number, if there is one; names have no platform in theirs."""
+    return [(who.platform or "no platform", who.number)] if who.number else []
+
+
+def _latest(people: Iterable[Person]) -> str:
+    """Return the latest time of these people as the class list has it; "" if it has none."""
+    times = {when: one.who.submitted for one in people if (when := read_moment(one.who.submitted))}
+    return times[max(times)] if times else ""
 
 
 def last_of_each(mine: Sequence[Override]) -> list[Override]:
@@ -52,13 +58,16 @@ class Matching:
             return rules
         everybody = list(map(rules.complete, class_))
         several = rules.ambiguous(everybody)
+        lost = self._listed.keys() - rules._listed.keys()  # their ids are not free for others
         extensions = {
             name: when
             for name, when in self.course.extensions.items()
-            if sum(rules.is_called(graded, name) for graded in everybody) < 2
+            if compose(name) not in lost
+            and sum(rules.is_called(graded, name) for graded in everybody) < 2
         }
         course = replace(self.course, extensions=extensions)
-        overrides = [one for one in self.overrides if one.row not in several]
+        sure = [one for one in self.overrides if one.row not in several]
+        overrides = [one for one in sure if compose(one.student) not in lost]
         return replace(rules, course=course, overrides=overrides)
 
     def _shared(self, class_: Iterable[Graded]) -> dict[str, int]:
@@ -80,9 +89,14 @@ class Matching:
         """The people on the class list by each of their names, and by platform and number."""
         found: defaultdict[tuple[str, str], list[Person]] = defaultdict(list)
         for person in self.roster:
-            for key in [("", name) for name in person.names] + [_numbered(person.who)]:
+            for key in [*(("", name) for name in person.names), *_numbers(person.who)]:
                 found[key].append(person)
         return found
+
+    @cached_property
+    def _listed(self) -> Mapping[str, Person]:
+        """The people on the instructor's own class list, by their ids there."""
+        return {compose(one.id): one for one in self.roster if not one.who.platform}
 
     def _near(self, graded: Graded) -> list[Person]:
         """Return who on the class list a student may be; only one if it has the very id or number.
@@ -91,7 +105,7 @@ class Matching:
         """
         who, student = graded.who, compose(graded.student)
         names = {student, compose(who.name), compose(who.email)} - {""}
-        keys = {*(("", name) for name in names), _numbered(who)}
+        keys = {*(("", name) for name in names), *_numbers(who)}
         near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
         found = [one for one in near.values() if one.is_called(graded.student, who)]
         own = [one for one in found if not one.who.platform]
@@ -120,7 +134,7 @@ class Matching:
                 )
         everybody = list(map(self.complete, class_))
         for one in self.overrides:
-            count = sum(one.is_for(graded) for graded in everybody)
+            count = sum(self.is_for(one, graded) for graded in everybody)
             if count != 1:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
@@ -143,7 +157,7 @@ class Matching:
             known = {step.step for step in steps}
             known |= {check.check for step in steps for check in step.checks}
             for one in aimed:
-                if one.target not in known and one.is_for(graded):
+                if one.target not in known and self.is_for(one, graded):
                     yield (
                         f"overrides, row {one.row}: {one.target} of {graded.student} was not "
                         "graded; it changes nothing."
@@ -154,7 +168,7 @@ class Matching:
         several = self.ambiguous(everybody)
         sure = [one for one in self.overrides if one.row not in several]
         for graded in everybody if sure else ():
-            mine = [one for one in sure if one.is_for(graded)]
+            mine = [one for one in sure if self.is_for(one, graded)]
             counting = last_of_each(mine)
             for one in mine:
                 if one not in counting:
@@ -180,8 +194,20 @@ class Matching:
         """Return the changes that could mean more than one student."""
         everybody = list(class_)
         return frozenset(
-            one.row for one in self.overrides if sum(one.is_for(graded) for graded in everybody) > 1
+            one.row
+            for one in self.overrides
+            if sum(self.is_for(one, graded) for graded in everybody) > 1
         )
+
+    def is_for(self, change: Override, graded: Graded) -> bool:
+        """Return whether a change by hand names that student, and not another by the same number.
+
+        An id on the instructor's own class list comes before a number on a platform.
+        """
+        if self._is_team(graded):  # whose number may be a student's
+            return change.is_for(replace(graded, who=replace(graded.who, number="")))
+        listed = self._listed.get(compose(change.student))
+        return change.is_for(graded) if listed is None else self._near(graded) == [listed]
 
     def has_on_list(self, name: str) -> bool:
         """Return whether the class list has somebody with that id, name or address."""
@@ -190,8 +216,7 @@ class Matching:
     def complete(self, graded: Graded) -> Graded:
         """Add the class list's data on a student, or on a team's members."""
         if members := self._members(graded):
-            times = (one.who.submitted for one in members)
-            submitted = next(filter(None, times), graded.who.submitted)
+            submitted = _latest(members) or graded.who.submitted
             return replace(graded, who=replace(graded.who, submitted=submitted))
         near = self._near(graded)
         if len(near) != 1:
@@ -214,8 +239,10 @@ class Matching:
     def is_called(self, graded: Graded, name: str) -> bool:
         """Return whether a student, or a member of a team, has that name, number or address."""
         who, called = graded.who, compose(name)
-        names = [graded.student, who.number, who.name, who.email]
-        names += find_team(graded.student, who, self.course.groups) or ()
+        listed, team = self._listed.get(called), find_team(graded.student, who, self.course.groups)
+        if team is None and listed is not None:
+            return self._near(graded) == [listed]
+        names = [graded.student, who.name, who.email, *([who.number] if team is None else team)]
         for person in self._members(graded):
             names += [*person.names, person.who.number]
         return called in {compose(one) for one in names if one}

@@ -308,3 +308,18 @@ def test_step_without_weight_is_neither_dropped_for_nor_left_alone():
 def test_only_changes_are_by_hand(note, found):
     """Comments and the names of students' files may hold any words."""
     assert is_by_hand(note) is found
+
+
+def test_own_list_without_numbers_takes_time_by_its_length_only():
+    """Everybody without a number was compared with everybody else."""
+
+    def calls(count):
+        roster = [on_list(f"s{n}", f"Name {n}", f"s{n}@x.org") for n in range(count)]
+        rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+        with pytest.MonkeyPatch.context() as patch:
+            seen, is_called = [], Person.is_called
+            patch.setattr(Person, "is_called", lambda *a: seen.append(1) or is_called(*a))
+            rules.unambiguous([right(f"s{n}") for n in range(count)])
+        return len(seen)
+
+    assert calls(20) <= 2 * calls(10)
