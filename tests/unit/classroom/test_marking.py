@@ -323,3 +323,12 @@ def test_own_list_without_numbers_takes_time_by_its_length_only():
         return len(seen)
 
     assert calls(20) <= 2 * calls(10)
+
+
+@pytest.mark.parametrize("order", [("anna", "ben", "cy"), ("cy", "ben", "anna")])
+def test_team_handed_in_when_its_last_member_did(order):
+    """The order in the assignment file decided."""
+    roster = [on_list(id, id, f"{id}@x.org", days=days) for id, days in zip(order, (0, 3, 1))]
+    text = f"{LATE}[groups]\nRed = {list(order)}\n"
+    (found,) = Rules(parse_course(text, REGISTRY), (), roster).apply([right("Red")])
+    assert (found.score, found.grade.late) == (7.0, "3 days late")
