@@ -97,7 +97,7 @@ class Desk:
         with Gradebook(self.out) as book:
             rules = self.rules(book).unambiguous(book.people())
             graded = self.find(book, rules, file)
-            mine = [(key_of(one), one) for one in rules.overrides if one.is_for(graded)]
+            mine = [(key_of(one), one) for one in rules.overrides if rules.is_for(one, graded)]
             form = Form(self.token, self.who, mine, problem)
             return work_page(graded, book.sources(graded.student), self.lessons, form)
 
@@ -123,7 +123,9 @@ class Desk:
         with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
-            mine = [one for one in rules.overrides if one.is_for(graded) and key_of(one) == key]
+            mine = [
+                one for one in rules.overrides if rules.is_for(one, graded) and key_of(one) == key
+            ]
             if not mine:
                 raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
             remove(self.overrides(book), mine[0], self.registry)
@@ -135,7 +137,7 @@ class Desk:
         known = {key_of(one) for one in before.overrides}
         several = rules.ambiguous(book.people())
         new = [one for one in rules.overrides if key_of(one) not in known]
-        return all(one.row not in several and one.is_for(graded) for one in new)
+        return all(one.row not in several and rules.is_for(one, graded) for one in new)
 
 
 def _put_back(path: Path, data: bytes | None) -> None:
@@ -152,7 +154,7 @@ def _replaced(rules: Rules, graded: Graded, entry: Entry) -> list[Override]:
     return [
         one
         for one in rules.overrides
-        if one.is_for(graded)
+        if rules.is_for(one, graded)
         and one.target == entry.target
         and (one.points is not None or one.excuse)
     ]

@@ -332,3 +332,45 @@ def test_team_handed_in_when_its_last_member_did(order):
     text = f"{LATE}[groups]\nRed = {list(order)}\n"
     (found,) = Rules(parse_course(text, REGISTRY), (), roster).apply([right("Red")])
     assert (found.score, found.grade.late) == (7.0, "3 days late")
+
+
+# a number that is one student's id and another's number on a platform
+
+NUMBERED = [on_list("52", "Ben Beck", "b@x.org"), on_list("70", "Anna Abel", "a@x.org")]
+ANNA_52 = right("Anna Abel_52", who=Who("Moodle", "52", "Anna Abel"))
+BEN_53 = right("Ben Beck_53", who=Who("Moodle", "53", "Ben Beck"))
+
+
+def named_by(number, class_, more=""):
+    """Who gets two points by hand, and who an extension, for that number; and the warnings."""
+    change = Override(2, number, "", 2.0, False, "", "Tim", "today")
+    text = f"{LATE}[extensions]\n'{number}' = 2026-11-30T12:00:00Z\n{more}"
+    rules = Rules(parse_course(text, REGISTRY), [change], NUMBERED)
+    found = list(rules.unambiguous(class_).apply(class_))
+    points = [one.student for one in found if one.score == 2.0]
+    until = [one.student for one in found if rules._due(one)[1]]
+    return points, until, rules.strangers(class_)
+
+
+def test_number_in_a_change_by_hand_is_an_id_on_the_own_class_list():
+    """Else the points and the extension for Ben were Anna's, whose number on Moodle is his id."""
+    ben = [BEN_53.student]
+    assert named_by("52", [ANNA_52, BEN_53]) == (ben, ben, [])
+    assert named_by("53", [ANNA_52, BEN_53]) == (ben, ben, [])
+    assert named_by("52", [ANNA_52])[:2] == ([], [])
+
+
+def test_id_of_a_person_who_could_be_two_names_nobody_else_by_number():
+    liar = right("Ben Beck_60", who=Who("Moodle", "60", "Ben Beck"))
+    points, _, told = named_by("52", [ANNA_52, BEN_53, liar])
+    assert points == []
+    assert "overrides, row 2: 2 students are called 52; it changes nothing." in told
+
+
+def test_number_of_a_team_is_no_students():
+    team = right("Red_52", who=Who("Moodle", "52", "Red"))
+    groups = "[groups]\nRed = ['70']\n"
+    assert named_by("52", [team, BEN_53], groups)[:2] == ([BEN_53.student], [BEN_53.student])
+    team = right("Red_53", who=Who("Moodle", "53", "Red"))
+    assert named_by("53", [team, BEN_53], groups)[:2] == ([BEN_53.student], [BEN_53.student])
+    assert named_by("53", [team], groups)[0] == []
