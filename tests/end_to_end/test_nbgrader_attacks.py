@@ -455,6 +455,7 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
 
 
 PATTERNS = ("*", "[a]da", "a??", "x\ny", "\udcff", "")
+SCRIPT = '"><img src=x onerror=alert(1)>'  # the formgrader writes ids into its pages as they are
 
 
 def test_collecting_takes_no_name_that_nbgrader_confuses_with_others(tmp_path):
@@ -463,7 +464,7 @@ def test_collecting_takes_no_name_that_nbgrader_confuses_with_others(tmp_path):
     course.released(STEP)
     inbound = tmp_path / "exchange" / "nopeek" / "inbound"
     inbound.mkdir(parents=True)
-    for number, student in enumerate(("ada", "a+b@x.org", *PATTERNS), 1):
+    for number, student in enumerate(("ada", "a+b@x.org", *PATTERNS, SCRIPT), 1):
         planted(inbound, student, number).mkdir()
         shutil.copy(
             course.folder / "release" / STEP / f"{STEP}.ipynb", planted(inbound, student, number)
@@ -473,7 +474,7 @@ def test_collecting_takes_no_name_that_nbgrader_confuses_with_others(tmp_path):
     assert sorted(path.name for path in found) == ["a+b@x.org", "ada"]
     for student in ("ada", "a+b@x.org"):
         assert (course.folder / "submitted" / student / STEP / "timestamp.txt").is_file()
-    assert said.count("is not collected: no student can have that id") == len(PATTERNS)
+    assert said.count("is not collected: no student can have that id") == len(PATTERNS) + 1
 
 
 def test_folder_named_like_a_pattern_is_graded_by_its_own_notebooks_alone(tmp_path):
@@ -485,11 +486,13 @@ def test_folder_named_like_a_pattern_is_graded_by_its_own_notebooks_alone(tmp_pa
     course.hand_in("bob", STEP, right)
     course.hand_in("*", STEP, wrong)
     course.hand_in("[a]da", STEP, wrong)
-    course.hand_in("two\nlines", STEP, right)
+    for student in ("two\nlines", SCRIPT):
+        course.hand_in(student, STEP, right)
     said = course.must("autograde", STEP)
     scores = {student: score for (_, student), score in course.scores().items()}
     assert scores == {"ada": WORTH, "bob": WORTH, "*": 0, "[a]da": 0}
-    assert "two�lines is not graded: rename the folder." in said
+    for shown in ("two�lines", SCRIPT):
+        assert f"{shown} is not graded: rename the folder, without line ends" in said
 
 
 def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path):

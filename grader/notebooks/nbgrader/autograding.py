@@ -32,7 +32,7 @@ from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.books import forget_scores, open_once
-from grader.notebooks.nbgrader.collecting import without_links
+from grader.notebooks.nbgrader.collecting import MARKUP, is_shown, without_links
 from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
 from grader.notebooks.nbgrader.rebuilding import StoredCell, rebuild
 from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
@@ -42,6 +42,7 @@ from grader.report.records import Report
 from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
+UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
 REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
 
 
@@ -180,15 +181,16 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         """Yield the folder of each submission, with its own notebooks.
 
         nbgrader takes some characters of a folder's name as a pattern, and so grades others'
-        notebooks in its place. It ends for everybody where a name has a line end.
+        notebooks in its place. It ends for everybody where a name has a line end, and its pages
+        run scripts in a name.
         """
         course = self.course
         wanted = course.submitted_directory, course.student_id, course.assignment_id
         for folder in glob.glob(course.format_path(*wanted)):  # noqa: PTH207  # as nbgrader
             student = Path(folder).parent.name
             pattern = str(Path(glob.escape(folder), f"{course.notebook_id}.ipynb"))
-            if not student.isprintable():
-                self.log.error("%s is not graded: rename the folder.", show_name(student))
+            if not is_shown(student):
+                self.log.error(UNSHOWN, show_name(student), " ".join(MARKUP))
             elif found := glob.glob(pattern):  # noqa: PTH207
                 yield folder, found
             elif self._is_newer(folder, student):

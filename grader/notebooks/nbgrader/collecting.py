@@ -29,17 +29,27 @@ MAX_DEPTH = 20
 TIME, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's `submit` adds
 MAX_TIME = 100  # bytes; reading a longer text takes the time of its length squared
 MAX_SECRET = 1000
-NO_ID = "no student can have that id, because nbgrader confuses it with others"
+NO_ID = "no student can have that id in nbgrader"
+MARKUP = '<>"\\%#&`'
 NOT_TAKEN = "it is a link, or no regular file"
 
 
+def is_shown(name: str) -> bool:
+    """Return whether nbgrader can show a student with that id.
+
+    The formgrader writes ids into its pages and links as they are, where `"` or `<` begins a
+    script. A line end in a name ends `autograde` for all.
+    """
+    return name.isprintable() and not set(name) & set(MARKUP)
+
+
 def is_id(name: str) -> bool:
-    """Return whether nbgrader can tell the folder of a student with that id from all others.
+    """Return whether nbgrader can also tell the folder of a student with that id from all others.
 
     It takes `*`, `?` and `[` in a folder's name as a pattern, so such a student's notebooks would
-    be those of others, who then are not graded. A line end in a name ends `autograde` for all.
+    be those of others, who then are not graded.
     """
-    return name.isprintable() and not set(name) & set("*?[") and name.strip(".") != ""
+    return is_shown(name) and not set(name) & set("*?[") and name.strip(".") != ""
 
 
 def _is_other(path: Path) -> bool:
