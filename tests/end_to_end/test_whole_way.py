@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook
 from grader.classroom.course import read_course
 from grader.classroom.gradescope import CONFIG
 from grader.classroom.tables import HEADER
-from grader.notebooks.nbgrader.lateness import find_penalty
+from grader.notebooks.nbgrader.lateness import find_move, find_penalty
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.support import forks
@@ -267,3 +267,29 @@ def test_lateness_is_the_same_in_nbgrader(tmp_path, student, hours, share):
     path.write_text(COURSE.format(cy="cy", more=""), encoding="utf-8")
     course = read_course(path, REGISTRY)
     assert find_penalty(course, student, 20, hours * 3600) == pytest.approx(20 * share)
+
+
+@pytest.mark.parametrize("moved", [0, 24, -24])
+def test_deadline_that_was_moved_in_the_assignment_file_counts_in_nbgrader(tmp_path, moved):
+    path = tmp_path / "course.toml"
+    path.write_text(COURSE.format(cy="cy", more=""), encoding="utf-8")
+    course = read_course(path, REGISTRY)
+    due = datetime.datetime.fromisoformat(course.due)
+    asked = (due - datetime.timedelta(hours=moved)).astimezone(datetime.timezone.utc)
+    assert find_move(asked.replace(tzinfo=None), course) == moved * 3600
+    assert find_move(None, course) == 0
+
+
+def test_deadline_that_is_moved_later_costs_nobody_points_in_nbgrader(course):
+    course.must("generate_assignment", "hw2")
+    path = course.folder / "release" / "hw2" / "hw2.ipynb"
+    released = json.loads(path.read_text(encoding="utf-8"))
+    folder = course.hand_in("anna", "hw2", filled_in(released, "\n".join(RIGHT.values()))).parent
+    (folder / "timestamp.txt").write_text("2026-11-21 08:00:00 UTC")
+    course.must("autograde", "hw2")
+    assert course.exported()["hw2", "anna"] == pytest.approx(18)
+    file = course.folder / "assignments" / "hw2.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("due = 2026-11-20", "due = 2026-11-22"), encoding="utf-8")
+    course.must("autograde", "hw2", "--force")
+    assert course.exported()["hw2", "anna"] == pytest.approx(20)

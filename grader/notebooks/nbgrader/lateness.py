@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from nbgrader.plugins import LateSubmissionPlugin
@@ -27,6 +27,17 @@ def find_penalty(course: Course, student: str, score: float, seconds: float) -> 
     return score * (100.0 - left) / 100.0 if days else 0.0
 
 
+def find_move(asked: datetime | None, course: Course) -> float:
+    """Return by how many seconds the assignment file's deadline is later than nbgrader's.
+
+    nbgrader counts from its own deadline, which is in UTC. The file's may have been moved since.
+    """
+    due = moment(course.due)
+    if asked is None or due is None:
+        return 0.0
+    return (due - asked.replace(tzinfo=timezone.utc)).total_seconds()
+
+
 class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types
     """Applies the assignment file's late penalty; without a file, there is none."""
 
@@ -46,4 +57,7 @@ class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader ha
         except CourseError as error:
             self.log.error("nothing is taken off for being late: %s", error)
             return None
-        return find_penalty(course, student_id, score, total_seconds_late)
+        book = self.parent.gradebook
+        asked = book.find_submission(self.parent.assignment_id, student_id).assignment.duedate
+        moved = find_move(asked, course)
+        return find_penalty(course, student_id, score, total_seconds_late - moved)
