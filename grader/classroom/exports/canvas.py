@@ -15,7 +15,7 @@ from grader.classroom.exports.merging import (
     column,
     decimal_mark,
     earlier,
-    is_others,
+    is_ours,
     keys_of,
     place,
     scale_note,
@@ -107,8 +107,8 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     for number, graded in placed.rows.items():
         row = table[number]
         new = EXCUSED if graded.excused else score_text(graded, most, mark)
-        last = options.exported.get(row[key].text)
-        if not options.overwrite and is_others(row[at].text, new, last):
+        known = options.exported.get(row[key].text, ())
+        if not options.overwrite and not is_ours(row[at].text, [*known, new]):
             kept.append(graded.student)
         else:
             changes[row[at]] = cells[row[key].text] = new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -124,13 +124,13 @@ def has_grade(cell: str) -> bool:
     return cell.strip().casefold() not in _NOTHING
 
 
-def is_others(cell: str, text: str, last: str | None) -> bool:
-    """Return whether a cell holds a grade or an excuse that another person has entered."""
+def is_ours(cell: str, texts: Collection[str]) -> bool:
+    """Return whether a cell is empty, or holds one of these grades or excuses."""
     now = cell.strip()
-    if not has_grade(now) or now in (last, text):
-        return False
-    numbers = [read_number(one) for one in (now, text, last or "")]
-    return numbers[0] is None or numbers[0] not in numbers[1:]
+    if not has_grade(now) or now in texts:
+        return True
+    number = read_number(now)
+    return number is not None and number in map(read_number, texts)
 
 
 def read_number(text: str) -> float | None:

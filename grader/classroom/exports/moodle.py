@@ -20,7 +20,7 @@ from grader.classroom.exports.merging import (
     decimal_mark,
     earlier,
     has_grade,
-    is_others,
+    is_ours,
     keys_of,
     place,
     read_number,
@@ -174,8 +174,8 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         if most is not None and not graded.excused and scale_score(graded, most) > most:
             new = f"{most:g}".replace(".", mark)
             above += 1
-        last = options.exported.get(_number(row))
-        if not options.overwrite and is_others(row[grade].text, new, last):
+        known = options.exported.get(_number(row), ())
+        if not options.overwrite and not is_ours(row[grade].text, [*known, new]):
             kept.append(graded.student)
             continue
         filled += 1

@@ -19,7 +19,7 @@ class Options:
 
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
-    grades and excuses that are already in the instructor's file. exported: what the last export
+    grades and excuses that are already in the instructor's file. exported: what earlier exports
     wrote there, by row. groups: the members of a team, by its name. roster: the class list. people:
     the whole class, by id.
     """
@@ -31,7 +31,7 @@ class Options:
     environment: Mapping[str, str] = field(default_factory=dict)
     graded_at: str = ""
     overwrite: bool = False
-    exported: Mapping[str, str] = field(default_factory=dict)
+    exported: Mapping[str, Sequence[str]] = field(default_factory=dict)
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     roster: Sequence[Person] = ()
     people: Sequence[tuple[str, Who]] = ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,6 +18,7 @@ from grader.classroom.course import CourseError
 from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, One, Options, Zip
 from grader.classroom.gradebook import Gradebook, GradebookError
 from grader.classroom.marking import Rules, rules_of
+from grader.cli.kit import exported
 from grader.cli.kit.grade import gradebook_in
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
@@ -27,7 +28,6 @@ from grader.report.records import Graded
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
-EXPORTED = ".exported.json"
 SHOWN = 20  # names of a list on the terminal
 INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
 OUT = "Where to write: a file, or a folder."
@@ -73,7 +73,15 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> Merged:
+def _into(
+    kind: Into,
+    class_: Iterable[Graded],
+    options: Options,
+    own: Path,
+    out: Path,
+    note: Callable[[Mapping[str, str]], None],
+) -> None:
+    """Fill in the instructor's file. note: records the grades, before anyone can import them."""
     try:
         merged = kind.write(_read(own), class_, options)
     except ExportError as error:
@@ -88,6 +96,7 @@ def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out
             f"none of {merged.lost} students is in {own}: is it the file of this course? "
             "Nothing was written"
         )
+    note(merged.cells)
     write_whole(path, [merged.text])
     click.echo(f"wrote {count_words(merged.written, 'score')} into {path}")
     _tell(merged)
@@ -96,7 +105,6 @@ def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out
             f"only {placed} of {placed + merged.lost} students are in {own}: look through the list "
             "above before you use the file"
         )
-    return merged
 
 
 def _tell(merged: Merged) -> None:
@@ -127,16 +135,6 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
     steps = tuple(step.id for step in registry_module.load().steps)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
-
-
-def _read_exports(graded: Path) -> dict[str, dict[str, str]]:
-    """Return what earlier exports wrote into instructors' files, by format and column."""
-    try:
-        data = json.loads((graded / EXPORTED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    fine = isinstance(data, dict) and all(isinstance(one, dict) for one in data.values())
-    return data if fine else {}
 
 
 def _rules(book: Gradebook, people: Sequence[Graded], graded: Path) -> Rules:
@@ -196,12 +194,8 @@ def export(
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 key = f"{format_} {column}"
-                mine = {**_read_exports(graded).get(key, {})}
-                options = replace(options, exported=mine)
-                mine |= _into(kind, class_, options, own, out).cells
-                # Another export may have ended meanwhile: what it wrote stays in the record.
-                record = {**_read_exports(graded), key: mine}
-                write_whole(graded / EXPORTED, [json.dumps(record)])
+                options = replace(options, exported=exported.read(graded, key))
+                _into(kind, class_, options, own, out, partial(exported.note, graded, key))
             elif isinstance(kind, Zip):
                 _zip(kind, class_, options, out)
             elif isinstance(kind, One):

@@ -424,8 +424,8 @@ def test_moodle_grade_of_another_person_survives_an_excuse_that_is_taken_back():
 
 def test_moodle_grade_that_nopeek_wrote_is_still_its_own_after_an_excuse():
     excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
-    first = FORMATS["moodle"].write(MOODLE, [excuse], Options(exported={"12": "3"}))
-    then = FORMATS["moodle"].write(first.text, BOB, Options(exported={"12": "3", **first.cells}))
+    first = FORMATS["moodle"].write(MOODLE, [excuse], Options(exported={"12": ("3",)}))
+    then = FORMATS["moodle"].write(first.text, BOB, Options(exported={"12": ("3",), **first.cells}))
     assert (then.kept, "50," in then.text) == ((), True)
 
 

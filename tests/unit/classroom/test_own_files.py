@@ -27,13 +27,13 @@ def scored(points, who, student="anna"):
 
 
 def into_canvas(points, cell, last=None, text=CANVAS):
-    exported = {} if last is None else {"1201": last}
+    exported = {} if last is None else {"1201": (last,)}
     options = Options(column=COLUMN, exported=exported)
     return canvas(text.format(cell), [scored(points, Who("Canvas", "1201"))], options)
 
 
 def into_moodle(points, cell="", name="Anna OAbel", last=None, **options):
-    exported = {} if last is None else {"1201": last}
+    exported = {} if last is None else {"1201": (last,)}
     class_ = [scored(points, Who("Moodle", "1201", name))]
     return moodle(MOODLE.format(cell), class_, Options(exported=exported, **options))
 
