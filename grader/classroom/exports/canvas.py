@@ -110,8 +110,10 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         known = options.exported.get(row[key].text, ())
         if not options.overwrite and not is_ours(row[at].text, [*known, new]):
             kept.append(graded.student)
-        else:
-            changes[row[at]] = cells[row[key].text] = new
+            continue
+        changes[row[at]] = new
+        if options.overwrite or is_ours(row[at].text, known):
+            cells[row[key].text] = new  # the same grade may be another person's
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most)
     merged, stay = replace_cells(text, changes), earlier(placed, table, at)

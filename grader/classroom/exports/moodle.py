@@ -182,7 +182,9 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         if graded.excused:  # the grade there stays, and may be another person's
             stay += has_grade(row[grade].text)
         else:
-            changes[row[grade]] = cells[_number(row)] = new
+            changes[row[grade]] = new
+            if options.overwrite or is_ours(row[grade].text, known):
+                cells[_number(row)] = new  # the same grade may be another person's
         if said is not None:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
