@@ -107,12 +107,13 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     for number, graded in placed.rows.items():
         row = table[number]
         new = EXCUSED if graded.excused else score_text(graded, most, mark)
-        known = options.exported.get(row[key].text, ())
-        if not options.overwrite and not is_ours(row[at].text, [*known, new]):
+        exported = options.exported.get(row[key].text, ())
+        mine = options.overwrite or is_ours(row[at].text, exported)
+        if not mine and not is_ours(row[at].text, [new]):
             kept.append(graded.student)
             continue
         changes[row[at]] = new
-        if options.overwrite or is_ours(row[at].text, known):
+        if mine:
             cells[row[key].text] = new  # the same grade may be another person's
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most)

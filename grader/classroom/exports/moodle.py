@@ -17,6 +17,7 @@ from grader.classroom.exports.merging import (
     all_as_wide,
     amount,
     column,
+    count_decimals,
     decimal_mark,
     earlier,
     has_grade,
@@ -108,6 +109,16 @@ def _names(row: Row, about: int) -> set[str]:
     return {*cells, number, *folders, *(f"{text}_{number}" for text in cells)}
 
 
+def _rows(table: list[Row], grade: int) -> Rows:
+    """Return which rows match a name or a number."""
+    rows = {n: row for n, row in enumerate(table) if n and row}
+    about = _count_names(table, grade)
+    names = {n: _names(row, about) for n, row in rows.items()}
+    numbers = {n: [_number(row)] for n, row in rows.items()}
+    called = {n: [cell.text for cell in row[:about]] for n, row in rows.items()}
+    return Rows("Moodle", keys_of(names), keys_of(numbers), called)
+
+
 def feedback(graded: Graded) -> str:
     """Return a paragraph of HTML: the steps' points, changes, and what to work on first."""
     report = graded.report
@@ -155,15 +166,10 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
-    rows = {n: row for n, row in enumerate(table) if n and row}
-    numbers = {n: [_number(row)] for n, row in rows.items()}
-    about = _count_names(table, grade)
-    names = {n: _names(row, about) for n, row in rows.items()}
-    called = {n: [cell.text for cell in row[:about]] for n, row in rows.items()}
-    known = Rows("Moodle", keys_of(names), keys_of(numbers), called)
-    placed = place(members(class_, options.groups, options.roster), known)
+    placed = place(members(class_, options.groups, options.roster), _rows(table, grade))
     most = _maximum(table, grade)
-    mark = decimal_mark(cell.text for row in table[1:] for cell in row[grade : grade + 2])
+    there = [cell.text for row in table[1:] for cell in row[grade : grade + 2]]
+    mark, decimals = decimal_mark(there), count_decimals(there)
     changes: dict[Cell, str] = {}
     kept: list[str] = []
     cells: dict[str, str] = {}
@@ -174,8 +180,9 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         if most is not None and not graded.excused and scale_score(graded, most) > most:
             new = f"{most:g}".replace(".", mark)
             above += 1
-        known = options.exported.get(_number(row), ())
-        if not options.overwrite and not is_ours(row[grade].text, [*known, new]):
+        exported = options.exported.get(_number(row), ())
+        mine = options.overwrite or is_ours(row[grade].text, exported, decimals)
+        if not mine and not is_ours(row[grade].text, [new]):
             kept.append(graded.student)
             continue
         filled += 1
@@ -183,7 +190,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             stay += has_grade(row[grade].text)
         else:
             changes[row[grade]] = new
-            if options.overwrite or is_ours(row[grade].text, known):
+            if mine:
                 cells[_number(row)] = new  # the same grade may be another person's
         if said is not None:
             changes[row[said]] = feedback(graded)

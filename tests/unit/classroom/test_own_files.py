@@ -315,3 +315,26 @@ def test_equal_grade_that_somebody_gave_is_not_recorded_as_nopeeks(into):
     assert into(7.0, "7.00").cells == {}
     assert into(7.0, "7.00", last="7").cells == {"1201": "7"}
     assert into(7.0, "").cells == {"1201": "7"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "worth", "is_known"),
+    [
+        ("8.3", "10.0", True),
+        ("8", "10", True),
+        ("8.3", "10.00", False),
+        ("8.4", "10.0", False),
+        ("9", "10", False),
+    ],
+)
+def test_grade_that_moodle_shows_with_fewer_decimals_is_still_nopeeks(cell, worth, is_known):
+    text = MOODLE.replace("10.00", worth).format(cell)
+    class_ = [scored(7.0, Who("Moodle", "1201", "Anna OAbel"))]
+    merged = moodle(text, class_, Options(exported={"1201": ("8.33",)}))
+    assert (merged.kept == ()) == is_known
+
+
+def test_grade_of_somebody_else_that_is_near_is_left_alone():
+    text = MOODLE.replace("10.00", "10").format("7")
+    class_ = [scored(7.3, Who("Moodle", "1201", "Anna OAbel"))]
+    assert moodle(text, class_, Options()).kept == ("anna",)
