@@ -310,3 +310,13 @@ def test_record_keeps_the_latest_grades_and_reads_an_earlier_versions(tmp_path):
     found = exported.read(tmp_path, "a")
     assert found == {"1": [str(points) for points in range(10, 30)], "2": ["x"]}
     assert exported.read(tmp_path, "b") == {"1": ["6"]}
+
+
+def test_grade_in_moodle_is_known_by_its_column_or_without(export, out):
+    own = out.parent / "moodle.csv"
+    own.write_text(MOODLE.replace("Bob,", "bob,").replace("3.00,", ","), encoding="utf-8")
+    export("--format", "moodle", "--into", own, "--out", out / "first.csv")
+    by_hand(out, 7)
+    asked = ("--column", "Grade", "--into", out / "first.csv", "--out", out / "new.csv")
+    assert "left alone" not in export("--format", "moodle", *asked).output
+    assert ",70,100.00" in (out / "new.csv").read_text(encoding="utf-8")

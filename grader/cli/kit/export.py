@@ -193,7 +193,8 @@ def export(
             )
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
-                key = f"{format_} {column}"
+                # A worksheet of Moodle has one grade, with or without its name in --column.
+                key = f"{format_} {'' if format_ == 'moodle' else column}"
                 options = replace(options, exported=exported.read(graded, key))
                 _into(kind, class_, options, own, out, partial(exported.note, graded, key))
             elif isinstance(kind, Zip):
