@@ -54,7 +54,8 @@ def classroom50(graded: Graded, options: Options) -> str | None:
     most = sum(test["max-score"] for test in tests)
     earned = sum(test["score"] for test in tests)
     if graded.grade is not None and graded.max_score:
-        earned = _whole(score / graded.max_score * most, 1)
+        share = most / graded.max_score
+        earned = math.floor(score * share + 1e-6 * (1 + share))  # the score has six decimals
     data = {
         "schema": SCHEMA,
         **{name: options.environment.get(key, "") for name, key in VARIABLES.items()},

@@ -499,3 +499,13 @@ def test_mail_tells_a_student_without_a_score_why():
     excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, notes=notes, excused=True))
     found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write([excuse], Options())))))
     assert (found[0]["score"], found[0]["text"]) == ("", notes[0])
+
+
+@pytest.mark.parametrize("worth", [1.0, 7.5, 1000.0])
+def test_classroom50_loses_no_point_of_a_scaled_score(worth):
+    """A score has six decimals, which are few where the whole assignment is worth 1."""
+    checks = [check(str(n), points=1.0) for n in range(117)]
+    for earned in range(118):
+        grade = Grade(round(earned * worth / 117, 6), worth)
+        one = dataclasses.replace(Graded("a", report(step(*checks))), grade=grade)
+        assert each("classroom50", one)["score"] == earned
