@@ -45,13 +45,17 @@ def _test(check: CheckVerdict, step: str, unit: int) -> dict[str, Any]:
 
 
 def classroom50(graded: Graded, options: Options) -> str | None:
-    """Return one student's file, or None for a student without a score."""
+    """Return one student's file, or None for a student without a score.
+
+    Points by hand need no report, if it is known what the assignment is worth.
+    """
     report, score = graded.report, graded.score
-    if report is None or score is None:
+    if score is None or not (report or graded.max_score):
         return None
-    unit = _unit(report)
-    tests = [_test(check, step.step, unit) for step in report.steps for check in step.checks]
-    most = sum(test["max-score"] for test in tests)
+    unit = _unit(report) if report else 1
+    steps = report.steps if report else ()
+    tests = [_test(check, step.step, unit) for step in steps for check in step.checks]
+    most = sum(test["max-score"] for test in tests) or math.ceil(graded.max_score or 0)
     earned = sum(test["score"] for test in tests)
     if graded.grade is not None and graded.max_score:
         share = most / graded.max_score

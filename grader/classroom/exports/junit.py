@@ -36,27 +36,34 @@ def _properties(suite: Element, values: dict[str, str]) -> None:
         SubElement(properties, "property", name=name, value=legal(value))
 
 
-def _add_graded(suite: Element, graded: Graded, report: Report) -> None:
-    points = {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
-    ran = {"suite": report.suite, "seed": str(report.seed), "isolation": report.isolation}
+def _grade(graded: Graded) -> dict[str, str]:
+    """Return the properties of a grade, which may be by hand, without a report."""
     earned, most = graded.score, graded.max_score
     score = {"score": "" if earned is None else f"{earned:g}", "max_score": f"{most or 0:g}"}
     notes = {"changes": one_line(" ".join(graded.grade.notes))} if graded.grade else {}
-    _properties(suite, {**score, **points, **ran, "sha256": report.sha256, **notes})
+    return {**score, **notes}
+
+
+def _add_graded(suite: Element, graded: Graded, report: Report) -> None:
+    points = {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
+    ran = {"suite": report.suite, "seed": str(report.seed), "isolation": report.isolation}
+    _properties(suite, {**_grade(graded), **points, **ran, "sha256": report.sha256})
     for step in report.steps:
         for check in step.checks:
             _case(suite, step.step, check)
 
 
-def _add_not_graded(suite: Element, reason: str) -> None:
+def _add_not_graded(suite: Element, graded: Graded) -> None:
+    if graded.grade is not None:
+        _properties(suite, _grade(graded))
     case = SubElement(suite, "testcase", classname="submission", name="gradable", time="0")
-    SubElement(case, "error", message=legal(one_line(reason)), type="not_gradable")
+    SubElement(case, "error", message=legal(one_line(graded.reason)), type="not_gradable")
 
 
 def _suite(graded: Graded) -> Element:
     suite = Element("testsuite", name=legal(one_line(graded.student)))
     if graded.report is None:
-        _add_not_graded(suite, graded.reason)
+        _add_not_graded(suite, graded)
     else:
         _add_graded(suite, graded, graded.report)
     count = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}

@@ -509,3 +509,13 @@ def test_classroom50_loses_no_point_of_a_scaled_score(worth):
         grade = Grade(round(earned * worth / 117, 6), worth)
         one = dataclasses.replace(Graded("a", report(step(*checks))), grade=grade)
         assert each("classroom50", one)["score"] == earned
+
+
+def test_points_by_hand_without_work_are_exported():
+    """A student of whom there is no work may have passed an oral exam."""
+    one = dataclasses.replace(not_gradable("dora"), grade=Grade(9.0, 10.0, notes=("oral",)))
+    data = each("classroom50", one)
+    assert (data["score"], data["max-score"], data["tests"]) == (9, 10, [])
+    suite = ElementTree.fromstring(whole("junit", [one]))[0]
+    found = {each.get("name"): each.get("value") for each in suite.find("properties")}
+    assert found == {"score": "9", "max_score": "10", "changes": "oral"}
