@@ -39,6 +39,7 @@ def prairielearn(graded: Graded, options: Options) -> str | None:
     if graded.score is not None:
         data = _results(graded)
     else:
-        reason = one_line(graded.reason)
+        notes = graded.grade.notes if graded.grade else ()
+        reason = one_line(" ".join(filter(None, [graded.reason, *notes])))
         data = {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}
     return json.dumps(data, indent=1) + "\n"

@@ -519,3 +519,9 @@ def test_points_by_hand_without_work_are_exported():
     suite = ElementTree.fromstring(whole("junit", [one]))[0]
     found = {each.get("name"): each.get("value") for each in suite.find("properties")}
     assert found == {"score": "9", "max_score": "10", "changes": "oral"}
+
+
+def test_prairielearn_tells_an_excused_student_why():
+    grade = Grade(None, 10.0, notes=("Excused (Tim, today): ill",), excused=True)
+    data = each("prairielearn", dataclasses.replace(right(), grade=grade))
+    assert data["message"] == "Excused (Tim, today): ill"
