@@ -32,7 +32,7 @@ def find_move(asked: datetime | None, course: Course) -> float:
 
     nbgrader counts from its own deadline, which is in UTC. The file's may have been moved since.
     """
-    due = moment(course.due)
+    due = read_moment(course.due)
     if asked is None or due is None:
         return 0.0
     return (due - asked.replace(tzinfo=timezone.utc)).total_seconds()

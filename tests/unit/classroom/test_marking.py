@@ -348,8 +348,8 @@ def named_by(number, class_, more=""):
     rules = Rules(parse_course(text, REGISTRY), [change], NUMBERED)
     found = list(rules.unambiguous(class_).apply(class_))
     points = [one.student for one in found if one.score == 2.0]
-    until = [one.student for one in found if rules._due(one)[1]]
-    return points, until, rules.strangers(class_)
+    until = [one.student for one in found if rules.list_extensions(one)]
+    return points, until, rules.list_strangers(class_)
 
 
 def test_number_in_a_change_by_hand_is_an_id_on_the_own_class_list():
