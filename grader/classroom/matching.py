@@ -81,8 +81,12 @@ class Matching:
                 count.update(one.id for one in self._near(graded))
         return {id: several for id, several in count.items() if several > 1}
 
+    @cached_property
+    def _teams(self) -> frozenset[str]:
+        return frozenset(map(compose, self.course.groups))
+
     def _is_team(self, graded: Graded) -> bool:
-        return find_team(graded.student, graded.who, self.course.groups) is not None
+        return not self._teams.isdisjoint((compose(graded.student), compose(graded.who.name)))
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Sequence[Person]]:

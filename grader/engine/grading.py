@@ -214,7 +214,9 @@ class Grader:
             return self._on_kit_steps(submission, step, trial.verdicts)
         verdicts = self._diagnose(trial.attempt, trial.verdicts, trial.log)
         if trial is not right:
-            message = messages.explain_counted_on_own(right.points, step.max_points)
+            message = ""  # as for a step that passes there at once
+            if any(verdict.status is not Status.PASSED for verdict in verdicts):
+                message = messages.explain_counted_on_own(right.points, step.max_points)
             has_all = self._find_used(submission, step) <= {*submission.sources}
             return _verdict(step, verdicts, True if has_all else None, message)
         return self._on_kit_steps(submission, step, verdicts)

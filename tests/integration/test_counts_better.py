@@ -45,6 +45,12 @@ def attend_with_cache(x_new, cache, *weights):
     return y, cache
 """
 )
+WITHOUT_TOP_K = """
+_sample = sample_token
+
+def sample_token(logits, u, temperature=1.0, top_k=None):
+    return _sample(logits, u, temperature)
+"""
 WITH_KEYWORD = """
 import numpy as np
 
@@ -78,6 +84,14 @@ def test_length_of_ones_own_cache(judged):
     verdict = judged(mine, 8)
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
     assert verdict.points == verdict.max_points
+    assert verdict.message == ""
+
+
+def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
+    mine = sources(8) | {"step07_kv_cache": CACHE}
+    mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
+    verdict = judged(mine, 8)
+    assert verdict.status is Status.FAILED
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
 
 
@@ -88,7 +102,7 @@ def test_inside_of_ones_own_cache_with_the_kits_steps_where_none_were_handed_in(
     verdict = judged(mine, 8)
     assert verdict.status is Status.PASSED
     assert verdict.on_own_steps is (True if earlier else None)
-    assert verdict.message.startswith("It counts as it works on top of your own earlier steps")
+    assert verdict.message == ""
 
 
 def test_inside_of_ones_own_cache_in_the_decoder(judged):
@@ -116,7 +130,7 @@ def test_extra_keyword_at_import(judged):
     mine["step05_output"] = solution(5) + "\n_TRIED = softmax(np.zeros(2), scale=2.0)\n"
     verdict = judged(mine, 5)
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-    assert verdict.message.endswith("would earn 0 of 17.5 points.")
+    assert verdict.message == ""
 
 
 def test_class_of_ones_own_that_the_kit_has_too(judged):
