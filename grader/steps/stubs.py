@@ -21,6 +21,11 @@ _SELF_STUDY = re.compile(
     rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
 )
 _UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)
+_STATEMENT = re.compile(r"^(?=[^\s#)\]}])", re.MULTILINE)  # where one begins at the left margin
+_RETURN = re.compile(r"^[ \t]+return\b", re.MULTILINE)
+_DEFINED = re.compile(r"def[ \t]+(\w+)")
+_IMPORTING = re.compile(r"(?:from|import)\b")
+_ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
 MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
 
 
@@ -44,30 +49,50 @@ def is_unfinished(source: str) -> bool:
 
     One that can return is written, although it may refuse an option or keep the stub's last line.
     """
-    unwritten = _find_unwritten(source)
-    return bool(_UNWRITTEN.search(source) if unwritten is None else unwritten)
+    return any(_find_bindings(source).values())
 
 
 def is_untouched(source: str, step: Step) -> bool:
     """Return whether it has functions of the step, and none of these has been written yet."""
-    unwritten = _find_unwritten(source)
-    if unwritten is None:
-        return len(_UNWRITTEN.findall(source)) >= len(step.functions)
-    named = {f.name for f in step.functions if re.search(rf"^(def )?{f.name}\b", source, re.M)}
-    return bool(unwritten) and named <= unwritten
+    bindings = _find_bindings(source)
+    unwritten = [bindings[one.name] for one in step.functions if one.name in bindings]
+    return bool(unwritten) and all(unwritten)
 
 
-def _find_unwritten(source: str) -> set[str] | None:
-    """Return the functions that are not written; None if the source cannot be parsed soon."""
+def _find_bindings(source: str) -> dict[str, bool]:
+    """Return the names that a source binds outside its functions, if any function is unwritten.
+
+    Each comes with whether its last binding is an unwritten function. A definition, an assignment
+    or an import below a stub replaces it.
+    """
     if not _UNWRITTEN.search(source):
-        return set()
+        return {}
     if len(source) > MAX_PARSED:
-        return None
+        return _scan(source)
     try:
-        body = ast.parse(source).body
+        tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return {node.name for node in body if isinstance(node, ast.FunctionDef) and _raises(node)}
+        return _scan(source)
+    return _replay(tree)
+
+
+def _replay(tree: ast.Module) -> dict[str, bool]:
+    """Return the names that the statements of a module bind, in order."""
+    bound: dict[str, bool] = {}
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound[node.name] = isinstance(node, ast.FunctionDef) and _raises(node)
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id] = False
+        elif isinstance(node, ast.alias):
+            bound[node.asname or node.name.partition(".")[0]] = False
+            if node.name == "*":  # which may replace any of the names above
+                bound = dict.fromkeys(bound, False)
+        left += reversed([*ast.iter_child_nodes(node)])
+    return bound
 
 
 def _raises(function: ast.FunctionDef) -> bool:
@@ -84,6 +109,23 @@ def _raises(function: ast.FunctionDef) -> bool:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
             left += ast.iter_child_nodes(node)
     return True
+
+
+def _scan(source: str) -> dict[str, bool]:
+    """Return the names that lines at the left margin bind, for a source that is not parsed.
+
+    In doubt a name is written, because a finished file must not be taken for a stub.
+    """
+    bound: dict[str, bool] = {}
+    for statement in _STATEMENT.split(source):
+        if match := _DEFINED.match(statement):
+            bound[match[1]] = bool(_UNWRITTEN.search(statement) and not _RETURN.search(statement))
+        elif _IMPORTING.match(statement):
+            replaced = bound if "*" in statement else re.findall(r"\w+", statement)
+            bound |= dict.fromkeys(replaced, False)
+        elif match := _ASSIGNED.match(statement):
+            bound[match[1]] = False
+    return bound
 
 
 def find_defined(source: str, step: Step) -> list[Function]:

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from grader.steps.stubs import is_unfinished, is_untouched
+from grader.steps.stubs import MAX_PARSED, is_unfinished, is_untouched
 from tests.conftest import STEPS
 
 NONE = "def {}():\n    raise NotImplementedError()\n"
@@ -86,3 +86,57 @@ def test_step_is_untouched_while_none_of_its_functions_is_written():
     assert not is_untouched("".join([other, *stubs[1:]]), step)
     assert not is_untouched("", step)
     assert not is_untouched("def helper(x):\n    return x\n", step)
+
+
+SOFTMAX = next(step for step in STEPS if step.id == "step04_softmax")
+KEPT_STUB = NONE.format("softmax")
+LONG = "#" * MAX_PARSED
+ABSTRACT = "class Base:\n    def f(self):\n        raise NotImplementedError\n\n"
+RIGHT = "def softmax(scores, axis=-1):\n    return scores\n"
+FINISHED = {
+    "defined again below the stub": f"{KEPT_STUB}\n\n{RIGHT}",
+    "assigned below the stub": f"def mine(x):\n    return x\n\n{KEPT_STUB}\n\nsoftmax = mine\n",
+    "annotated below the stub": f"{KEPT_STUB}\n\nsoftmax: object = print\n",
+    "one of several targets": f"{KEPT_STUB}\n\nsoftmax, other = print, print\n",
+    "imported below the stub": f"{KEPT_STUB}\n\nfrom exercises.shared import softmax\n",
+    "imported under its name": f"{KEPT_STUB}\n\nfrom exercises.shared import f as softmax\n",
+    "imported with all others": f"{KEPT_STUB}\n\nfrom exercises.shared import *\n",
+    "defined in a branch": f"{KEPT_STUB}\n\nif True:\n    softmax = print\n",
+    "imported beside an unwritten function": f"from exercises.shared import softmax\n\n"
+    f"{NONE.format('plot')}",
+    "no function of the step": NONE.format("plot"),
+    "a long file with an abstract class": f"{ABSTRACT}{RIGHT}{LONG}\n",
+    "a long file, defined again": f"{KEPT_STUB}\n\n{RIGHT}{LONG}\n",
+    "a long file, assigned": f"{KEPT_STUB}\n\nsoftmax = print\n{LONG}\n",
+    "a long file, imported": KEPT_STUB
+    + f"\n\nfrom exercises.shared import (\n    softmax,\n)\n{LONG}\n",
+    "a long file, all imported": f"{KEPT_STUB}\n\nfrom exercises.shared import *\n{LONG}\n",
+}
+UNTOUCHED = {
+    "a stub": KEPT_STUB,
+    "a helper beside the stub": f"def mine(x):\n    return x\n\n{KEPT_STUB}",
+    "all names imported above the stub": f"from numpy import *\n\n{KEPT_STUB}",
+    "the stub below an older definition": f"{RIGHT}\n\n{KEPT_STUB}",
+    "a long stub": f"{KEPT_STUB}{LONG}\n",
+    "a stub that cannot be parsed": f"{KEPT_STUB}\nx = = 1\n",
+}
+
+
+@pytest.mark.parametrize("source", FINISHED.values(), ids=FINISHED.keys())
+def test_last_binding_of_a_name_counts(source):
+    assert not is_untouched(source, SOFTMAX)
+
+
+@pytest.mark.parametrize("source", UNTOUCHED.values(), ids=UNTOUCHED.keys())
+def test_step_whose_last_binding_is_a_stub_is_untouched(source):
+    assert is_untouched(source, SOFTMAX)
+
+
+def test_long_file_is_unfinished_only_with_an_unwritten_function():
+    assert not is_unfinished(f"{ABSTRACT}{RIGHT}{LONG}\n")
+    assert is_unfinished(f"{RIGHT}{NONE.format('other')}{LONG}\n")
+
+
+def test_chain_of_branches_is_followed_to_its_end():
+    branches = "".join(f"elif x == {n}:\n    pass\n" for n in range(500))
+    assert is_untouched(f"if x:\n    pass\n{branches}{KEPT_STUB}", SOFTMAX)
