@@ -112,7 +112,8 @@ def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, 
     times: list[tuple[int, ...]] = [()]
     try:
         with ExitStack() as until:
-            for room in handins.home(_open(folder, attempt, until), registry, until):
+            rooms = handins.home(_open(folder, attempt, until), registry, until)
+            for room in rooms.values():
                 times += [
                     room.modified(name) for name in room.files() if handins.is_known(name, registry)
                 ]

@@ -1,21 +1,22 @@
 """Read one student's hand-in, wherever its files are, into a Submission.
 
-The files are looked for in this order: at the top; in `exercises` and `notebooks`; in the only
-folder that has step files; in the only folder or zip that there is. This continues for a few
-levels. Two folders with step files, neither called `exercises`, are ambiguous, and the submission
-is refused.
+The files are looked for in this order: at the top and in `exercises` and `notebooks` below it; in
+the only folder that has step files; in the only folder or zip that there is. This continues for a
+few levels. Two folders with step files, neither called `exercises`, are ambiguous, and the
+submission is refused.
 
 A step's file is the one with exactly its name. Otherwise it is the only file whose name clearly
-means that step (`grader/intake/filenames.py`), with a note. If a step is both in a file and in a
-notebook, the file is used unless it is still the stub. Other `.py` files beside them are the
-student's own modules.
+means that step (`grader/intake/filenames.py`), with a note. If a step has a file in several of
+these places, the first one that is written is used. If a step is both in a file and in a notebook,
+the file is used, unless it is still the stub and the notebook is not. Every file and notebook that
+is passed over gets a warning. Other `.py` files beside them are the student's own modules.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from grader.intake import notebooks
@@ -81,10 +82,10 @@ def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
         raise SubmissionError(f"{show_name(name)} cannot be read: {error}") from error
 
 
-def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
-    """Return the readable folders directly below that hold step files or notebooks."""
+def _rooms(place: Place, registry: Registry, names: Sequence[str]) -> dict[str, Place]:
+    """Return those of the folders that can be read and hold step files or notebooks."""
     rooms: dict[str, Place] = {}
-    for name in place.folders()[:MAX_LOOKED_INTO]:
+    for name in names:
         try:
             room = place.into(name)
             if has_known(room, registry):
@@ -94,22 +95,30 @@ def _rooms(place: Place, registry: Registry) -> dict[str, Place]:
     return rooms
 
 
-def home(place: Place, registry: Registry, until: ExitStack) -> list[Place]:
-    """Return the place, or places, of the step files and notebooks.
+def home(
+    place: Place, registry: Registry, until: ExitStack, past_notebooks: bool = False
+) -> dict[str, Place]:
+    """Return the place, or places, of the step files and notebooks; the first has precedence.
 
-    Raise SubmissionError if there are none.
+    Each comes with its name below the others, which is "" for the place around them. Raise
+    SubmissionError if there are none. past_notebooks: whether a place counts only for its step
+    files, so that notebooks do not hide a folder beside them.
     """
     for _ in range(MAX_DOWN):
-        if has_known(place, registry):
-            return [place]
-        rooms = _rooms(place, registry)
-        named = [rooms[name] for name in ROOMS if name in rooms]
-        if named or len(rooms) == 1:
-            return named or list(rooms.values())
+        known = [name for name in place.files() if is_known(name, registry)]
+        past = past_notebooks and all(map(is_notebook, known))
+        here = {"": place} if known and not past else {}
+        folders = place.folders()
+        named = _rooms(place, registry, [name for name in ROOMS if name in folders])
+        if here or named:
+            return {**here, **named}
+        rooms = _rooms(place, registry, folders[:MAX_LOOKED_INTO])
+        if len(rooms) == 1:
+            return rooms
         if rooms:
             names = ", ".join(show_name(name) for name in list(rooms)[:4])
             raise SubmissionError(f"several folders hold step files ({names}): keep one of them")
-        folders, packed = place.folders(), [name for name in place.files() if is_packed(name)]
+        packed = [name for name in place.files() if is_packed(name)]
         if len(packed) > 1:
             raise SubmissionError(f"it holds {len(packed)} archives: keep the one that counts")
         if packed:
@@ -132,48 +141,80 @@ class _Reading:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self.sources: dict[str, str] = {}
+        self.labels: dict[str, str] = {}  # the readers' names for the files of these steps
         self.modules: dict[str, str] = {}
         self.refused: dict[str, str] = {}
+        self.passed_over: list[str] = []
         self.warnings: list[str] = []
         self.notebooks: list[tuple[str, Notebook]] = []
+        self.broken: dict[str, str] = {}  # the reasons for notebooks that are named after a step
         self.room = Room()
 
-    def files(self, place: Place) -> None:
-        """Read the step files of a place, and the student's own modules beside them."""
+    def files(self, place: Place, prefix: str) -> None:
+        """Read the step files of a place, and the student's own modules beside them.
+
+        prefix: what precedes the place's file names for a reader.
+        """
         present = place.files()
         meant: dict[str, list[str]] = {}
         for name in present:
             if step := step_meant(name, self.registry):
                 meant.setdefault(step.id, []).append(name)
         for step in self.registry.steps:
-            if step.id in meant and step.id not in self.sources:
-                self._file(place, step, meant[step.id])
+            if step.id in meant:
+                self._file(place, prefix, step, meant[step.id])
         modules, problems = own_modules(
             present, lambda name: place.read(name, MAX_SOURCE + 1), self.registry
         )
+        for name in modules:
+            if self.modules.get(name, modules[name]) != modules[name]:
+                self.warnings.append(f"{prefix}{name}.py is ignored: another {name}.py is read.")
         self.modules = {**modules, **self.modules}
         self.warnings += problems
         self._note_overlooked(present)
 
-    def _file(self, place: Place, step: Step, names: Sequence[str]) -> None:
-        """Read the one file of a step; without it the step cannot be graded."""
+    def _file(self, place: Place, prefix: str, step: Step, names: Sequence[str]) -> None:
+        """Read the one file of a step in a place."""
+        shown = {name: prefix + show_name(name) for name in names}
         others = [name for name in names if name != step.filename]
+        told = list_names([shown[name] for name in others])
         if step.filename in names:
             name = step.filename
             if others:
-                told = list_names([show_name(other) for other in others])
-                self.warnings.append(f"{name} counts for its step; ignored: {told}.")
+                self.warnings.append(f"{shown[name]} counts for its step; ignored: {told}.")
         elif len(others) > 1:
-            told = list_names([show_name(other) for other in others])
-            self.refused[step.id] = f"{step.filename} could be any of {told}: keep one of them."
+            self._refuse(step, f"{step.filename} could be any of {told}: keep one of them.")
             return
         else:
             name = others[0]
-            self.warnings.append(f"{show_name(name)} is read as {step.filename}.")
+            self.warnings.append(f"{shown[name]} is read as {step.filename}.")
         try:
-            self.sources[step.id] = decode_source(place.read(name, MAX_SOURCE + 1))
+            self._offer(step, prefix, decode_source(place.read(name, MAX_SOURCE + 1)))
         except SubmissionError as error:
-            self.refused[step.id] = refusal(show_name(name), error)
+            self._refuse(step, refusal(shown[name], error))
+
+    def _offer(self, step: Step, prefix: str, source: str) -> None:
+        """Take a step's file, unless that of an earlier place goes before it."""
+        label, known = prefix + step.filename, self.labels.get(step.id, "")
+        if known and is_untouched(self.sources[step.id], step) <= is_untouched(source, step):
+            self.passed_over.append(f"{label} ({known} counts)")
+            return
+        if known:
+            self.passed_over.append(f"{known} ({label} counts)")
+        self.labels[step.id] = label
+        self._set(step, source)
+
+    def _refuse(self, step: Step, reason: str) -> None:
+        """Note why a file cannot be read; without another the step cannot be graded."""
+        if step.id in self.sources or step.id in self.refused:
+            self.warnings.append(reason)
+        else:
+            self.refused[step.id] = reason
+
+    def _set(self, step: Step, source: str) -> None:
+        if step.id in self.refused:
+            self.warnings.append(self.refused.pop(step.id))
+        self.sources[step.id] = source
 
     def _note_overlooked(self, present: Sequence[str]) -> None:
         """Warn of source files that fit no step, and of archives beside the steps."""
@@ -189,48 +230,58 @@ class _Reading:
                     f"{show_name(name)} is ignored, because there are step files beside it."
                 )
 
-    def read_notebooks(self, place: Place) -> None:
-        """Read the notebooks of a place."""
+    def read_notebooks(self, place: Place, prefix: str) -> None:
+        """Read the notebooks of a place, each under its name with the prefix."""
         names = [name for name in place.files() if is_notebook(name)]
         if len(names) > MAX_NOTEBOOKS:
+            if prefix:
+                self.warnings.append(f"{prefix} holds more than {MAX_NOTEBOOKS} notebooks.")
+                return
             raise SubmissionError(f"it holds more than {MAX_NOTEBOOKS} notebooks")
         for name in names:
             try:
                 data = place.read(name, MAX_NOTEBOOK + 1)
-                self.notebooks.append((name, notebooks.read(data, name, self.registry, self.room)))
+                read = notebooks.read(data, prefix + name, self.registry, self.room)
+                self.notebooks.append((prefix + name, read))
             except SubmissionError as error:
-                self._unreadable(name, error)
+                self._unreadable(prefix + name, error)
 
     def _unreadable(self, name: str, error: SubmissionError) -> None:
         sentence = refusal(show_name(name), error)
-        steps = [step.id for step in self.registry.steps if step.id == name[: -len(".ipynb")]]
         self.warnings.append(sentence)
-        for id in steps:
-            self.refused.setdefault(id, sentence)
+        self.broken.setdefault(name.rpartition("/")[2][: -len(".ipynb")], sentence)
 
     def merge(self) -> None:
         """Take the steps from the notebooks that no file has."""
+        if self.passed_over:
+            named = ", ".join(self.passed_over)
+            self.warnings.append(f"Ignored, because another file has the same step: {named}.")
         for step in self.registry.steps:
             offers = [
                 (name, notebook) for name, notebook in self.notebooks if step.id in notebook.sources
             ]
             if offers:
                 self._choose(step, sorted(offers, key=lambda offer: _rank(step, *offer)))
+            if step.id in self.broken and not self._has_written(step):
+                self.refused.setdefault(step.id, self.broken[step.id])
         for name, notebook in self.notebooks:
             if not notebook.sources:
                 self.warnings.append(
                     f"{show_name(name)} is ignored: it has no function of any step."
                 )
 
+    def _has_written(self, step: Step) -> bool:
+        return step.id in self.sources and not is_untouched(self.sources[step.id], step)
+
     def _choose(self, step: Step, offers: Sequence[tuple[str, Notebook]]) -> None:
         name, notebook = offers[0]
         places = [name for name, _ in offers]
-        if step.id in self.sources:
-            places.append(step.filename)
-        chosen = step.filename
-        if step.id not in self.sources or is_untouched(self.sources[step.id], step):
-            chosen = name
-            self._take(step, name, notebook.sources[step.id])
+        source, file = notebook.sources[step.id], self.labels.get(step.id, "")
+        places += [file] if file else []
+        stays = file and (self._has_written(step) or is_untouched(source, step))
+        chosen = file if stays else name
+        if chosen == name:
+            self._take(step, name, source)
         others = ", ".join(show_name(place) for place in places if place != chosen)
         if others:
             self.warnings.append(
@@ -242,33 +293,42 @@ class _Reading:
             self.sources.pop(step.id, None)
             self.refused[step.id] = refusal(show_name(name), "its code is too long")
             return
-        if step.id in self.refused:
-            self.warnings.append(self.refused.pop(step.id))
-        self.sources[step.id] = source
+        self._set(step, source)
 
 
-def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, int, bool, str]:
+def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, bool, str]:
     """Return a sort key that is smallest for the notebook to take a step from.
 
-    The order is: the notebook that is named after the step; then the one with most of its functions
-    written; then one that is not a copy.
+    The order is: one in which a function of the step is written; then the notebook that is named
+    after the step; then the one with most of its functions written; then one that is not a copy.
     """
+    written = notebook.written[step.id]
     return (
-        name != f"{step.id}.ipynb",
-        -notebook.written[step.id],
+        not written,
+        name.rpartition("/")[2] != f"{step.id}.ipynb",
+        -written,
         "copy" in name.lower() or "(" in name,
         name,
     )
 
 
+def _read(rooms: Mapping[str, Place], registry: Registry) -> _Reading:
+    reading = _Reading(registry)
+    for name, room in rooms.items():
+        prefix = f"{name}/" if name and len(rooms) > 1 else ""
+        reading.files(room, prefix)
+        reading.read_notebooks(room, prefix if "" in rooms else "")
+    reading.merge()
+    return reading
+
+
 def submission(student: str, place: Place, registry: Registry) -> Submission:
     """Return the submission in a location. Raise SubmissionError if it cannot be graded."""
-    reading = _Reading(registry)
     with ExitStack() as until:
-        for room in home(place, registry, until):
-            reading.files(room)
-            reading.read_notebooks(room)
-    reading.merge()
+        reading = _read(home(place, registry, until), registry)
+        if not (reading.sources or reading.refused or reading.broken):
+            with suppress(SubmissionError):
+                reading = _read(home(place, registry, until, past_notebooks=True), registry)
     warnings = [warning for _, notebook in reading.notebooks for warning in notebook.warnings]
     if not reading.sources:
         why = dict.fromkeys([*reading.refused.values(), *reading.warnings])

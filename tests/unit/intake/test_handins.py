@@ -82,9 +82,86 @@ def test_own_path_is_an_entry(steps, tmp_path):
         assert (submission.id, list(submission.sources)) == (name.split(".")[0], ["step02_scores"])
 
 
-# A mix of files and notebooks.
+# Work at the top and in `exercises`.
 
+SCRATCH = json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "source": "1 + 1"}]})
 STUB = "def attention_scores(q, k):\n    raise NotImplementedError()\n"
+
+
+@pytest.mark.parametrize("beside", ["scratch.ipynb", "step01_projections.py", "step03_mask (1).py"])
+@pytest.mark.parametrize("room", ["exercises/", "notebooks/"])
+def test_file_at_the_top_does_not_hide_the_exercises(read, tmp_path, beside, room):
+    text = SCRATCH if beside.endswith("ipynb") else "x = 1\n"
+    spread(tmp_path / "alice", {beside: text, f"{room}{FILE}": source("'mine'")})
+    assert "'mine'" in read("alice").sources["step02_scores"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+def test_notebook_without_steps_does_not_hide_a_folder(read, tmp_path, kind):
+    files = {"scratch.ipynb": SCRATCH, f"kit-main/exercises/{FILE}": source("'mine'")}
+    (packed if kind == "zip" else spread)(
+        tmp_path / ("alice.zip" if kind == "zip" else "alice"), files
+    )
+    assert "'mine'" in read("alice").sources["step02_scores"]
+
+
+def test_notebook_that_cannot_be_read_is_not_replaced_by_an_old_folder(read, tmp_path):
+    spread(tmp_path / "alice", {"step02_scores.ipynb": "{", f"old/{FILE}": source()})
+    with pytest.raises(SubmissionError, match="its JSON is broken in line 1"):
+        read("alice")
+
+
+def test_finished_file_goes_before_a_stub_at_the_top(read, tmp_path):
+    spread(tmp_path / "alice", {FILE: STUB, f"exercises/{FILE}": source("'mine'")})
+    submission = read("alice")
+    assert "'mine'" in submission.sources["step02_scores"]
+    assert submission.warnings == (
+        f"Ignored, because another file has the same step: {FILE} (exercises/{FILE} counts).",
+    )
+
+
+def test_every_file_that_is_passed_over_is_named(read, tmp_path):
+    other = "step03_mask.py"
+    files = {FILE: source("'top'"), other: "def causal_mask(t_q):\n    return 0\n"}
+    below = {f"exercises/{name}": text for name, text in {FILE: source(), other: STUB}.items()}
+    spread(tmp_path / "alice", {**files, **below})
+    submission = read("alice")
+    assert "'top'" in submission.sources["step02_scores"]
+    assert submission.warnings == (
+        f"Ignored, because another file has the same step: exercises/{FILE} ({FILE} counts), "
+        f"exercises/{other} ({other} counts).",
+    )
+
+
+def test_file_in_exercises_replaces_one_that_cannot_be_read(read, tmp_path):
+    spread(tmp_path / "alice", {f"exercises/{FILE}": source("'mine'")})
+    (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
+    submission = read("alice")
+    assert ("'mine'" in submission.sources["step02_scores"], dict(submission.refused)) == (True, {})
+    assert submission.warnings == (f"{FILE} cannot be read: {NOT_UTF8}.",)
+
+
+def test_file_in_exercises_that_cannot_be_read_refuses_nothing_at_the_top(read, tmp_path):
+    spread(tmp_path / "alice", {FILE: source(), "exercises/step03_mask.py": "x = 1\n"})
+    (tmp_path / "alice" / "exercises" / FILE).write_bytes(b"# caf\xe9")
+    submission = read("alice")
+    assert (set(submission.sources), dict(submission.refused)) == (
+        {"step02_scores", "step03_mask"},
+        {},
+    )
+    assert submission.warnings == (f"exercises/{FILE} cannot be read: {NOT_UTF8}.",)
+
+
+def test_modules_of_both_places_are_read_and_the_upper_one_counts(read, tmp_path):
+    files = {FILE: source(), "shared.py": "x = 1\n", "exercises/shared.py": "x = 2\n"}
+    files |= {"exercises/step03_mask.py": "x = 1\n", "exercises/other.py": "x = 3\n"}
+    spread(tmp_path / "alice", files)
+    submission = read("alice")
+    assert dict(submission.modules) == {"shared": "x = 1\n", "other": "x = 3\n"}
+    assert submission.warnings == ("exercises/shared.py is ignored: another shared.py is read.",)
+
+
+# A mix of files and notebooks.
 
 
 def test_file_goes_before_a_notebook(read, tmp_path):
@@ -100,7 +177,41 @@ def test_untouched_file_gives_way_to_a_notebook(read, tmp_path, folder):
     spread(tmp_path / "alice", {folder + FILE: STUB, f"{other}work.ipynb": notebook("'cell'")})
     submission = read("alice")
     assert "'cell'" in submission.sources["step02_scores"]
-    assert "taken from work.ipynb; it is also in step02_scores.py" in submission.warnings[0]
+    assert f"taken from work.ipynb; it is also in {folder}{FILE}" in submission.warnings[0]
+
+
+def test_file_stays_if_the_notebook_is_a_stub_too(read, tmp_path):
+    stub = json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "source": STUB}]})
+    spread(tmp_path / "alice", {FILE: f"# mine\n{STUB}", "work.ipynb": stub})
+    submission = read("alice")
+    assert submission.sources["step02_scores"].startswith("# mine")
+    assert submission.warnings == (
+        f"step02_scores is taken from {FILE}; it is also in work.ipynb.",
+    )
+
+
+REBOUND = {
+    "defined again": STUB + "\n\n" + source("'file'"),
+    "assigned": f"{STUB}\n\ndef mine(q, k):\n    return 'file'\n\nattention_scores = mine\n",
+    "long": "class Base:\n    def f(self):\n        raise NotImplementedError\n\n"
+    + source("'file'")
+    + "#" * 100_000,
+    "imported": "'file'\nfrom exercises.shared import attention_scores\n\n"
+    "def plot(weights):\n    raise NotImplementedError()\n",
+}
+
+
+@pytest.mark.parametrize("text", REBOUND.values(), ids=REBOUND.keys())
+@pytest.mark.parametrize("written", [False, True], ids=["kit's notebook", "written notebook"])
+def test_finished_file_goes_before_a_notebook(read, tmp_path, text, written):
+    """The kit's own layout: `exercises` finished, `notebooks` untouched."""
+    cells = [{"cell_type": "code", "metadata": {}, "source": source() if written else STUB}]
+    files = {
+        f"exercises/{FILE}": text,
+        "notebooks/step02_scores.ipynb": json.dumps({"cells": cells}),
+    }
+    spread(tmp_path / "alice", files)
+    assert "'file'" in read("alice").sources["step02_scores"]
 
 
 def test_finished_file_with_an_abstract_class_goes_before_a_notebook(read, tmp_path):
@@ -128,6 +239,31 @@ def test_notebook_of_the_steps_name_goes_first(read, tmp_path):
     files = {"a.ipynb": notebook("'other'"), "step02_scores.ipynb": notebook("'named'")}
     spread(tmp_path / "alice", files)
     assert "'named'" in read("alice").sources["step02_scores"]
+
+
+def test_notebook_with_something_written_goes_before_an_untouched_one(read, tmp_path):
+    cells = [{"cell_type": "code", "metadata": {}, "source": STUB}]
+    files = {"notebooks/step02_scores.ipynb": json.dumps({"cells": cells})}
+    spread(tmp_path / "alice", {**files, "work.ipynb": notebook("'cell'")})
+    submission = read("alice")
+    assert "'cell'" in submission.sources["step02_scores"]
+    assert submission.warnings == (
+        "step02_scores is taken from work.ipynb; it is also in notebooks/step02_scores.ipynb.",
+    )
+
+
+def test_broken_notebook_does_not_refuse_a_finished_file(read, tmp_path):
+    spread(tmp_path / "alice", {FILE: source(), "step02_scores.ipynb": "{"})
+    submission = read("alice")
+    assert (list(submission.sources), dict(submission.refused)) == (["step02_scores"], {})
+    assert submission.warnings == (
+        "step02_scores.ipynb cannot be read: its JSON is broken in line 1.",
+    )
+
+
+def test_broken_notebook_refuses_the_step_of_a_stub(read, tmp_path):
+    spread(tmp_path / "alice", {FILE: STUB, "step02_scores.ipynb": "{"})
+    assert list(read("alice").refused) == ["step02_scores"]
 
 
 def test_broken_notebook_costs_its_step_only(read, tmp_path):
