@@ -969,6 +969,31 @@ PRINTED = {
     "a warning": ("import warnings; warnings.warn('careful')", "careful"),
     "flushed": ("print('x', flush=True); sys.stdout.flush()", "x\n"),
     "deleted": ("del sys.stdout", ""),
+    "in UTF-8": ("sys.stdout.reconfigure(encoding='utf-8'); print('½')", "½\n"),
+    "in Latin-1": ("sys.stdout.reconfigure(encoding='latin-1'); print('½')", "½\n"),
+    "by lines": ("sys.stdout.reconfigure(line_buffering=True); print('x')", "x\n"),
+    "bytes": ("print('a'); sys.stdout.buffer.write(b'b\\n'); print('c')", "a\nb\nc\n"),
+    "many bytes": ("sys.stdout.buffer.write(b'x' * 10**8)", "x" * 4000),
+    "bytes of an array": ("import array; sys.stdout.buffer.write(array.array('I', [0]))", "\0" * 4),
+    "bytes that are not text": ("sys.stdout.buffer.write(b'\\xff')", "\ufffd"),
+    "through another wrapper": (
+        "import io; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, 'utf-8')\n"
+        "print('½', flush=True)\n"
+        "del sys.stdout\n"
+        "print('x', file=sys.stderr)",
+        "½\nx\n",
+    ),
+    "detached": (
+        "import io; sys.stdout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\n"
+        "print('½', flush=True)",
+        "½\n",
+    ),
+    "a fault handler": ("import faulthandler; faulthandler.enable(); print('x')", "x\n"),
+    "its kind": (
+        "out = sys.stdout; out.fileno()\n"
+        "print(out.encoding, out.errors, out.name, out.mode, out.isatty(), out.readable())",
+        "utf-8 replace <stdout> w False False\n",
+    ),
 }
 
 
@@ -978,6 +1003,26 @@ def test_output_is_taken_cut_and_no_answer(call, body, printed):
     assert answer.value == 5
     assert printed in answer.printed if printed else answer.printed == ""
     assert len(answer.printed) <= 4000
+
+
+def test_stream_may_be_set_up_when_the_step_is_imported(load):
+    """The first lines of many a program for Windows, and a stream that outlives its request."""
+    worker = load(
+        """
+        import io, sys
+        sys.stdout.reconfigure(encoding="utf-8")
+        early = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8")
+        sys.stdout = early
+
+        def f():
+            print("early", file=early, flush=True)
+            print("½")
+            return 5
+        """
+    )
+    for _ in range(2):
+        answer = worker.call("f", [], {})
+        assert (answer.value, answer.printed) == (5, "½\n")
 
 
 def test_output_is_taken_with_all_streams_closed(load):

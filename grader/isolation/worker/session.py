@@ -30,27 +30,52 @@ SHARED = 2**33  # and from here those that requests share which come together
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
-class Capture(io.TextIOBase):
-    """Collects what the student prints, up to a limit."""
+class _Kept(io.BufferedIOBase):
+    """The bytes below what the student prints, up to a limit. Nothing closes it."""
+
+    name, mode = "<stdout>", "w"
 
     def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.size = 0
+        self.data = bytearray()
 
     def writable(self) -> bool:
         """Return True."""
         return True
 
+    def fileno(self) -> int:
+        """Return the descriptor that leads nowhere, for `faulthandler` and the like."""
+        return 1
+
+    def write(self, data: Any) -> int:
+        """Keep as much of the data as there is room for."""
+        given = memoryview(data).cast("B")
+        self.data += given[: MAX_PRINTED - len(self.data)]
+        return len(given)
+
+    def close(self) -> None:
+        """Do nothing: a stream that the student has put around it may go before others."""
+
+
+class Capture(io.TextIOWrapper):
+    """Collects what the student prints, up to a limit, and is a text stream like any other."""
+
+    mode = "w"
+
+    def __init__(self) -> None:
+        self.kept = _Kept()
+        super().__init__(self.kept, "utf-8", "replace", newline="\n", write_through=True)
+
     def write(self, text: str) -> int:
         """Keep as much of the text as there is room for."""
-        if self.size < MAX_PRINTED:
-            self.pieces.append(text[: MAX_PRINTED - self.size])
-            self.size += len(self.pieces[-1])
+        super().write(text[: MAX_PRINTED - len(self.kept.data)])
         return len(text)
 
     def text(self) -> str:
-        """Return what was kept."""
-        return "".join(self.pieces)
+        """Return what was kept, whatever was done to the stream."""
+        try:
+            return self.kept.data.decode(self.encoding, "replace")
+        except Exception:  # it was detached, or has an encoding that cannot be read back
+            return self.kept.data.decode("utf-8", "replace")
 
 
 class Session:
