@@ -1,9 +1,11 @@
 """Right versions of step 23 in unusual style."""
 
+import collections
 import functools
 
 import numpy as np
 
+from exercises.step04_softmax import softmax
 from exercises.step05_output import attention
 from grader.answer_key.variants import fair
 
@@ -171,3 +173,59 @@ def streaming_queries(q, k, v, block, causal=False):
             so_far = part if so_far is None else merge_attention(*so_far, *part)
         out[..., i : i + 1, :] = so_far[0]
     return out
+
+
+def all_parts(q, k, v, block, causal):
+    """The partial results of all blocks, before any are merged."""
+    if block < 1:
+        raise ValueError("block")
+    t_q, t_k = q.shape[-2], k.shape[-2]
+    parts = []
+    for start in range(0, t_k, block):
+        stop = min(start + block, t_k)
+        mask = positions_allowed(t_q, t_k, start, stop) if causal else None
+        parts.append(partial_attention(q, k[..., start:stop, :], v[..., start:stop, :], mask))
+    return parts
+
+
+@fair("split_k", "streaming_attention")
+def streaming_split_k(q, k, v, block, causal=False):
+    """All partial results stacked, and combined at once, as flash decoding does it."""
+    parts = all_parts(q, k, v, block, causal)
+    outs = np.array([out for out, _ in parts])
+    lses = np.array([lse for _, lse in parts])
+    shares = np.exp(lses - np.logaddexp.reduce(lses, axis=0))
+    return (shares[..., None] * outs).sum(axis=0)
+
+
+@fair("split_k_softmax", "streaming_attention")
+def streaming_split_k_softmax(q, k, v, block, causal=False):
+    """A softmax over the blocks gives their shares."""
+    outs, lses = map(np.stack, zip(*all_parts(q, k, v, block, causal)))
+    return np.einsum("n...q,n...qd->...qd", softmax(lses, axis=0), outs)
+
+
+@fair("merged_in_pairs", "streaming_attention")
+def streaming_in_pairs(q, k, v, block, causal=False):
+    """Neighbours are merged in rounds, each of which halves their number."""
+    parts = all_parts(q, k, v, block, causal)
+    while len(parts) > 1:
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = [merge_attention(*two[0], *two[1]) if two[1:] else two[0] for two in pairs]
+    return parts[0][0]
+
+
+@fair("queue", "streaming_attention")
+def streaming_queue(q, k, v, block, causal=False):
+    """The two parts that wait longest are merged, and the result waits again."""
+    waiting = collections.deque(all_parts(q, k, v, block, causal))
+    while len(waiting) > 1:
+        waiting.append(merge_attention(*waiting.popleft(), *waiting.popleft()))
+    return waiting[0][0]
+
+
+@fair("reduced", "streaming_attention")
+def streaming_reduced(q, k, v, block, causal=False):
+    """A list of all parts, and functools.reduce."""
+    merge = lambda a, b: merge_attention(*a, *b)
+    return functools.reduce(merge, all_parts(q, k, v, block, causal))[0]
