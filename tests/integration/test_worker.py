@@ -1197,6 +1197,33 @@ def test_earlier_step_can_be_imported(load, lines):
     assert alike(worker.call("f", [2 * np.eye(2)], {}).value, 2 * np.eye(2))
 
 
+@usual_host
+@pytest.mark.parametrize("own", [False, True], ids=["handed in alone", "with an earlier step"])
+def test_earlier_step_of_the_judge_may_underflow(host, own):
+    """A student's `np.seterr` is for the student's own code."""
+    theirs = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
+    mine = """
+        import numpy as np
+        from exercises.step04_softmax import softmax
+        np.seterr(all="raise")
+        def f(x):
+            return softmax(x), np.geterr()["under"]
+        def g(x):
+            return np.exp(x)
+        """
+    sources = {
+        "step04_softmax": (theirs, "<step04_softmax>"),
+        STEP: (textwrap.dedent(mine), f"exercises/{STEP}.py"),
+    }
+    before = {"step04_softmax": (theirs, "exercises/step04_softmax.py")} if own else {}
+    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    with contextlib.closing(worker):
+        worker.load(Program(STEP, sources, before, {"step04_softmax": ("softmax",)}))
+        assert worker.call("f", [np.array([-1e6])], {}).value == (0.0, "raise")
+        with pytest.raises(Raised, match="underflow"):
+            worker.call("g", [np.array([-1e6])], {})
+
+
 def test_circular_import_works_as_in_python(load):
     mine = "def f():\n    return g()\nfrom exercises.step02_scores import g\n"
     theirs = "from exercises.step05_output import f\ndef g():\n    return f.__name__\n"
