@@ -272,7 +272,19 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
+FROM_PACKAGE = re.compile(r"\s*from\s+exercises\s+import\b")
 IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
+
+
+def _explain_package_import(raised: Raised, source: str) -> str:
+    """Return why a name cannot be imported from the package itself, if the line asks for that.
+
+    Python's own text speaks of an unknown location.
+    """
+    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
+    if "ImportError" not in raised.kinds or not FROM_PACKAGE.match(line):
+        return ""
+    return ": no file beside the step has one of these names, and exercises/__init__.py is not read"
 
 
 def _explain_refused_import(raised: Raised, source: str) -> str:
@@ -327,6 +339,7 @@ def explain_not_loaded(
             place = _place(failure, source, step, visible)
             text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
             if is_placed(failure, source, visible):
+                text = _explain_package_import(failure, source) or text
                 text = text or _explain_refused_import(failure, source)
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports a file that is not valid Python{text}"

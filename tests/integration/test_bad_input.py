@@ -63,6 +63,13 @@ BROKEN = {
         Status.ERROR,
         "no step file step77_magic.py",
     ),
+    "imports a name from the package": (
+        "from exercises import LOWEST\n",
+        Status.ERROR,
+        Status.ERROR,
+        r"raised ImportError: no file beside the step has one of these names, and "
+        r"exercises/__init__\.py is not read \(step02_scores.py, line 1: `from exercises",
+    ),
     "no functions": (PRELUDE, Status.FAILED, Status.ERROR, "no function 'attention_scores'"),
     "misspelt": (
         "def atention_scores(q, k):\n    return 0\n",
