@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, Task, judge_unseen, outcomes
+from grader.authoring.pools import start_pool
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
@@ -142,17 +141,14 @@ def all_figures(
     steps: Sequence[Step], suite: str, seed: int, jobs: int
 ) -> Iterator[tuple[str, Figures]]:
     """Yield each title and its figures as they arrive, from several processes."""
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        try:
-            for precision in (DOUBLE, SINGLE):
-                inputs = "hidden" if precision == SINGLE else suite
-                for found in figures(lambda t: pool.map(_work, t), steps, precision, inputs, seed):
-                    yield precision, found
-            strange = _flat(pool.map(_work, [step.id for step in steps]))
-            if strange:
-                yield "unseen", Figures("unseen programs", tuple(strange))
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with start_pool(jobs) as pool:
+        for precision in (DOUBLE, SINGLE):
+            inputs = "hidden" if precision == SINGLE else suite
+            for found in figures(lambda t: pool.map(_work, t), steps, precision, inputs, seed):
+                yield precision, found
+        strange = _flat(pool.map(_work, [step.id for step in steps]))
+        if strange:
+            yield "unseen", Figures("unseen programs", tuple(strange))
 
 
 def total(found: Sequence[Figures]) -> Figures:

@@ -6,6 +6,7 @@ bundle. In a package that was installed from a wheel they are in `grader/kit/`.
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -34,6 +35,20 @@ def find_home() -> Path:
                 return folder
         return here if INSTALLED else ROOT
     return ROOT
+
+
+def add_kit(path: Sequence[str]) -> list[str]:
+    """Return an import path on which this kit comes before any other, and after the libraries.
+
+    >>> add_kit([]) == [str(PACKAGE.parent)]
+    True
+    """
+    home = str(PACKAGE.parent)
+    kits = (i for i, folder in enumerate(path) if Path(folder, PACKAGE.name).is_dir())
+    first = next(kits, len(path))
+    if [*path[first : first + 1]] == [home]:
+        return [*path]
+    return [*path[:first], home, *path[first:]]
 
 
 HOME = find_home()

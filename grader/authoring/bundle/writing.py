@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 
 from grader.authoring.bundle.answering import book
 from grader.authoring.bundle.contents import MARK
+from grader.authoring.pools import start_pool
 from grader.engine.grading import make_grader
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import Process, start_host
@@ -49,15 +48,12 @@ def answers(
     missing = [step.id for step in steps if not (kept / step.id).is_file()]
     # The longest first, because none of them can be divided.
     missing.sort(key=lambda name: -int(name[4:6]))
-    with ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool:
-        try:
-            for done in as_completed([pool.submit(_make_book, name) for name in missing]):
-                name, data = done.result()
-                (kept / f"{name}.new").write_bytes(data)
-                (kept / f"{name}.new").replace(kept / name)
-                tell(name)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with start_pool(jobs) as pool:
+        for done in as_completed([pool.submit(_make_book, name) for name in missing]):
+            name, data = done.result()
+            (kept / f"{name}.new").write_bytes(data)
+            (kept / f"{name}.new").replace(kept / name)
+            tell(name)
     return {step.id: (kept / step.id).read_bytes() for step in steps}
 
 

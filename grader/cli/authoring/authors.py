@@ -106,5 +106,7 @@ def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) ->
             good = good and found.kept
     except KeyboardInterrupt:
         raise Problem("stopped before the end") from None
+    except registry_module.KitError as error:
+        raise Problem(str(error)) from None
     printer.line(f"\n{accuracy_table.LEGEND}\n\n{suite} checks, seed {seed}")
     return good

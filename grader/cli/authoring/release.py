@@ -76,7 +76,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
         books = answers(steps, out / ".answers", lambda name: click.echo(f"  {name}"))
         files = contents(registry, steps, books)
         folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
-    except ReleaseError as error:
+    except (ReleaseError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:
         raise Problem("stopped; the same command continues where it stopped") from None
