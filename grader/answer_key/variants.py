@@ -102,24 +102,23 @@ def _prelude(text: str, tree: ast.Module) -> str:
     return "\n\n".join(kept)
 
 
-def _literal(node: ast.expr, step: Step) -> Any:
+def _literal(node: ast.expr, path: Path) -> Any:
     """Return the value of a plain string or dict. Raise KitError, with file and line, otherwise."""
     try:
         return ast.literal_eval(node)
     except ValueError:
         what = "an f-string" if isinstance(node, ast.JoinedStr) else f"`{ast.unparse(node)}`"
-        raise KitError(
-            f"{step.filename}:{node.lineno}: a decorator's values are plain texts; this is {what}"
-        ) from None
+        where = f"{path.parent.name}/{path.name}:{node.lineno}"
+        raise KitError(f"{where}: a decorator's values are plain texts; this is {what}") from None
 
 
-def _variant(node: ast.FunctionDef, mark: ast.Call, step: Step, text: str, prelude: str) -> Variant:
+def _variant(node: ast.FunctionDef, mark: ast.Call, path: Path, text: str, prelude: str) -> Variant:
     assert isinstance(mark.func, ast.Name)
-    first, replaces = (_literal(item, step) for item in mark.args)
-    options = {item.arg: _literal(item.value, step) for item in mark.keywords if item.arg}
+    first, replaces = (_literal(item, path) for item in mark.args)
+    options = {item.arg: _literal(item.value, path) for item in mark.keywords if item.arg}
     places = {replaces: node.name, **(options.pop("also", None) or {})}
     body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
-    return Variant(mark.func.id, first, node.name, step.id, places, prelude, body, **options)
+    return Variant(mark.func.id, first, node.name, path.stem, places, prelude, body, **options)
 
 
 @cache
@@ -135,5 +134,5 @@ def read(folder: Path, step: Step) -> tuple[Variant, ...]:
     for node in tree.body:
         mark = _mark(node)
         if mark is not None and isinstance(node, ast.FunctionDef):
-            found.append(_variant(node, mark, step, text, prelude))
+            found.append(_variant(node, mark, path, text, prelude))
     return tuple(found)

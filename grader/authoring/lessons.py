@@ -16,6 +16,7 @@ from typing import Any
 import jupytext
 import nbformat
 
+from grader.authoring.step_files import find_neighbours, link_notebook
 from grader.steps.paths import ROOT
 from grader.steps.quiz import PREFACE, PREFACE_TEXT, questions
 from grader.steps.registry import Registry, Step, load
@@ -99,15 +100,9 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
 
 def _link_neighbours(step: Step) -> str:
     """Return the links to the notebooks before and after this one."""
-    steps = [PREFACE, *load().steps]
-    at = [one.number for one in steps].index(step.number)
-    before = f"Before: {_link(steps[at - 1])}"
-    after = steps[at + 1 : at + 2]
-    return " · ".join([before, *(f"Next: {_link(one)}" for one in after)])
-
-
-def _link(step: Step) -> str:
-    return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
+    before, *after = find_neighbours(load(), step)
+    links = [f"Before: {link_notebook(before)}", *(f"Next: {link_notebook(one)}" for one in after)]
+    return " · ".join(links)
 
 
 def _distinct(cells: Iterable[Any], step: Step) -> list[Any]:
@@ -145,7 +140,7 @@ def preface_notebook(text: str) -> str:
     cells = [_markdown(first), *(_markdown(f"## {one}") for one in rest)]
     cells += [_markdown(QUIZ.format(number=PREFACE.number))]
     cells += [_code(f'from grader.notebook import quiz\n\nquiz("{PREFACE.number}")', "quiz")]
-    cells += [_markdown(f"Next: {_link(load().steps[0])}")]
+    cells += [_markdown(f"Next: {link_notebook(load().steps[0])}")]
     return _write(cells, PREFACE)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.authoring.step_findings import REFERENCE, written_files
+from grader.authoring.step_files import REFERENCE, written_files
 from grader.report.files import write_whole
 from grader.steps.registry import Registry
 

@@ -73,9 +73,9 @@ def questions(step: Step, folder: Path = FOLDER) -> tuple[Question, ...]:
     return tuple(Question(**{**one, "shape": tuple(one["shape"])}) for one in entries)
 
 
-def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question as a bundle holds it: answers as hashes, explanations locked."""
-    bare = Question(
+def without_answers(entry: Mapping[str, Any]) -> Question:
+    """Return a question that can read answers, but not mark them."""
+    return Question(
         *(entry["id"], entry["kind"], entry["ask"]),
         salt=hashlib.sha256(f"{entry['id']}: {entry['ask']}".encode()).hexdigest()[:16],
         key="",
@@ -84,6 +84,11 @@ def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
         shape=tuple(entry.get("shape", ())),
         digits=entry.get("digits", 3),
     )
+
+
+def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question as a bundle holds it: answers as hashes, explanations locked."""
+    bare = without_answers(entry)
     told = {read(bare, entry.get("answer", "")): entry["why"]}
     told |= {read(bare, one["answer"]): _reason(one) for one in entry.get("wrong", ())}
     locked = {}

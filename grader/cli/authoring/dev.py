@@ -22,7 +22,7 @@ def dev() -> None:
 @click.argument("name")
 def new(number: int, name: str) -> None:
     """Write every file of a new step, for example `dev new 26 name`."""
-    from grader.authoring.step_findings import INFLUENCE_INPUTS, built_files
+    from grader.authoring.step_files import INFLUENCE_INPUTS, built_files
     from grader.authoring.step_skeleton import SkeletonError, write_skeleton
 
     try:

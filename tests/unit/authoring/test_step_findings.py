@@ -1,12 +1,13 @@
 """Test `dev check`: it finds nothing in the kit, and every kind of gap in a copy of a step."""
 
+import re
 import shutil
 from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
-from grader.authoring import step_findings
+from grader.authoring import step_files, step_findings
 from grader.cli.authoring.dev import dev
 from grader.steps.registry import KitError, load
 from tests.conftest import ROOT, STEPS
@@ -28,35 +29,51 @@ def test_command_checks_all_steps():
     assert (done.output, done.exit_code) == ("Nothing is missing.\n", 0)
 
 
+FOLDERS = ("SOLUTIONS", "DATA", "VISIBLE", "HIDDEN", "MISTAKES", "FAIR", "QUESTIONS", "REFERENCE")
+FILES = ("BOTTOM", "KEYS", "STUDENT", "PREFACE_TEXT", "EXTENDING")
+BUILT = ("NOTEBOOKS", "STUBS", "VALUES")
+
+
 @pytest.fixture
 def kit(tmp_path, monkeypatch):
     """A copy of one step's files, which may be changed: change(path, old, new) -> findings."""
-    for path in step_findings.written_files(STEP.id).values():
+    needed = [*step_files.written_files(STEP.id).values(), *step_files.shared_files()]
+    needed += [*step_files.built_files(STEP.id), step_files.STUBS / ".built.json"]
+    needed += [*step_files.DATA.glob("*.toml"), step_files.EXTENDING]
+    part = [step for step in STEPS if step.part == STEP.part]
+    needed += [step_files.SOLUTIONS / step.filename for step in part]
+    neighbours = step_files.find_neighbours(load(), STEP)
+    needed += [step_files.NOTEBOOKS / f"{step.id}.ipynb" for step in neighbours]
+    for path in needed:
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
-    shutil.copy(ROOT / "grader/steps/data/kit.toml", tmp_path / "grader/steps/data/kit.toml")
-    for name in ("SOLUTIONS", "DATA", "VISIBLE", "HIDDEN", "MISTAKES", "FAIR"):
-        old = getattr(step_findings, name)
-        monkeypatch.setattr(step_findings, name, tmp_path / old.relative_to(ROOT))
-    monkeypatch.setattr(step_findings, "ROOT", tmp_path)
-    monkeypatch.setattr(step_findings, "_in_reference", lambda step: [])
-    monkeypatch.setattr(step_findings, "_in_built", lambda step: [])
-    monkeypatch.setattr(step_findings, "_in_influence_inputs", lambda step: [])
+    for name in (*FOLDERS, *FILES, *BUILT):
+        old = getattr(step_files, name)
+        monkeypatch.setattr(step_files, name, tmp_path / old.relative_to(ROOT))
+    monkeypatch.setattr(step_files, "ROOT", tmp_path)
 
-    def change(path, old, new):
-        text = (tmp_path / path).read_text(encoding="utf-8")
-        assert old in text
-        (tmp_path / path).write_text(text.replace(old, new, 1), encoding="utf-8")
+    def change(path="", old="", new=""):
+        if path:
+            text = (tmp_path / path).read_text(encoding="utf-8")
+            assert old in text
+            (tmp_path / path).write_text(text.replace(old, new, 1), encoding="utf-8")
         registry = load(tmp_path / "grader/steps/data")
-        return step_findings.find_in_step(registry, registry.steps[0])
+        return step_findings.find_in_step(registry, registry.find(STEP.id))
 
     return change
+
+
+def test_copy_is_whole(kit):
+    assert kit() == []
 
 
 TOML = f"grader/steps/data/{STEP.id}.toml"
 VISIBLE, HIDDEN = f"tests/visible/test_{STEP.id}.py", f"tests/hidden/test_{STEP.id}.py"
 SOLUTION, MISTAKES = f"solutions/{STEP.id}.py", f"grader/answer_key/mistakes/{STEP.id}.py"
+FAIR, QUESTIONS = f"tests/corpora/fair/{STEP.id}.py", f"grader/steps/questions/{STEP.id}.toml"
+KEYS, BOTTOM = "tests/integration/test_quiz.py", "grader/steps/bottom_hints.toml"
+STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
 
 
 @pytest.mark.parametrize(
@@ -78,9 +95,41 @@ SOLUTION, MISTAKES = f"solutions/{STEP.id}.py", f"grader/answer_key/mistakes/{ST
         (MISTAKES, 'caught_by="scores_agree"', 'caught_by="agree"', "is caught by agree"),
         (MISTAKES, '"attention_scores"', '"scores"', "replaces scores"),
         (TOML, "scores_rows =", "new = 1.0, scores_rows =", "no known mistake is caught by new"),
-        (MISTAKES, 'says="The', 'says=f"The', f"{STEP.id}.py:25: a decorator's values are plain"),
+        (MISTAKES, 'says="The', 'says=f"The', f"mistakes/{STEP.id}.py:25: a decorator's"),
         (MISTAKES, 'hint="', 'hint="" and "', "`'' and "),
         (MISTAKES, "# the scale", "# TODO", f"mistakes/{STEP.id}.py:18 still says TODO"),
+        (SOLUTION, "After this you can", "You can", "lists 0 points under `**After this you can"),
+        (SOLUTION, "**Try first", "**Try", "the text before attention_scores should end with"),
+        (SOLUTION, "## By hand", "## Here", "has no section `## By hand`"),
+        (SOLUTION, "checks it", "is about it", "should leave one number to the reader"),
+        (
+            SOLUTION,
+            "The example of `attention_scores`",
+            "The example of `f`",
+            "`## By hand` names f",
+        ),
+        (SOLUTION, "[2 scores]", "2 scores", "does not name step 2 in Part I"),
+        ("solutions/step05_output.py", "2 scores, ", "", "step05_output.py: the map below"),
+        (SOLUTION, "\n# ## In short", "\n# more" * 600 + "\n#\n# ## In short", "words of prose"),
+        (QUESTIONS, 'id = "2a"', 'id = "2x"', "called 2x, 2b"),
+        (QUESTIONS, "two sentences", "some words", 'asks for "two sentences"'),
+        (QUESTIONS, 'kind = "number"', 'kind = "numbers"', "its kind should be one of"),
+        (QUESTIONS, "why =", "because =", "lacks `why`"),
+        (QUESTIONS, 'kind = "shape"', 'kind = "number"', "an answer cannot be read"),
+        (KEYS, '"2a":', '"2x":', "KEYS has no 2a"),
+        (KEYS, '"2a":', '"2x":', "KEYS has 2x, which"),
+        (BOTTOM, "[attention_scores]", "[scores]", "[attention_scores] with `tool` and `almost`"),
+        (STUDENT, "| `attention_scores` |", "| `scores` |", "no row `| 2 | `attention_scores` |"),
+        (STUDENT, "(steps 1 to 8)", "(steps 1 to 7)", "say that Part I has steps 1 to 8"),
+        (PREFACE, "| 1 and 2 |", "| 1 |", "no row of its table covers step 2"),
+        ("docs/extending.md", " step02_scores ", " step99 ", "docs/extending.md is out of date"),
+        ("notebooks/step01_projections.ipynb", "Next: [Step 2, ", "[Step 2: ", "is out of date"),
+        ("exercises/.built.json", f'"{STEP.id}.py": "', f'"{STEP.id}.py": "0', "is out of date"),
+        (SOLUTION, "def attention_scores(", "def (", f"{STEP.id}.py:"),
+        (VISIBLE, "def test_", "def ", "has no function test_"),
+        (VISIBLE, "def test_", "def: test_", "cannot be read: "),
+        (MISTAKES, "\ndef ", "\ndef: ", f"mistakes/{STEP.id}.py:"),
+        (QUESTIONS, "[[question]]", "[question", "questions/step02_scores.toml cannot be read"),
     ],
 )
 def test_gap_is_one_sentence_with_its_file(kit, path, old, new, found):
@@ -89,9 +138,41 @@ def test_gap_is_one_sentence_with_its_file(kit, path, old, new, found):
     assert all(sentence.endswith(".") for sentence in sentences)
 
 
+@pytest.mark.parametrize("path", [MISTAKES, FAIR])
+def test_functions_of_one_name_are_found(kit, tmp_path, path):
+    names = re.findall(r"(?m)^@\w+\((?:.|\n)*?^def (\w+)\(", (tmp_path / path).read_text("utf-8"))
+    found = kit(path, f"def {names[1]}(", f"def {names[0]}(")
+    assert f"{path}: two functions are called {names[0]}." in found
+
+
+def test_fair_variants_of_one_id_are_found(kit, tmp_path):
+    ids = re.findall(r'(?m)^@fair\("(\w+)"', (tmp_path / FAIR).read_text("utf-8"))
+    found = kit(FAIR, f'@fair("{ids[1]}"', f'@fair("{ids[0]}"')
+    assert f"{FAIR}: two variants of a function are called {ids[0]}." in found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "grader/answer_key/reference.py",
+        KEYS,
+        BOTTOM,
+        STUDENT,
+        PREFACE,
+        "grader/answer_key/reference_modern.py",
+    ],
+)
+def test_todo_in_a_file_of_all_steps_is_found(kit, tmp_path, steps, path):
+    with (tmp_path / path).open("a", encoding="utf-8") as file:
+        file.write("# TODO\n")
+    (sentence,) = step_findings.find_in_kit(steps)
+    assert sentence.startswith(f"{path}:")
+    assert sentence.endswith(" still says TODO.")
+
+
 def test_missing_file_is_named(kit, tmp_path):
     (tmp_path / HIDDEN).unlink()
-    found = kit(TOML, "part = 1", "part = 1")
+    found = kit()
     assert found == [f"{HIDDEN} is missing: the sizes of the hidden checks."]
 
 

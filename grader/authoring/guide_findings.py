@@ -1,0 +1,75 @@
+"""Find which guides and notebooks do not know a step, or no longer know it as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.answer_key.variants import read
+from grader.authoring import step_files as files
+from grader.steps.registry import Part, Registry, Step
+
+BUILD = "run `make build`"
+
+
+def find_in_guides(registry: Registry, step: Step) -> Iterator[str]:
+    """Yield the guides that lack this step, and the generated ones that are out of date."""
+    yield from find_in_student_table(step)
+    yield from find_in_ranges(registry, step)
+    yield from find_in_overview(step)
+    yield from _find_in_counts(step)
+    yield from _find_in_neighbours(registry, step)
+
+
+def find_in_student_table(step: Step) -> Iterator[str]:
+    """Yield a sentence unless the students' table lists the step's functions."""
+    text = files.read_text(files.STUDENT)
+    row = re.search(rf"(?m)^\| {step.number} \| (`[^|]*`) \|", text)
+    names = [function.name for function in step.functions]
+    if re.findall(r"`(\w+)`", row[1] if row else "") != names:
+        listed = ", ".join(f"`{name}`" for name in names)
+        yield f"{files.name(files.STUDENT)} has no row `| {step.number} | {listed} | …`."
+
+
+def find_in_ranges(registry: Registry, step: Step) -> Iterator[str]:
+    """Yield a sentence unless the students' guide says which steps the part has."""
+    for part in (one for one in registry.parts if one.number == step.part):
+        steps = registry.of(part)
+        whole = f"{steps[0].number} to {steps[-1].number}"
+        found = find_range(files.read_text(files.STUDENT), part)
+        if " ".join(found.split()) != whole:
+            yield f"{files.name(files.STUDENT)} should say that {part.name} has steps {whole}."
+
+
+def find_range(text: str, part: Part) -> str:
+    """Return the steps that the students' guide gives a part.
+
+    >>> find_range("Part I (steps 1 to 8) is about attention.", Part(1, "a"))
+    '1 to 8'
+    """
+    found = re.search(rf"{part.name} \((?:steps )?(\d+\s+to\s+\d+)\)", text)
+    return found[1] if found else ""
+
+
+def find_in_overview(step: Step) -> Iterator[str]:
+    """Yield a sentence unless a row of the table in the lesson of step 0 covers the step."""
+    rows = re.findall(r"(?m)^\| (\d+)(?: (and|to) (\d+))? \|", files.read_text(files.PREFACE_TEXT))
+    spans = [(int(first), int(last or first)) for first, _, last in rows]
+    if not any(first <= step.number <= last for first, last in spans):
+        yield f"{files.name(files.PREFACE_TEXT)}: no row of its table covers step {step.number}."
+
+
+def _find_in_counts(step: Step) -> Iterator[str]:
+    """Yield a sentence if the guide for extending counts other mistakes or fair variants."""
+    mistakes, fair = (len(read(folder, step)) for folder in (files.MISTAKES, files.FAIR))
+    row = rf"(?m)^ {step.id}\s+{mistakes} of {mistakes}\s+{fair} of {fair}$"
+    if not re.search(row, files.read_text(files.EXTENDING)):
+        yield f"{files.name(files.EXTENDING)} is out of date: {BUILD}."
+
+
+def _find_in_neighbours(registry: Registry, step: Step) -> Iterator[str]:
+    """Yield the neighbours' notebooks that do not link to this step's."""
+    for other in files.find_neighbours(registry, step):
+        notebook = files.NOTEBOOKS / f"{other.id}.ipynb"
+        if notebook.is_file() and files.link_notebook(step) not in files.read_text(notebook):
+            yield f"{files.name(notebook)} is out of date: {BUILD}."

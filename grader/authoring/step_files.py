@@ -1,0 +1,160 @@
+"""Name the files of a step, and read them as text or parsed. Nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.engine.hints import BOTTOM
+from grader.steps.paths import HIDDEN, NOTEBOOKS, PACKAGE, ROOT, SOLUTIONS, STUBS, VALUES, VISIBLE
+from grader.steps.quiz import FOLDER as QUESTIONS
+from grader.steps.quiz import PREFACE, PREFACE_TEXT
+from grader.steps.registry import DATA, KitError, Registry, Step, read_toml
+
+# The other modules that look for gaps take every path from here.
+__all__ = ["BOTTOM", "DATA", "FAIR", "HIDDEN", "MISTAKES", "NOTEBOOKS"]
+__all__ += ["PREFACE_TEXT", "QUESTIONS", "SOLUTIONS", "STUBS", "VALUES", "VISIBLE"]
+
+INFLUENCE_INPUTS = PACKAGE / "checks" / "influence_inputs"
+REFERENCE = PACKAGE / "answer_key"
+KEYS = ROOT / "tests" / "integration" / "test_quiz.py"
+STUDENT = ROOT / "docs" / "student.md"
+EXTENDING = ROOT / "docs" / "extending.md"
+
+
+def written_files(step_id: str) -> dict[str, Path]:
+    """Return the hand-written files of a step, each with its description."""
+    return {
+        "the lesson with its solution": SOLUTIONS / f"{step_id}.py",
+        "what the step asks and what it is worth": DATA / f"{step_id}.toml",
+        "the checks": VISIBLE / f"test_{step_id}.py",
+        "the sizes of the hidden checks": HIDDEN / f"test_{step_id}.py",
+        "the known mistakes": MISTAKES / f"{step_id}.py",
+        "right code in other styles": FAIR / f"{step_id}.py",
+        "the questions about its lesson": QUESTIONS / f"{step_id}.toml",
+    }
+
+
+def shared_files() -> tuple[Path, ...]:
+    """Return the hand-written files that have an entry for every step."""
+    references = sorted(REFERENCE.glob("reference*.py"))
+    return (*references, BOTTOM, KEYS, STUDENT, PREFACE_TEXT)
+
+
+def built_files(step_id: str) -> tuple[Path, ...]:
+    """Return the files of a step that `make build` writes."""
+    course = NOTEBOOKS / "nbgrader" / "source" / step_id / f"{step_id}.ipynb"
+    stub_path, notebook = STUBS / f"{step_id}.py", NOTEBOOKS / f"{step_id}.ipynb"
+    return (stub_path, notebook, course, VALUES / f"{step_id}.json")
+
+
+def updated_files(registry: Registry, step: Step) -> tuple[Path, ...]:
+    """Return the files that `make build` changes when the registry gets this step."""
+    changed = [other for other in registry.steps if other.part == step.part and other != step]
+    lessons = [built_files(other.id)[:3] for other in changed]
+    preface = NOTEBOOKS / f"{PREFACE.id}.ipynb"
+    records = [folder / ".built.json" for folder in (STUBS, NOTEBOOKS)]
+    pages = [ROOT / "README.md", STUDENT, EXTENDING]
+    return (*(path for paths in lessons for path in paths), preface, *records, *pages)
+
+
+def find_neighbours(registry: Registry, step: Step) -> list[Step]:
+    """Return the steps whose notebooks link to this one's."""
+    steps = [PREFACE, *registry.steps]
+    at = [one.id for one in steps].index(step.id)
+    return [steps[at - 1], *steps[at + 1 : at + 2]]
+
+
+def link_notebook(step: Step) -> str:
+    """Return the link by which another notebook names this one."""
+    return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
+
+
+def name(path: Path) -> str:
+    """Return a file's path in the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text."""
+    return path.read_text(encoding="utf-8")
+
+
+def find_unreadable(step: Step) -> Iterator[str]:
+    """Yield the files of a step that are missing, or that cannot be read, each in a sentence."""
+    written = written_files(step.id)
+    yield from (
+        f"{name(path)} is missing: {what}." for what, path in written.items() if not path.is_file()
+    )
+    others = (*shared_files(), INFLUENCE_INPUTS / step.filename)
+    for path in filter(Path.is_file, (*written.values(), *others)):
+        try:
+            _read(path, step)
+        except SyntaxError as error:
+            yield f"{name(path)}:{error.lineno} cannot be read: {error.msg}."
+        except KitError as error:
+            yield f"{error}."
+        except (TypeError, ValueError) as error:
+            yield f"{name(path)} cannot be read: {error}."
+
+
+def _read(path: Path, step: Step) -> None:
+    """Read a file as the kit does, so that what cannot be read raises its exception."""
+    if path.parent in (MISTAKES, FAIR):
+        read(path.parent, step)
+    elif path.suffix == ".py":
+        parse(path)
+    elif path.suffix == ".toml":
+        load_toml(path)
+
+
+def parse(path: Path) -> ast.Module:
+    """Return a parsed file. Raise SyntaxError if Python cannot read it."""
+    return _parse(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _parse(path: Path, changed: int) -> ast.Module:
+    return ast.parse(read_text(path), str(path))
+
+
+def load_toml(path: Path) -> Mapping[str, Any]:
+    """Return the contents of a TOML file. Raise ValueError if it cannot be read."""
+    return _load_toml(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _load_toml(path: Path, changed: int) -> Mapping[str, Any]:
+    return read_toml(path)
+
+
+def find_functions(path: Path) -> dict[str, ast.FunctionDef]:
+    """Return the functions at the left margin of a file, by name."""
+    return {node.name: node for node in parse(path).body if isinstance(node, ast.FunctionDef)}
+
+
+def find_dict(path: Path, variable: str) -> ast.Dict | None:
+    """Return the dict display that a file assigns to this variable, or None."""
+    for node in parse(path).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        if [target.id for target in node.targets if isinstance(target, ast.Name)] == [variable]:
+            return node.value if isinstance(node.value, ast.Dict) else None
+    return None
+
+
+def read_keys(path: Path, variable: str) -> list[str]:
+    """Return the keys of that dict that are plain strings, in order."""
+    found = find_dict(path, variable)
+    keys = found.keys if found else ()
+    return [str(key.value) for key in keys if isinstance(key, ast.Constant)]
+
+
+def read_questions(step: Step) -> list[Mapping[str, Any]]:
+    """Return the questions of a step with their answers, as written."""
+    entries: list[Mapping[str, Any]] = load_toml(QUESTIONS / f"{step.id}.toml").get("question", [])
+    return entries
