@@ -52,10 +52,9 @@ def built_files(step_id: str) -> tuple[Path, ...]:
     return (stub_path, notebook, course, VALUES / f"{step_id}.json")
 
 
-def updated_files(registry: Registry, step: Step) -> tuple[Path, ...]:
-    """Return the files that `make build` changes when the registry gets this step."""
-    changed = [other for other in registry.steps if other.part == step.part and other != step]
-    lessons = [built_files(other.id)[:3] for other in changed]
+def updated_files(registry: Registry, part: int) -> tuple[Path, ...]:
+    """Return the built files that `make build` changes when that part gets a step."""
+    lessons = [built_files(step.id)[:3] for step in registry.steps if step.part == part]
     preface = NOTEBOOKS / f"{PREFACE.id}.ipynb"
     records = [folder / ".built.json" for folder in (STUBS, NOTEBOOKS)]
     pages = [ROOT / "README.md", STUDENT, EXTENDING]

@@ -22,18 +22,21 @@ def dev() -> None:
 @click.argument("name")
 def new(number: int, name: str) -> None:
     """Write every file of a new step, for example `dev new 26 name`."""
-    from grader.authoring.step_files import INFLUENCE_INPUTS, built_files
+    from grader.authoring.step_files import INFLUENCE_INPUTS, built_files, updated_files
     from grader.authoring.step_skeleton import SkeletonError, write_skeleton
 
+    registry = registry_module.load()
     try:
-        for what, path in write_skeleton(registry_module.load(), number, name):
+        for what, path in write_skeleton(registry, number, name):
             click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
     except SkeletonError as error:
         raise Problem(str(error)) from None
     step_id = f"step{number:02d}_{name}"
-    click.echo("\n`make build` writes these from them:")
-    for path in built_files(step_id):
-        click.echo(f"  {path.relative_to(ROOT)}")
+    built, updated = built_files(step_id), updated_files(registry, registry.steps[-1].part)
+    for said, paths in (("writes these from them", built), ("updates these", updated)):
+        click.echo(f"\n`make build` {said}:")
+        for path in paths:
+            click.echo(f"  {path.relative_to(ROOT)}")
     click.echo("\nOnly if a function has a time axis, for its map of influence:")
     click.echo(f"  {(INFLUENCE_INPUTS / step_id).relative_to(ROOT)}.py")
     click.echo(f"\nNext: replace every TODO, `make build`, `python -m grader dev check {number}`.")
