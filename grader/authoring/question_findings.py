@@ -63,7 +63,7 @@ def _read_answers(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _find_in_keys(step: Step, entries: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the questions whose answer is computed nowhere, and the computed ones that are none."""
+    """Yield the questions whose answer is computed nowhere, and the keys without a question."""
     computed = {str(one.get("id")) for one in entries if one.get("kind") in COMPUTED}
     kinds = ", ".join(sorted(COMPUTED))
     keys = files.read_keys(files.KEYS, "KEYS")
@@ -140,7 +140,7 @@ def _strip(line: str) -> str:
 
 
 def find_unknown_hints(registry: Registry) -> Iterator[str]:
-    """Yield the names of last hints that are no functions."""
+    """Yield a sentence for each pair of last hints that no function has."""
     names = {function.name for step in registry.steps for function in step.functions}
     for name in files.load_toml(files.BOTTOM).keys() - names:
         yield f"{files.name(files.BOTTOM)} has hints for {name}, which no step asks for."

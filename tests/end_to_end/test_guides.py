@@ -152,10 +152,11 @@ def test_examples_in_the_guide_for_extending_are_real():
     sources = [
         (ROOT / "tests/visible/test_step02_scores.py").read_text(encoding="utf-8"),
         (ROOT / "grader/answer_key/mistakes/step02_scores.py").read_text(encoding="utf-8"),
+        (ROOT / "tests/corpora/fair/step02_scores.py").read_text(encoding="utf-8"),
     ]
     shown = blocks("docs/extending.md", "python")
     assert len(shown) == len(sources)
-    assert [block in source for block, source in zip(shown, sources, strict=True)] == [True] * 2
+    assert [block in source for block, source in zip(shown, sources, strict=True)] == [True] * 3
 
 
 def test_assignment_file_in_the_guide_is_understood(tmp_path):
