@@ -189,7 +189,7 @@ def find_in_example(step: Step) -> Iterator[str]:
         )
     known = {one["id"] for one in files.read_questions(step)} | {f.name for f in step.functions}
     for one in {"".join(found) for found in checks} - known:
-        yield f"{_where(step)}: `## By hand` names {one}, but the step has no such question or function."
+        yield f"{_where(step)}: `## By hand` names {one}, which the step does not have."
 
 
 def _where(step: Step) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 from grader.engine.kit_digest import kit_digest
-from grader.steps.paths import PACKAGE
+from grader.steps.paths import PACKAGE, pass_on_kit
 from grader.steps.registry import KitError
 
 
@@ -21,7 +21,7 @@ def start_pool(jobs: int | None = None) -> Iterator[ProcessPoolExecutor]:
     because it imported another kit or ran out of memory.
     """
     context, this = get_context("spawn"), (str(PACKAGE), kit_digest())
-    with ProcessPoolExecutor(jobs, context, refuse_other_kit, this) as pool:
+    with pass_on_kit(), ProcessPoolExecutor(jobs, context, refuse_other_kit, this) as pool:
         try:
             yield pool
         except BrokenProcessPool:

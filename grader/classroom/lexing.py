@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+from grader.steps.paths import pass_on_kit
+
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
@@ -65,7 +67,8 @@ class Lexer:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        process.start()
+        with pass_on_kit():
+            process.start()
         theirs.close()
         self._running = process, ours
         with contextlib.suppress(EOFError, OSError):

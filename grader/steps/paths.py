@@ -6,7 +6,8 @@ bundle. In a package that was installed from a wheel they are in `grader/kit/`.
 
 import contextlib
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -49,6 +50,20 @@ def add_kit(path: Sequence[str]) -> list[str]:
     if [*path[first : first + 1]] == [home]:
         return [*path]
     return [*path[:first], home, *path[first:]]
+
+
+@contextlib.contextmanager
+def pass_on_kit() -> Iterator[None]:
+    """Let the processes that are spawned meanwhile import this kit, and no other one.
+
+    They inherit the import path, from which `python -m grader` removes the current folder.
+    """
+    before = [*sys.path]
+    sys.path[:] = add_kit(before)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 HOME = find_home()
