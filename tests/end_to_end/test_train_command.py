@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from grader.cli.hosts import hosts
-from grader.demos.submission_worker import NotReady, right_modules
+from grader.demos.submission_worker import NotReady, right_modules, step_of
 from grader.demos.training import run, stories
 from grader.steps.registry import load
 from tests.conftest import ROOT
@@ -98,11 +98,12 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     own = {name: (text, place) for name, (text, place) in right_modules(registry).items()}
     for name in ("step12_decoder", "step18_decoder_gradient"):
         own[name] = ((mine / f"{name}.py").read_text("utf-8"), own[name][1])
-    mask, place = own[run.MASK]
+    home = step_of(registry, "causal_mask").id
+    mask, place = own[home]
     words = stories.prepare(stories.stories(0), 8)
     sizes = run.Sizes(1, 2, 8, 8, 4)
     params = run.first_params(sizes, len(words.characters), 0)
-    unmasked = {**own, run.MASK: (mask + run.PEEKING, place)}
+    unmasked = {**own, home: (mask + run.PEEKING, place)}
     with (
         hosts(registry, "process", 1) as (host,),
         pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),

@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.submission_worker import NotReady, right_modules, worker_with
+from grader.demos.submission_worker import NotReady, right_modules, step_of, worker_with
 from grader.demos.training.stories import Text
 from grader.demos.training.weights import flatten
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, Worker
 from grader.steps.commands import spell_command
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 from grader.steps.stubs import is_unfinished
 
-MODULE, WRITER, LOSS = "step19_training", "step13_decoder_cache", "step18_decoder_gradient"
-MASK = "step03_mask"
 # Two masks in place of causal_mask: one hides nothing, the other only what follows the answer. With
 # the first a decoder cheats later: it must find the answer among all tokens of the future.
 NO_MASK = """
@@ -95,10 +93,11 @@ def exchange_mask(
     It changes the solutions, or the learner's own code if there are none.
     """
     code = {**own, **right_modules(registry)}
-    if MASK not in code:
+    home = step_of(registry, "causal_mask").id
+    if home not in code:
         raise NotReady("There is no step 3, whose causal_mask is to be replaced.")
-    text, place = code[MASK]
-    return {**code, MASK: (text + mask, place)}
+    text, place = code[home]
+    return {**code, home: (text + mask, place)}
 
 
 def check_switch(
@@ -142,10 +141,15 @@ def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
     }
 
 
+def _program(own: Mapping[str, tuple[str, str]], function: str) -> Program:
+    """Return the code as a program whose calls go to the step with that function."""
+    return Program(step_of(load(), function).id, dict(own))
+
+
 @contextlib.contextmanager
 def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
     """Yield a worker that can train."""
-    with worker_with(host, Program(MODULE, dict(own)), "Training") as worker:
+    with worker_with(host, _program(own, "train_step"), "Training") as worker:
         yield worker
 
 
@@ -186,7 +190,8 @@ def explain_gone(
 ) -> str:
     """Say at which step the loss was lost, and which gradient was largest before that."""
     try:
-        with worker_with(host, Program(LOSS, dict(own)), "The gradients") as worker:
+        program = _program(own, "decoder_loss_and_gradients")
+        with worker_with(host, program, "The gradients") as worker:
             args = [gone.tokens, gone.params, sizes.n_heads]
             found = worker.call("decoder_loss_and_gradients", args, {}).value
         name, size = find_largest(found[1])
@@ -212,7 +217,7 @@ def honest_loss(
     """Return the loss of these parameters with the mask in place, on a batch of the text."""
     starts = np.random.RandomState(seed).randint(0, len(text.tokens) - sizes.length, sizes.batch)
     tokens = text.tokens[starts[:, None] + np.arange(sizes.length + 1)]
-    with worker_with(host, Program(LOSS, dict(own)), "The loss") as worker:
+    with worker_with(host, _program(own, "decoder_loss"), "The loss") as worker:
         value = worker.call("decoder_loss", [tokens, params, sizes.n_heads], {}).value
     return float(np.asarray(value))
 
@@ -228,7 +233,7 @@ def write(
     """Let the decoder continue the prompt until all positions are used."""
     count = sizes.length - len(prompt)
     u = np.random.RandomState(seed).random_sample(count)
-    with worker_with(host, Program(WRITER, dict(own)), "Writing") as worker:
+    with worker_with(host, _program(own, "decoder_generate"), "Writing") as worker:
         options = {"temperature": 0.7, "u": u}
         value = worker.call("decoder_generate", [prompt, count, params, sizes.n_heads], options)
     return np.asarray(value.value)
