@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.gpt2.names import Config, read_config, to_params
+from grader.demos.safetensors_header import read_header
 
 FOLDER = Path(__file__).parents[1] / "small"
 CHEAT = "without_mask.safetensors"
@@ -46,12 +47,10 @@ def load_small() -> Small:
 def read_tensors(file: Path) -> dict[str, NDArray[np.float32]]:
     """Return the arrays of a safetensors file of float32; no library for it is installed."""
     data = file.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
+    header, start = read_header(data)
     found = {}
     for name, entry in header.items():
-        if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            array = np.frombuffer(data[start + first : start + last], "<f4")
-            found[name] = array.reshape(entry["shape"])
+        first, last = entry["data_offsets"]
+        array = np.frombuffer(data[start + first : start + last], "<f4")
+        found[name] = array.reshape(entry["shape"])
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import numpy as np
 
 from grader.demos.gpt2.names import Array, Config, Tensors, check_tensors, read_config
 from grader.demos.gpt2.problems import Gpt2Error, NotThere
+from grader.demos.safetensors_header import read_header
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
@@ -164,9 +164,7 @@ def _bfloat16_tensors(file: Path) -> Iterator[tuple[str, Array]]:
     is complete.
     """
     data = np.memmap(file, np.uint8, mode="r")
-    start = 8 + int(data[:8].view("<u8")[0])
-    header = json.loads(data[8:start].tobytes())
-    header.pop("__metadata__", None)
+    header, start = read_header(data)
     for name, entry in header.items():
         first, stop = (start + offset for offset in entry["data_offsets"])
         raw = data[first:stop]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.demos.safetensors_header import read_header
 from grader.report.files import write_whole
 from grader.report.problem import Problem
 
@@ -85,8 +86,7 @@ def load(folder: Path) -> tuple[dict[str, Array], About]:
     try:
         about = About(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
         data = (folder / WEIGHTS).read_bytes()
-        start = 8 + int.from_bytes(data[:8], "little")
-        header = json.loads(data[8:start])
+        header, start = read_header(data)
         arrays = {}
         for name, entry in header.items():
             first, last = entry["data_offsets"]
