@@ -7,7 +7,7 @@ q, k and v side by side. The output head is the embedding itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,20 +49,30 @@ class Config:
         return (self.n_heads,)
 
 
-def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
-    """Return the parsed `config.json`, and its whole text.
+def read_settings(path: Path, kinds: Sequence[str], family: str) -> dict[str, Any]:
+    """Return all of a `config.json`. Raise Gpt2Error unless the model is of one of these types.
 
-    Raise Gpt2Error if it is not GPT-2's.
+    family: its name in a message.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise Gpt2Error(f"{path} cannot be read as JSON: get it again") from error
     kind = data.get("model_type") if isinstance(data, dict) else None
-    if kind != "gpt2":
+    if kind not in kinds:
         raise Gpt2Error(
-            f"{path} describes a model of type {kind!r}, not 'gpt2': name weights of a GPT-2"
+            f"{path} describes a model of type {kind!r}, not {kinds[0]!r}: "
+            f"name weights of a {family}"
         )
+    return dict(data)
+
+
+def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
+    """Return the parsed `config.json`, and its whole text.
+
+    Raise Gpt2Error if it is not GPT-2's.
+    """
+    data = read_settings(path, ["gpt2"], "GPT-2")
     for name, known in AS_THE_STEPS.items():
         if data.get(name) not in known:
             raise Gpt2Error(

@@ -7,7 +7,6 @@ pair.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,15 +61,7 @@ def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
 
     Raise Gpt2Error if the steps cannot run what it describes.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Gpt2Error(f"{path} cannot be read as JSON: get it again") from error
-    kind = data.get("model_type") if isinstance(data, dict) else None
-    if kind not in KINDS:
-        raise Gpt2Error(
-            f"{path} describes a model of type {kind!r}, not 'llama': name weights of a Llama"
-        )
+    data = gpt2.read_settings(path, KINDS, "Llama")
     for name, (known, reason) in AS_THE_STEPS.items():
         if data.get(name) not in known:
             said = f" = {data[name]!r}" if isinstance(data[name], str | bool) else ""
