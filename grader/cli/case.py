@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission
+from grader.cli.paths import read_submission, write_text
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
@@ -67,7 +67,7 @@ def case(step: str | None) -> None:
         f"`{run}` runs it on your exercises as they are then, earlier steps included. "
         f"`{again}` writes it anew."
     )
-    _write(path, write_program(failing, told))
+    write_text(path, write_program(failing, told), make_folder=True)
     click.echo(f"Wrote {_show(path)}: {failing.verdict.title}")
     click.echo(f"\nRun it: {run}")
 
@@ -110,13 +110,3 @@ def _spell_run(path: Path) -> str:
     python = Path(sys.executable)
     inside = HOME in python.parents
     return f"{_show(python) if inside else 'python'} {_show(path)}"
-
-
-def _write(path: Path, text: str) -> None:
-    from grader.report.files import write_whole
-
-    try:
-        path.parent.mkdir(exist_ok=True)
-        write_whole(path, [text])
-    except OSError as error:
-        raise Problem(f"cannot write {path}: {error.strerror}") from None

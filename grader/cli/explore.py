@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission, show_path
+from grader.cli.paths import read_submission, show_path, write_text
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
@@ -102,7 +102,6 @@ def _begin(
 def _write_page(host: Host, registry: Registry, submission: Path, prompt: str, file: Path) -> None:
     """Write a page that holds the answers for every switch."""
     from grader.demos.explorer.server import make_page
-    from grader.report.files import write_whole
 
     start = _begin(host, registry, submission, prompt, "")
     if start["first"]["problem"]:
@@ -113,10 +112,7 @@ def _write_page(host: Host, registry: Registry, submission: Path, prompt: str, f
         asked = {"prompt": prompt, "masked": masked, "cheat": cheat}
         key = json.dumps([masked, cheat], separators=(",", ":"))
         sets[key] = _answer(host, registry, submission, asked)
-    try:
-        write_whole(file, [make_page({**start, "sets": sets})])
-    except OSError as error:
-        raise Problem(f"cannot write {file}: {error.strerror}") from None
+    write_text(file, make_page({**start, "sets": sets}))
     click.echo(f"wrote {file}")
 
 

@@ -1,4 +1,4 @@
-"""Read the paths that a command gets, and show them."""
+"""Read the paths that a command gets, show them, and write to them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,21 @@ def show_path(path: Path) -> str:
     with contextlib.suppress(ValueError):
         path = path.resolve().relative_to(Path.cwd().resolve())
     return f"{path}{os.sep if path.is_dir() else ''}"
+
+
+def write_text(path: Path, text: str, *, make_folder: bool = False) -> None:
+    """Write a text whole or not at all. Raise Problem if that fails.
+
+    make_folder: make the file's folder if there is none.
+    """
+    from grader.report.files import write_whole
+
+    try:
+        if make_folder:
+            path.parent.mkdir(exist_ok=True)
+        write_whole(path, [text])
+    except OSError as error:
+        raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
 def read_submission(path: Path, registry: Registry) -> Submission:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission
+from grader.cli.paths import read_submission, write_text
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
@@ -56,12 +56,7 @@ def _host(registry: Registry) -> Iterator[Host]:
 
 def write_page(printer: Printer, path: Path, text: str) -> None:
     """Write a page and report it. Raise Problem if it cannot be written."""
-    from grader.report.files import write_whole
-
-    try:
-        write_whole(path, [text])
-    except OSError as error:
-        raise Problem(f"cannot write {path}: {error.strerror}") from None
+    write_text(path, text)
     printer.line(f"\nwrote {path}")
 
 
