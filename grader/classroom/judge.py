@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -45,6 +46,7 @@ GRACE = 2.0  # times the limit of a submission, after which its judge itself mus
 STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
 WARM = "warm up"
+PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>: the signal that a process gets when its parent dies
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def _end_with_parent() -> None:
     if sys.platform.startswith("linux"):
         import ctypes
 
-        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _serve(
