@@ -532,7 +532,7 @@ DYING = {
     "becomes another program": "os.execv('/bin/true', ['true'])",
     "shuts its socket": "channel().shutdown(2)",
     "breaks the session": "session().kept = session().functions = None; del session().channel",
-    "breaks the capture": "sys.stdout.pieces = None",
+    "breaks the capture": "sys.stdout.kept = None",
     "breaks the builtins": "import builtins; del builtins.type, builtins.isinstance, builtins.len",
     "lies in its report": (
         "class Mine(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\nraise Mine"
