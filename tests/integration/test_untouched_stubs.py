@@ -32,12 +32,20 @@ def verdicts(steps, host, suite, chosen, sources):
     return grader.grade(Submission("learner", sources), chosen).steps
 
 
+def without_messages(step):
+    """Code that runs tells which function a check needs first, and a stub which one is checked."""
+    return replace(step, checks=tuple(replace(check, message="") for check in step.checks))
+
+
 @pytest.mark.parametrize(("suite", "chosen"), [("visible", STEPS), ("hidden", CACHES)])
 def test_stub_gets_the_verdict_that_its_code_would_get(steps, host, suite, chosen, monkeypatch):
     run = {name: f"{text}# another file\n" for name, text in STUBS.items()}
     told = verdicts(steps, host, suite, chosen, run)
     monkeypatch.setattr(ForkingHost, "start", None)
-    assert verdicts(steps, host, suite, chosen, STUBS) == told
+    found = verdicts(steps, host, suite, chosen, STUBS)
+    assert [*map(without_messages, found)] == [*map(without_messages, told)]
+    for check in (check for step in found for check in step.checks):
+        assert check.message == f"{check.function} is not written yet."
     assert {step.status for step in told} == {Status.NOT_ATTEMPTED}
 
 
@@ -62,13 +70,13 @@ def watch(tmp_path, steps, host):
         (folder / step.filename).write_text(solution(step.number), encoding="utf-8")
     watch = Watch(make_grader(steps, host, "visible", 0, STEPS), folder, Printer())
     watch._judge(STEPS)
-    watch.judged, judge = [], watch.grader.step
+    watch.judged, find = [], watch.grader._find
 
-    def step(submission, one):
+    def noted(submission, one):
         watch.judged.append(one.number)
-        return judge(submission, one)
+        return find(submission, one)
 
-    watch.grader.step = step
+    watch.grader._find = noted
     return watch
 
 
