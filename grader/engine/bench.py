@@ -33,7 +33,7 @@ from grader.isolation.client import (
     Died,
     Program,
     Raised,
-    Strayed,
+    Shadow,
     TimedOut,
     Worker,
 )
@@ -45,6 +45,8 @@ from grader.steps.registry import Check, KitError, Step, load
 MAX_NOTED = 2**20
 # All of them together: a step has some thousand calls.
 MAX_LOG = 64 * 2**20
+# Seconds for attempts with scripts that are in vain, of a submission.
+SPARE = 15.0
 A_VALUE = 64  # bytes of a Python object, about
 # What a worker reports of a stub: the type, its bases, no text and no lines.
 UNWRITTEN = ("NotImplementedError", ("NotImplementedError", "RuntimeError", "Exception"), "", ())
@@ -98,10 +100,10 @@ class Bench:
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
         self.kept_scripts: KeptScripts | None = None
+        self.spare = SPARE
         self.too_slow = False  # whether `passes_all` has waited in vain
         self.news = False  # whether there are scripts or answers that are not kept yet
         self.worker: Worker | None = None
-        self.shared: tuple[Worker, Program] | None = None
         self.first_failure: FirstFailure | None = None
         self.log = Log()
         self.raised: set[tuple[str, str, int]] = set()
@@ -186,8 +188,7 @@ class Bench:
 
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
-        self.leave_shared()
-        self.host = host
+        self.host, self.spare = host, SPARE
         self.log = Log()
         self.first_failure = None
         messages.forget_sources()
@@ -254,50 +255,36 @@ class Bench:
     def passes_all(self, attempt: Attempt) -> bool:
         """Return whether the attempt passes all checks of its step, asked with their scripts.
 
-        After False, only `run` can tell: some scripts may be missing, or too slow to wait for.
-        Steps that pass on the same sources share a worker, which loads each module once.
+        After False, only `run` can tell: some scripts may be missing, or too slow to wait for. The
+        time of an attempt in vain is not the submission's, up to a limit.
         """
-        checks = attempt.step.checks
+        checks, start = attempt.step.checks, time.monotonic()
         if self.kept_scripts and not any(check.id in self.scripts for check in checks):
             self.scripts |= self.kept_scripts.read(attempt.step.id)
         if attempt.untouched or not all(check.id in self.scripts for check in checks):
             return False
+        if self.spare <= 0:
+            return False
         self._turn_to(attempt)
-        self.too_slow = False
+        self.too_slow, passed = False, False
+        self.worker = worker = Worker(self.host, start + min(PATIENCE, self.spare))
         try:
-            worker = self.worker = self._load_in_shared(attempt.program)
-            worker.deadline = min(self.deadline, self.host.deadline)
+            self.names = worker.load(attempt.program)
+            worker.deadline = min(start + self.spare, self.deadline, self.host.deadline)
             passed = all(one.name in self.names for one in attempt.step.functions) and all(
                 self._passes(worker, check) for check in checks
             )
         except CallFailed as failure:
-            passed = False
             self.too_slow = isinstance(failure, TimedOut)
-        if not passed:
-            self.leave_shared()
-        return passed
-
-    def _load_in_shared(self, program: Program) -> Worker:
-        """Return a worker that has loaded the program's module, perhaps after others of it."""
-        until = time.monotonic() + PATIENCE
-        if self.shared and (self.shared[1].sources != program.sources or program.own):
-            self.leave_shared()
-        if self.shared:
-            worker = self.shared[0]
-            worker.deadline = min(until, self.host.deadline)
-            self.names = worker.turn_to(program.module)
-        else:
-            worker = Worker(self.host, until)
-            self.shared = worker, program
-            self.names = worker.load(program)
-        return worker
-
-    def leave_shared(self) -> None:
-        """End the worker that steps share."""
-        if self.shared:
+        finally:
             with contextlib.suppress(OSError):
-                self.shared[0].close()
-        self.shared = self.worker = None
+                worker.close()
+            self.worker = None
+        if not passed:
+            spent = min(time.monotonic() - start, self.spare)
+            self.spare -= spent
+            self.host.deadline += spent
+        return passed
 
     def _passes(self, worker: Worker, check: Check) -> bool:
         """Return whether the worker's answers to a script, and to what it lacks, pass the check."""
@@ -310,10 +297,7 @@ class Bench:
         failure = self._failure(self.check_function(check))
         if isinstance(failure, TimedOut):
             raise failure
-        if isinstance(failure, Strayed):
-            script.shorten(len(script.several.requests) - len(worker.ahead) - 1)
-            self.news = True
-        elif failure is None and not worker.ahead:
+        if failure is None and not worker.ahead:
             self.news |= script.remember(answers)
             return True
         return False
@@ -387,13 +371,26 @@ class Bench:
         worker = None if check.id in self.scripts else self.worker
         if worker is None:
             return self._failure(self.checks[check.id])
-        worker.noted, first = [], worker.numbered
+        worker.noted = []
         failure = self._failure(self.checks[check.id])
+        noted, worker.noted = worker.noted, None
         if failure is None and worker is self.worker:
-            self.scripts[check.id] = write_script(worker.noted, first)
+            again = self._ask_again(check, worker, [reply for _, reply in noted])
+            self.scripts[check.id] = write_script(noted, again)
             self.news = True
-        worker.noted = None
         return failure
+
+    def _ask_again(
+        self, check: Check, worker: Worker, replies: Sequence[Any]
+    ) -> list[Mapping[str, Any]]:
+        """Return what a check asks if the answers are slightly different."""
+        log, noted, shadow = self.log, self.noted, Shadow(worker, replies)
+        self.log, self.worker = Log(), shadow
+        try:
+            self._failure(self.checks[check.id])
+            return [request for request, _ in shadow.noted or ()]
+        finally:
+            self.log, self.noted, self.worker = log, noted, worker
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""

@@ -93,6 +93,8 @@ class Grader:
         self.right = solutions(registry)
         self.library = Library(bench.host, registry, self.right)
         self.answers = Answers()
+        self.sound: set[str] = set()
+        """The submission's steps that pass."""
         self.slow: set[str] = set()
         """The submission's steps that were too slow, or stand on one: each would be so again."""
 
@@ -111,18 +113,16 @@ class Grader:
         need more than a look. known: verdicts on other steps.
         """
         self.slow.clear()
+        self.sound.clear()
         found: dict[int, StepVerdict] = {}
         verdicts: list[StepVerdict] = []
-        try:
-            for number, verdict in self._each(submission, steps, in_pairs):
-                found[number] = verdict
-                while len(verdicts) in found:
-                    verdict = found[len(verdicts)]
-                    before = [*known, *verdicts]
-                    verdicts.append(self._doubt_earlier_steps(submission, verdict, before))
-                    on_step(verdicts[-1])
-        finally:
-            self.bench.leave_shared()
+        for number, verdict in self._each(submission, steps, in_pairs):
+            found[number] = verdict
+            while len(verdicts) in found:
+                verdict = found[len(verdicts)]
+                before = [*known, *verdicts]
+                verdicts.append(self._doubt_earlier_steps(submission, verdict, before))
+                on_step(verdicts[-1])
         return self.report(submission, verdicts)
 
     def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
@@ -143,7 +143,7 @@ class Grader:
         """Yield the steps' numbers and verdicts, in any order."""
         if not in_pairs:
             for number, step in enumerate(steps):
-                yield number, self._find(submission, step)
+                yield number, self.step(submission, step)
             return
         left = []
         for number, step in enumerate(steps):
@@ -168,15 +168,11 @@ class Grader:
                 yield left[number], step_from_dict(verdict)
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
-        """Return the verdict on one step by itself."""
-        try:
-            return self._find(submission, step)
-        finally:
-            self.bench.leave_shared()
-
-    def _find(self, submission: Submission, step: Step) -> StepVerdict:
-        """Return the verdict on one step, whose worker is left for the next."""
-        return self._find_quickly(submission, step) or self._judge(submission, step)
+        """Return the verdict on one step."""
+        verdict = self._find_quickly(submission, step) or self._judge(submission, step)
+        if verdict.status is Status.PASSED:
+            self.sound.add(step.id)
+        return verdict
 
     def _find_quickly(self, submission: Submission, step: Step) -> StepVerdict | None:
         """Return the verdict on a step that was not written, cannot be read, or passes at once."""
@@ -241,9 +237,9 @@ class Grader:
             own = True if step.id in self.right else None
             if self._passes_on(submission, step, {}):
                 return _verdict(step, passed, own, "")
-            if self.bench.too_slow:
-                return None
-        if (uses or not self.thorough) and self._passes_on(submission, step, self.right):
+            if self.bench.too_slow or uses <= self.sound:
+                return None  # right earlier steps would change nothing
+        if self._passes_on(submission, step, self.right):
             return self._on_kit_steps(submission, step, passed)
         return None
 

@@ -1,9 +1,11 @@
 """Know the calls of a check before it makes them, so that a worker can answer all at once.
 
 A check makes the same calls for every submission whose answers pass it, unless it puts an answer
-into a later call. The first submission that passes a check shows its calls. From then on they are
-sent together, and the check finds the answers waiting. It still decides everything: a call that
-differs from the expected one ends this way of asking, and the check is run call by call.
+into a later call. The first submission that passes a check shows its calls. The check then runs
+once more, on slightly other answers: calls that change with them are made one by one for ever. All
+others are sent together from then on, and the check finds the answers waiting. It still decides
+everything: a call that differs from the expected one ends this way of asking, and the check is run
+call by call.
 
 What a check decides depends on nothing but the answers. So the same bytes as those that passed
 before pass again without another look.
@@ -18,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from grader.isolation import wire
-from grader.isolation.client import SHARED, Several, digest_of
+from grader.isolation.client import SHARED, Several, digest_of, find_handles
 from grader.isolation.wire import Handle, Laid
-from grader.steps.tree import map_leaves
+from grader.steps.tree import leaves, map_leaves
 
 Request = Mapping[str, Any]
+Noted = tuple[Request, Any]  # with the reply
 
 MAX_BYTES = 8 * 2**20  # of a check's calls
 MAX_KNOWN = 200  # answers of a check that are remembered
@@ -36,13 +39,6 @@ class Script:
         self.several = Several(requests, sent, shared)
         self.is_whole = bool(requests)
         self.passed: set[bytes] = set()
-
-    def shorten(self, count: int) -> None:
-        """Send only that many calls in future: the next one depends on the answers."""
-        old = self.several
-        self.several = Several(old.requests[:count], old.sent[:count], old.shared)
-        self.is_whole = False
-        self.passed.clear()
 
     def knows(self, answers: bytes) -> bool:
         """Return whether these answers have passed the check before."""
@@ -94,24 +90,55 @@ def _share(requests: Sequence[Request]) -> tuple[list[Request], list[Any]]:
     return [_each_argument(request, name) for request in requests], shared
 
 
-def write_script(requests: Sequence[Request], first: int) -> Script:
-    """Return the script of these requests, whose handles were numbered from `first`.
+def _count_same(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """Return how many of the first requests are the same."""
+    pairs = enumerate(zip(one, other))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
-    It is empty if they are many bytes, or measure memory: a request that waits would count, too.
+
+def _count_before_answers(noted: Sequence[Noted]) -> int:
+    """Return how many of the first requests hold no array of whole numbers from an answer.
+
+    Such answers cannot be altered a little, so that nobody sees where they went.
     """
+    answers: list[Any] = []
+    for number, (request, reply) in enumerate(noted):
+        asked = [leaf for leaf in leaves(request) if isinstance(leaf, np.ndarray)]
+        if any(np.may_share_memory(leaf, answer) for leaf in asked for answer in answers):
+            return number
+        given = (leaf for leaf in leaves(reply) if isinstance(leaf, np.ndarray))
+        answers += [leaf for leaf in given if leaf.dtype.kind != "f"]
+    return len(noted)
+
+
+def write_script(noted: Sequence[Noted], again: Sequence[Request]) -> Script:
+    """Return the script of a check, from its requests and the replies that passed it.
+
+    again: what it asks if the answers are others. Only what it asks in both cases, up to the first
+    difference, is known in advance: what one submission answers is not sent to another. The script
+    is empty if it is many bytes, or measures memory: a request that waits would count, too.
+    """
+    requests = [request for request, _ in noted]
+    given = find_handles([reply for _, reply in noted])
+    numbers = {handle.number: place for place, handle in enumerate(given)}
 
     def encode(request: Request) -> bytes:
-        forgotten = [number - first for number in request.get("forget", ())]
+        forgotten = [numbers[number] for number in request.get("forget", ()) if number in numbers]
         more = {"forget": forgotten} if forgotten else {}
         return wire.encode({**map_leaves(request, renumber), **more})
 
     def renumber(leaf: Any) -> Any:
         is_early = isinstance(leaf, Handle) and leaf.number < SHARED
-        return Handle(leaf.number - first) if is_early else leaf
+        return Handle(numbers.get(leaf.number, leaf.number)) if is_early else leaf
 
-    sent, shared = _share(requests)
+    count = _count_same([*map(encode, requests)], [*map(wire.encode, again)])
+    count = min(count, _count_before_answers(noted))
+    if any(request.get("traced") for request in requests):
+        count = 0
+    sent, shared = _share(requests[:count])
     encoded, held = [*map(encode, sent)], wire.encode(shared)
-    measured = any(request.get("traced") for request in requests)
-    if measured or len(held) + sum(map(len, encoded)) > MAX_BYTES:
+    if not count or len(held) + sum(map(len, encoded)) > MAX_BYTES:
         return Script((), (), b"")
-    return Script([digest_of(encode(request)) for request in requests], encoded, held)
+    script = Script([digest_of(encode(request)) for request in requests[:count]], encoded, held)
+    script.is_whole = count == len(requests)
+    return script

@@ -26,6 +26,8 @@ MAX_HANDLE = 2**32
 DIGEST = 32  # bytes
 SHARED = 2**33  # in the worker, what several requests name is numbered from here
 WATCHED = 0.96  # of a call's time; then a watched worker reports its line
+TINY = 1e-300  # another number than 0, and as good as 0
+ALTERED = 1 + 2.0**-44  # times a number: another one, and as right
 TRACING = 4  # how many times longer a call may take while its memory is measured
 
 
@@ -213,7 +215,7 @@ def _without_too_much(value: Any) -> Any:
     return Foreign("array of too many numbers")
 
 
-def _find_handles(value: Any) -> list[Handle]:
+def find_handles(value: Any) -> list[Handle]:
     """Return the handles in a value, in the order in which they were written."""
     if value is None or isinstance(value, np.ndarray):  # as most values are
         return []
@@ -222,7 +224,7 @@ def _find_handles(value: Any) -> list[Handle]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
-        return [handle for item in value for handle in _find_handles(item)]
+        return [handle for item in value for handle in find_handles(item)]
     return []
 
 
@@ -233,10 +235,10 @@ def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
     """
     parts = [value] if len(opaque) == 1 else value
     if not any(opaque):
-        right = not _find_handles(value)
+        right = not find_handles(value)
     elif isinstance(parts, (list, tuple)):
         right = len(parts) == len(opaque) and all(
-            isinstance(part, Handle) if hidden else not _find_handles(part)
+            isinstance(part, Handle) if hidden else not find_handles(part)
             for part, hidden in zip(parts, opaque, strict=True)
         )
     else:
@@ -259,7 +261,8 @@ class Worker:
         self.alive = True
         self.unread = bytearray()
         self.numbered = 0  # handles that were given so far have lower numbers
-        self.noted: list[dict[str, Any]] | None = None  # requests, from when somebody wants them
+        # Requests with their replies, from when somebody wants them.
+        self.noted: list[tuple[dict[str, Any], Any]] | None = None
         # Digests of requests that were sent in advance, each with the answers that are left.
         self.ahead: deque[tuple[bytes, Iterator[Any]]] = deque()
 
@@ -282,11 +285,6 @@ class Worker:
         ]
         request = {"do": "load", "modules": modules, "own": own, "module": program.module}
         ok, _ = self._ask(request)
-        return _strings(ok, MAX_NAMES)
-
-    def turn_to(self, module: str) -> tuple[str, ...]:
-        """Run another module of the same program, and return the names that can be called in it."""
-        ok, _ = self._ask({"do": "turn_to", "module": module})
         return _strings(ok, MAX_NAMES)
 
     def call(
@@ -340,8 +338,8 @@ class Worker:
             sizes = _sizes(_part(ok, "traced", list)) if traced else None
             first = _part(ok, "first") if both else None
             _check_opaque(value, opaque)
-            self._number([*_find_handles(value), *_find_handles(kept)])
-            if _find_handles([after, first]):
+            self._number([*find_handles(value), *find_handles(kept)])
+            if find_handles([after, first]):
                 raise ProtocolError("a handle among the arguments")
         except ProtocolError:
             self._lose()
@@ -367,7 +365,7 @@ class Worker:
         if rows is not None:
             request["rows"] = list(rows)
         value, _ = self._ask(request)
-        if _find_handles(value):
+        if find_handles(value):
             self._lose()
             raise Died
         return value if rows is not None else _without_too_much(value)
@@ -407,12 +405,12 @@ class Worker:
     def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
         if not self.alive:
             raise Died
-        if self.noted is not None:
-            self.noted.append(request)
         seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
         until = min(time.monotonic() + seconds, self.deadline)
         try:
             reply = _mapping(self._reply(request, until))
+            if self.noted is not None:
+                self.noted.append((request, reply))
             if self.watched and "stuck" in reply:
                 raise TimeoutError(reply)
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
@@ -435,6 +433,8 @@ class Worker:
             expected, replies = self.ahead.popleft()
             if digest_of(wire.encode(request)) != expected:
                 raise Strayed
+            if time.monotonic() > self.deadline:
+                raise TimeoutError
             return next(replies)
         if self.watched and until < self.deadline:
             request = {**request, "watch": WATCHED * max(0.01, until - time.monotonic())}
@@ -466,3 +466,48 @@ class Worker:
         data = bytes(memoryview(self.unread)[:size])
         del self.unread[:size]
         return data
+
+
+class Shadow(Worker):
+    """Answers as a worker did, but with other numbers, and handles numbered from 0.
+
+    Nothing runs here. What the judge asks shows which requests no answer changes: only those may
+    be known in advance.
+    """
+
+    def __init__(self, worker: Worker, replies: Sequence[Any]) -> None:
+        self.host, self.watched, self.deadline = worker.host, False, worker.deadline
+        self.alive, self.numbered, self.noted = True, 0, []
+        self.ahead = deque()
+        self.replies, self.given = deque(replies), 0
+
+    def close(self) -> None:
+        """Answer nothing any more."""
+        self.alive = False
+
+    def _lose(self) -> None:
+        self.alive = False
+
+    def _reply(self, request: dict[str, Any], until: float) -> Any:
+        if not self.replies:
+            raise Died
+        return self._alter(self.replies.popleft())
+
+    def _alter(self, value: Any) -> Any:
+        if isinstance(value, Handle):
+            self.given += 1
+            return Handle(self.given - 1)
+        if isinstance(value, float):
+            return value * ALTERED + TINY
+        if isinstance(value, np.ndarray):
+            other = value.astype(np.float64) * ALTERED + TINY if value.dtype.kind == "f" else value
+            return other.copy()
+        if isinstance(value, dict):
+            # Arguments come back as they were, or the check fails; they are never sent again.
+            return {
+                key: item if key == "arguments" else self._alter(item)
+                for key, item in value.items()
+            }
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self._alter, value))
+        return value

@@ -70,13 +70,13 @@ def watch(tmp_path, steps, host):
         (folder / step.filename).write_text(solution(step.number), encoding="utf-8")
     watch = Watch(make_grader(steps, host, "visible", 0, STEPS), folder, Printer())
     watch._judge(STEPS)
-    watch.judged, find = [], watch.grader._find
+    watch.judged, judge = [], watch.grader.step
 
     def noted(submission, one):
         watch.judged.append(one.number)
-        return find(submission, one)
+        return judge(submission, one)
 
-    watch.grader._find = noted
+    watch.grader.step = noted
     return watch
 
 

@@ -91,7 +91,6 @@ class Session:
         self.given = self.held = 0
         self.actions = {
             "load": self.load,
-            "turn_to": self.turn_to,
             "call": self.call,
             "fetch": self.fetch,
             "hold": self.hold,
@@ -228,10 +227,6 @@ class Session:
             self.sources.own[name], self.sources.names[name] = (source, file), names
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(Refusal())
-        return self.turn_to(request)
-
-    def turn_to(self, request: dict[str, Any]) -> bytes:
-        """Run one of the modules that were sent, and return the names that can be called in it."""
         name = request["module"]
         _, self.file = self.sources.modules[name]
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
