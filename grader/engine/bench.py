@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +26,7 @@ from grader.engine import messages
 from grader.engine.call_evidence import show_call
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.own_code import find_code
-from grader.engine.scripts import PATIENCE, Script, write_script
+from grader.engine.scripts import PATIENCE, Hope, Script, write_script
 from grader.isolation import Host, SandboxError
 from grader.isolation.client import (
     Answer,
@@ -101,6 +102,7 @@ class Bench:
         self.scripts: dict[str, Script] = {}
         self.kept_scripts: KeptScripts | None = None
         self.spare = SPARE
+        self.hopes: defaultdict[str, Hope] = defaultdict(Hope)
         self.too_slow = False  # whether `passes_all` has waited in vain
         self.news = False  # whether there are scripts or answers that are not kept yet
         self.worker: Worker | None = None
@@ -263,7 +265,7 @@ class Bench:
             self.scripts |= self.kept_scripts.read(attempt.step.id)
         if attempt.untouched or not all(check.id in self.scripts for check in checks):
             return False
-        if self.spare <= 0:
+        if self.spare <= 0 or not self.hopes[attempt.step.id].is_worth_a_try():
             return False
         self._turn_to(attempt)
         self.too_slow, passed = False, False
@@ -280,6 +282,7 @@ class Bench:
             with contextlib.suppress(OSError):
                 worker.close()
             self.worker = None
+        self.hopes[attempt.step.id].note(passed)
         if not passed:
             spent = min(time.monotonic() - start, self.spare)
             self.spare -= spent

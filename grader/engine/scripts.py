@@ -29,6 +29,9 @@ Noted = tuple[Request, Any]  # with the reply
 
 MAX_BYTES = 8 * 2**20  # of a check's calls
 MAX_KNOWN = 200  # answers of a check that are remembered
+HOPE = 0.2  # the chance from which an attempt pays
+SKIPPED = 7  # attempts that are left out in a row where there is little hope
+MEMORY = 4  # attempts that count, about
 PATIENCE = 2.0  # seconds for all answers of a check; who needs longer is asked call by call
 
 
@@ -50,6 +53,29 @@ class Script:
             return False
         self.passed.add(digest_of(answers))
         return True
+
+
+class Hope:
+    """How likely it is that a step passes, from those before: an attempt in vain costs time.
+
+    Whether it is tried changes no verdict.
+    """
+
+    def __init__(self) -> None:
+        self.chance = 1.0
+        self.skipped = 0
+
+    def is_worth_a_try(self) -> bool:
+        """Return whether to try: always if there is hope, otherwise now and then."""
+        if self.chance >= HOPE or self.skipped >= SKIPPED:
+            self.skipped = 0
+            return True
+        self.skipped += 1
+        return False
+
+    def note(self, passed: bool) -> None:
+        """Note how an attempt went."""
+        self.chance += (passed - self.chance) / MEMORY
 
 
 def _each_argument(request: Request, change: Callable[[Any], Any]) -> Request:

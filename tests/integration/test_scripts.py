@@ -23,7 +23,7 @@ from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
 
-EVERY = 40  # known mistakes
+EVERY = 60  # known mistakes
 RIGHT = {step.id: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS}
 
 
@@ -392,6 +392,19 @@ def test_slow_step_is_not_waited_for_twice(warm, monkeypatch):
     slow = "import time\ndef attention_output(weights, v):\n    time.sleep(0.1)\n"
     assert judge(grader, f"\n{slow}    return weights @ v\n", fifth).status is Status.PASSED
     assert len(asked) == 1
+
+
+def test_steps_that_never_pass_are_seldom_tried_and_right_ones_again_soon(warm, ran, monkeypatch):
+    grader, wrong = warm(FOURTH), "\ndef softmax(scores, axis=-1): return scores\n"
+    tries, passes = [], Bench._passes
+    monkeypatch.setattr(Bench, "_passes", lambda *args: tries.append(args[2].id) or passes(*args))
+    for _ in range(20):
+        assert judge(grader, wrong).points == 0
+    assert len(tries) <= 10
+    ran.clear()
+    for _ in range(20):
+        assert judge(grader, "").status is Status.PASSED
+    assert len(ran) <= 10
 
 
 # Scripts by themselves.
