@@ -100,6 +100,7 @@ class Bench:
         self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
+        self.passed: set[str] = set()  # checks that some submission has passed
         self.kept_scripts: KeptScripts | None = None
         self.spare = SPARE
         self.hopes: defaultdict[str, Hope] = defaultdict(Hope)
@@ -370,10 +371,17 @@ class Bench:
         self.first_failure = FirstFailure(verdict, list(self.log.calls), start, call)
 
     def _run_and_note(self, check: Check) -> BaseException | None:
-        """Run a check. Write its script if it has none and passes."""
-        worker = None if check.id in self.scripts else self.worker
+        """Run a check. Write its script if it has none, and passes a second time.
+
+        A script costs another run, so it has to be of use: to other submissions, or if it is kept.
+        """
+        pays = check.id not in self.scripts and (self.kept_scripts or check.id in self.passed)
+        worker = self.worker if pays else None
         if worker is None:
-            return self._failure(self.checks[check.id])
+            failure = self._failure(self.checks[check.id])
+            if failure is None:
+                self.passed.add(check.id)
+            return failure
         worker.noted = []
         failure = self._failure(self.checks[check.id])
         noted, worker.noted = worker.noted, None
