@@ -86,7 +86,7 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
     grader = make_grader(registry, host, task.suite, task.seed, [step], given=given)
     judged = [(v, *grader.find_causes(v.submission, step)) for v in variants]
     grader.thorough = False
-    grader.bench.make_given, grader.bench.givens = (lambda step: live(task.seed + 1)), {}
+    grader.bench.change_inputs(lambda step: live(task.seed + 1))
     return [Examined(grader, step, task, *one).outcome() for one in judged]
 
 

@@ -183,6 +183,12 @@ class Bench:
 
     # For grading.
 
+    def change_inputs(self, make_given: Callable[[Step], Given]) -> None:
+        """Use other inputs from now on."""
+        self.make_given = make_given
+        for known in (self.givens, self.scripts, self.passed):
+            known.clear()
+
     def inputs_for(self, step: Step) -> Given:
         """Return the suite's inputs for a step, made once."""
         if step.id not in self.givens:
@@ -407,6 +413,8 @@ class Bench:
         """Run a check. Return what it raised, or None only if everything held."""
         if self.attempt.untouched:  # each of its functions says so at once
             return Raised(*UNWRITTEN)
+        if self.worker is not None:
+            self.worker.anew = True
         try:
             check.run(self.student, self.inputs_for(self.attempt.step))
         except KeyboardInterrupt:

@@ -261,6 +261,7 @@ class Worker:
         self.alive = True
         self.unread = bytearray()
         self.numbered = 0  # handles that were given so far have lower numbers
+        self.anew = False  # whether the next request is the first of a check: old results can go
         # Requests with their replies, from when somebody wants them.
         self.noted: list[tuple[dict[str, Any], Any]] | None = None
         # Digests of requests that were sent in advance, each with the answers that are left.
@@ -405,6 +406,8 @@ class Worker:
     def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
         if not self.alive:
             raise Died
+        if self.anew:
+            request, self.anew = {**request, "anew": True}, False
         seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
         until = min(time.monotonic() + seconds, self.deadline)
         try:
@@ -477,7 +480,7 @@ class Shadow(Worker):
 
     def __init__(self, worker: Worker, replies: Sequence[Any]) -> None:
         self.host, self.watched, self.deadline = worker.host, False, worker.deadline
-        self.alive, self.numbered, self.noted = True, 0, []
+        self.alive, self.anew, self.numbered, self.noted = True, False, 0, []
         self.ahead = deque()
         self.replies, self.given = deque(replies), 0
 

@@ -130,7 +130,7 @@ class Session:
         request, at = wire.read(data, 0, self.kept)
         if request["do"] != "several":
             return self.answer_one(request)
-        self.kept = {n: held for n, held in self.kept.items() if HELD <= n < SHARED}
+        self.drop_kept(SHARED)
         shared, at = wire.read(data, at, self.kept)
         self.kept.update(enumerate(shared, SHARED))
         self.given = 0  # the judge has numbered the handles in these requests in advance
@@ -139,6 +139,10 @@ class Session:
             one, at = wire.read(data, at, self.kept)
             answers.append(self.answer_one(one))
         return b"".join(answers)
+
+    def drop_kept(self, end: int) -> None:
+        """Drop the results of calls, and what was shared from that number on."""
+        self.kept = {n: held for n, held in self.kept.items() if HELD <= n < end}
 
     def answer_one(self, request: dict[str, Any]) -> bytes:
         """Answer a request, and return the outcome with what was printed."""
@@ -154,6 +158,8 @@ class Session:
 
     def act(self, request: dict[str, Any]) -> bytes:
         """Carry out a request, under watch if the request asks for it."""
+        if request.get("anew"):
+            self.drop_kept(2 * SHARED)
         action = self.actions[request["do"]]
         if not request.get("watch"):
             return action(request)
