@@ -1,9 +1,9 @@
 """Test which of a notebook's executions count, and how they get into a file and back."""
 
-from dataclasses import re
+import re
+from dataclasses import replace
 
 import pytest
-import replace
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.engine import grading
