@@ -7,6 +7,7 @@ decides from the raised exception how a check ended. The registry says what it i
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -195,6 +196,12 @@ class Bench:
             self.givens[step.id] = self.make_given(step)
         return self.givens[step.id]
 
+    def beside(self) -> Bench:
+        """Return a bench for another attempt at the same time, with the same scripts and inputs."""
+        other = copy.copy(self)
+        other.log, other.raised, other.coded = Log(), set(), set()
+        return other
+
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
         self.host, self.spare = host, SPARE
@@ -268,6 +275,7 @@ class Bench:
         time of an attempt in vain is not the submission's, up to a limit.
         """
         checks, start = attempt.step.checks, time.monotonic()
+        self.too_slow, passed = False, False
         if self.kept_scripts and not any(check.id in self.scripts for check in checks):
             self.scripts |= self.kept_scripts.read(attempt.step.id)
         if attempt.untouched or not all(check.id in self.scripts for check in checks):
@@ -275,7 +283,6 @@ class Bench:
         if self.spare <= 0 or not self.hopes[attempt.step.id].is_worth_a_try():
             return False
         self._turn_to(attempt)
-        self.too_slow, passed = False, False
         self.worker = worker = Worker(self.host, start + min(PATIENCE, self.spare))
         try:
             self.names = worker.load(attempt.program)

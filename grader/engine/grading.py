@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import functools
 import re
 import secrets
 import time
@@ -31,7 +33,7 @@ from grader.engine import messages
 from grader.engine.bench import Attempt, Bench
 from grader.engine.influence_maps import with_maps
 from grader.engine.kept_scripts import KeptScripts
-from grader.engine.parallel import in_two
+from grader.engine.parallel import in_threads, in_two
 from grader.intake.submission import Submission
 from grader.isolation import Host, start_host
 from grader.isolation.client import CallFailed, Program, TimedOut
@@ -146,12 +148,16 @@ class Grader:
                 yield number, self.step(submission, step)
             return
         left = []
-        for number, step in enumerate(steps):
-            verdict = self._find_quickly(submission, step)
+        lanes = [
+            functools.partial(self._find_beside, submission, steps, self.bench.beside())
+            for _ in range(2)
+        ]
+        for number, verdict in in_threads(len(steps), lanes):
             if verdict is None:
                 left.append(number)
             else:
                 yield number, verdict
+        left.sort()
         if len(left) < 2:
             yield from ((number, self._judge(submission, steps[number])) for number in left)
             return
@@ -166,6 +172,14 @@ class Grader:
         with start_host(self.bench.host.isolation, self.bench.host.limits) as second:
             for number, verdict in in_two(len(left), judge, other):
                 yield left[number], step_from_dict(verdict)
+
+    def _find_beside(
+        self, submission: Submission, steps: Sequence[Step], bench: Bench, number: int
+    ) -> StepVerdict | None:
+        """Return the verdict on a step if it is quickly found, on a bench beside this one."""
+        grader = copy.copy(self)
+        grader.bench = bench
+        return grader._find_quickly(submission, steps[number])
 
     def step(self, submission: Submission, step: Step) -> StepVerdict:
         """Return the verdict on one step."""

@@ -1,15 +1,22 @@
-"""Judge two steps at a time: the judge loads everything, forks twice, and then only listens."""
+"""Judge two steps at a time.
+
+Steps that pass at once mostly wait for their workers, so threads do. For the others, the judge
+loads everything, forks twice, and then only listens.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import queue
 import selectors
-from collections.abc import Callable, Iterator
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 Judge = Callable[[int], Any]
+Result = TypeVar("Result")
 CHUNK = 1 << 16  # bytes read at a time
 
 
@@ -78,3 +85,39 @@ def in_two(count: int, judge: Judge, other: Judge) -> Iterator[tuple[int, Any]]:
         for descriptor in (tickets, *pipes):
             os.close(descriptor)
     yield from ((number, judge(number)) for number in sorted(missing))
+
+
+def in_threads(
+    count: int, judges: Sequence[Callable[[int], Result]]
+) -> Iterator[tuple[int, Result]]:
+    """Yield results for 0..count-1 as they arrive, from one thread for each of the judges.
+
+    What a judge raises is raised here, and ends the work.
+    """
+    left: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    for number in (*range(count), *(None for _ in judges)):
+        left.put(number)
+    done: queue.SimpleQueue[tuple[int, Result] | BaseException] = queue.SimpleQueue()
+    ended = threading.Event()
+
+    def work(judge: Callable[[int], Result]) -> None:
+        try:
+            while (number := left.get()) is not None and not ended.is_set():
+                done.put((number, judge(number)))
+        except BaseException as error:
+            ended.set()
+            done.put(error)
+
+    threads = [threading.Thread(target=work, args=(judge,)) for judge in judges]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(count):
+            result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()

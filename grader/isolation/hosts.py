@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -194,6 +195,7 @@ class ForkingHost(Host):
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         super().__init__(isolation, limits)
+        self.talking = threading.Lock()  # one question and its answer at a time
         self._begin()
 
     def _begin(self) -> None:
@@ -207,6 +209,10 @@ class ForkingHost(Host):
             self.ready = True
 
     def start(self) -> tuple[socket.socket, int]:
+        with self.talking:
+            return self._start()
+
+    def _start(self) -> tuple[socket.socket, int]:
         for last in (False, True):  # a worker may have killed the parent: start another, once
             ours, theirs = channel_pair()
             try:
@@ -223,11 +229,12 @@ class ForkingHost(Host):
         raise AssertionError
 
     def end(self, number: int) -> None:
-        try:
-            self.control.sendall(_COMMAND.pack(b"k", number))
-            self._reply(self.control, END_SECONDS)
-        except (OSError, SandboxError):
-            self._stop()  # the next start tries again
+        with self.talking:
+            try:
+                self.control.sendall(_COMMAND.pack(b"k", number))
+                self._reply(self.control, END_SECONDS)
+            except (OSError, SandboxError):
+                self._stop()  # the next start tries again
 
     def _stop(self) -> None:
         self.control.close()

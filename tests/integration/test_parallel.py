@@ -2,14 +2,16 @@
 
 import json
 import os
+import threading
 from dataclasses import asdict
 
 import pytest
 
 from grader.engine.grading import make_grader
-from grader.engine.parallel import in_two
+from grader.engine.parallel import in_threads, in_two
 from grader.intake.submission import Submission
 from grader.report.records import step_from_dict
+from grader.steps.stubs import solutions
 from tests.conftest import ROOT, STEPS
 
 
@@ -46,6 +48,34 @@ def test_what_the_other_process_leaves_out_is_done_here(broken):
     assert sorted(in_two(6, lambda n: n, broken)) == [(n, n) for n in range(6)]
 
 
+def test_threads_share_the_numbers():
+    met = threading.Barrier(2, timeout=60)
+
+    def judge(number):
+        met.wait()  # so neither does anything alone
+        return number * number
+
+    assert sorted(in_threads(6, [judge, judge])) == [(n, n * n) for n in range(6)]
+
+
+def test_what_a_thread_raises_is_raised_here_and_ends_the_work():
+    first, judged = threading.Event(), []
+
+    def waits(number):
+        first.wait(60)
+        judged.append(number)
+
+    def fails(number):
+        judged.append(number)
+        first.set()
+        raise KeyError(number)
+
+    with pytest.raises(KeyError):
+        list(in_threads(1000, [waits, fails]))
+    assert len(judged) < 1000
+    assert not [one for one in threading.enumerate() if one.name.endswith("(work)")]
+
+
 def test_more_data_than_a_pipe_holds():
     found = dict(in_two(4, lambda n: "x" * 300_000, lambda n: "y" * 300_000))
     assert {len(text) for text in found.values()} == {300_000}
@@ -65,6 +95,17 @@ def broken():
         for name, end in ends.items()
     }
     return Submission("broken", sources)
+
+
+def test_two_threads_give_the_same_report(steps, host, tmp_path):
+    submission = Submission("right", solutions(steps))
+    chosen = steps.steps[:8]
+    grader = make_grader(steps, host, "visible", 0, chosen, kept=tmp_path)
+    first = grader.grade(submission, chosen)  # now the scripts are known
+    grader._judge = None  # and nothing is left for another way of asking
+    assert (
+        grader.grade(submission, chosen, in_pairs=True) == first == grader.grade(submission, chosen)
+    )
 
 
 def test_two_processes_give_the_same_report(steps, host, broken):
