@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-INTERVAL = 0.01
+INTERVAL = 0.005
 Mark = tuple[int, int, int] | None
 
 

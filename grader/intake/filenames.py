@@ -34,6 +34,8 @@ def step_meant(name: str, registry: Registry) -> Step | None:
     >>> step_meant("Step3 mask (1).py", load()).id
     'step03_mask'
     """
+    if name in registry.by_filename:  # as nearly all are
+        return registry.by_filename[name]
     stem = unicodedata.normalize("NFKC", stem_of(name.strip())[:100])
     last = list(_ADDITION.finditer(stem))
     shorter = stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem

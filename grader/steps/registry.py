@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,11 @@ class Registry:
     steps: tuple[Step, ...]
     limits: Limits
     parts: tuple[Part, ...]
+
+    @cached_property
+    def by_filename(self) -> dict[str, Step]:
+        """Return the steps by the names of their files."""
+        return {step.filename: step for step in self.steps}
 
     @property
     def size_names(self) -> dict[str, str]:

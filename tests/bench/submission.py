@@ -1,8 +1,9 @@
 """Processor time of judging right code, as a multiple of `import torch`, now and at a commit.
 
-Submissions of steps 1 to 14 by several authors are graded with hidden checks, one after another,
-under `process`. Start-up is left out: the first submission, which shows what each check asks, is
-not counted. The same program runs on this kit and on the one of the commit, in turn.
+Submissions of steps 1 to 14 are graded with hidden checks, one after another, under `process`.
+Start-up is left out: the first two submissions, which show what each check asks, are not counted.
+Then come the solutions, programs by other authors, whose answers nobody has seen yet, and the
+solutions once more. The same program runs on this kit and on the one of the commit, in turn.
 """
 
 import itertools
@@ -24,6 +25,8 @@ BEFORE = "c67a7eab"  # each call was a message of its own, and each step had two
 ROUNDS = 3
 AUTHORS = ROOT / "tests" / "corpora" / "unseen" / "right"
 STEPS = 14
+FIRST = 2  # submissions that show what each check asks
+SEEN, SEEN_LATER = "the solutions", "the solutions, after the others"
 # Runs in the folder of a kit. It reads the submissions, and writes seconds for each of them.
 PROGRAM = """
 import json, os, sys, time
@@ -67,15 +70,21 @@ def read(folder: Path) -> Sources:
 
 
 def right_submissions() -> Iterator[tuple[str, Sources]]:
-    """The solutions, then Part I by one author with Part II by another."""
+    """The solutions, each time with another comment; in between others, Part I and II by two."""
     solutions = dict(list(read(ROOT / "solutions").items())[:STEPS])
+
+    def again(mark: str) -> Sources:
+        return {name: f"{text}\n# {mark}\n" for name, text in solutions.items()}
+
     yield "solutions", solutions
+    for mark in ("solutions, the second time", SEEN):
+        yield mark, again(mark)
     programs = {path.name: read(path) for path in sorted(AUTHORS.iterdir())}
     first = [(n, p) for n, p in programs.items() if [*p] == list(solutions)[:8]]
     second = [(n, p) for n, p in programs.items() if [*p] == list(solutions)[8:]]
     for (name, one), (other, two) in zip(first, itertools.cycle(second)):
         yield f"{name} and {other}", {**one, **two}
-    yield "solutions again", {name: f"{text}\n# again\n" for name, text in solutions.items()}
+    yield SEEN_LATER, again(SEEN_LATER)
 
 
 def judge(kit: Path, submissions: Mapping[str, Sources]) -> list[list[float]]:
@@ -126,10 +135,13 @@ def main() -> None:
     heads = [f"{part} {name}" for name in kits for part in ("judge", "workers", "both")]
     print(f"{'right code of steps 1 to 14':<50}" + "".join(f"{head:>18}" for head in heads))
     medians = {name: _medians(found) for name, found in rounds.items()}
-    for number, name in enumerate(submissions):
-        if number:
-            _show(name, [medians[kit][number] for kit in kits], unit)
-    _show("mean", [_mean(medians[kit][1:]) for kit in kits], unit)
+    names = [*submissions]
+    for number, name in enumerate(names[FIRST:], FIRST):
+        _show(name, [medians[kit][number] for kit in kits], unit)
+    known = [names.index(name) for name in (SEEN, SEEN_LATER)]
+    others = [n for n in range(FIRST, len(names)) if n not in known]
+    for name, numbers in (("answers seen before", known), ("answers not seen before", others)):
+        _show(f"mean: {name}", [_mean([medians[kit][n] for n in numbers]) for kit in kits], unit)
 
 
 def _medians(rounds: list[list[list[float]]]) -> list[list[float]]:
