@@ -340,8 +340,8 @@ class Worker:
             first = _part(ok, "first") if both else None
             _check_opaque(value, opaque)
             self._number([*find_handles(value), *find_handles(kept)])
-            if find_handles([after, first]):
-                raise ProtocolError("a handle among the arguments")
+            if find_handles({**ok, "value": None, "kept": None}):
+                raise ProtocolError("a handle that nobody asked for")
         except ProtocolError:
             self._lose()
             raise Died from None
@@ -412,6 +412,8 @@ class Worker:
         until = min(time.monotonic() + seconds, self.deadline)
         try:
             reply = _mapping(self._reply(request, until))
+            if find_handles(reply if "raised" in reply else {**reply, "ok": None}):
+                raise ProtocolError("a handle that nobody asked for")
             if self.noted is not None:
                 self.noted.append((request, reply))
             if self.watched and "stuck" in reply:

@@ -5,6 +5,7 @@ import itertools
 import math
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from grader.engine.kept_scripts import KeptScripts
 from grader.engine.scripts import Script
 from grader.intake.submission import Submission
 from grader.isolation import wire
-from grader.isolation.client import SHARED, Worker, digest_of
+from grader.isolation.client import SHARED, Died, Shadow, Worker, digest_of
 from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
@@ -351,6 +352,60 @@ _kind.keep = _keep
         before = len(exchanges)
         assert judge(grader, "", step).status is Status.PASSED
         assert len(exchanges) - before <= 1 + len(step.checks)
+
+
+HOOKS = """
+import struct
+import sys
+
+_frame = sys._getframe()
+while not hasattr(_frame.f_locals.get("self"), "channel"):
+    _frame = _frame.f_back
+_kind = type(_frame.f_locals["self"])
+_one = _kind.answer_one
+
+def _answer_one(session, request):
+    reply = _one(session, request)
+    (parts,) = struct.unpack_from(">I", reply, 1)
+    return b"M" + struct.pack(">I", parts + 1) + reply[5:] + struct.pack(">I", 4) + b"more" + {more}
+
+_kind.answer_one = _answer_one
+"""
+
+
+@pytest.fixture
+def second(steps, host):
+    """second(more): a grader after a right step 7, and then one with more parts in its replies."""
+
+    def second(more):
+        step = STEPS[6]
+        grader = make_grader(steps, host, "hidden", SEED, [step])
+        judge(grader, "", step)
+        return grader, judge(grader, HOOKS.format(more=more), step)
+
+    return second
+
+
+def test_handles_that_nobody_asked_for_are_not_in_the_next_submissions_calls(second, exchanges):
+    """Their number would be."""
+    step, many = STEPS[6], 70
+    grader, verdict = second(f'b"L" + struct.pack(">I", {many}) + {many} * (b"H" + bytes(8))')
+    assert verdict.points == 0
+    judge(grader, "", step)
+    before = len(exchanges)
+    assert judge(grader, "", step).status is Status.PASSED
+    assert len(exchanges) - before <= 1 + len(step.checks)
+
+
+@pytest.mark.parametrize("outcome", ["ok", "raised"])
+def test_handle_in_another_place_is_no_answer(outcome):
+    value = {"value": 1.0, "products": 0, "first": Handle(0)}
+    raised = {"type": "ValueError", "message": "", "lines": []}
+    reply = {"ok": value, "printed": "", **({"raised": raised} if outcome == "raised" else {})}
+    limits = SimpleNamespace(call_seconds=1.0)
+    worker = SimpleNamespace(host=SimpleNamespace(limits=limits), deadline=math.inf)
+    with pytest.raises(Died):
+        Shadow(worker, [reply]).call("f", [], {})
 
 
 def test_attempts_in_vain_cost_a_submission_no_time(warm, host, monkeypatch):
