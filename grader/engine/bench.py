@@ -395,10 +395,10 @@ class Bench:
             if failure is None:
                 self.passed.add(check.id)
             return failure
-        worker.noted = []
+        worker.note()
         failure = self._failure(self.checks[check.id])
         noted, worker.noted = worker.noted, None
-        if failure is None and worker is self.worker:
+        if failure is None and noted is not None and worker is self.worker:
             again = self._ask_again(check, worker, [reply for _, reply in noted])
             self.scripts[check.id] = write_script(noted, again)
             self.news = True

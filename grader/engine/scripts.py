@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.isolation import wire
 from grader.isolation.client import SHARED, Several, digest_of, find_handles
@@ -127,14 +128,22 @@ def _count_before_answers(noted: Sequence[Noted]) -> int:
 
     Such answers cannot be altered a little, so that nobody sees where they went.
     """
-    answers: list[Any] = []
+    answers: set[int] = set()  # a set, because a reply may hold many arrays
     for number, (request, reply) in enumerate(noted):
-        asked = [leaf for leaf in leaves(request) if isinstance(leaf, np.ndarray)]
-        if any(np.may_share_memory(leaf, answer) for leaf in asked for answer in answers):
+        asked = (leaf for leaf in leaves(request) if isinstance(leaf, np.ndarray))
+        if not answers.isdisjoint(map(_find_memory, asked)):
             return number
         given = (leaf for leaf in leaves(reply) if isinstance(leaf, np.ndarray))
-        answers += [leaf for leaf in given if leaf.dtype.kind != "f"]
+        answers.update(_find_memory(leaf) for leaf in given if leaf.dtype.kind != "f")
     return len(noted)
+
+
+def _find_memory(array: NDArray[Any]) -> int:
+    """Return the identity of the object in whose memory an array lies, alone or among others."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    return id(owner)
 
 
 def write_script(noted: Sequence[Noted], again: Sequence[Request]) -> Script:

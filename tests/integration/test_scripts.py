@@ -408,6 +408,30 @@ def test_handle_in_another_place_is_no_answer(outcome):
         Shadow(worker, [reply]).call("f", [], {})
 
 
+def test_many_arrays_that_nobody_asked_for_keep_the_judge_busy_for_a_moment_only(
+    second, monkeypatch
+):
+    counted, of_numpy = [], np.may_share_memory
+    monkeypatch.setattr(np, "may_share_memory", lambda *two: counted.append(two) or of_numpy(*two))
+    empty = 'b"A" + bytes([3]) + b"|b1" + bytes([1]) + bytes(10)'
+    second(f'b"L" + struct.pack(">I", 40) + 40 * ({empty})')
+    assert len(counted) < 1000
+
+
+def test_replies_that_are_too_much_are_not_kept_for_a_script(second, monkeypatch):
+    monkeypatch.setattr("grader.isolation.client.MAX_NOTED", 2**16)
+    kept, write = [], scripts.write_script
+    monkeypatch.setattr(
+        "grader.engine.bench.write_script", lambda *args: kept.append(args[0]) or write(*args)
+    )
+    text = 'b"S" + struct.pack(">I", 2**15) + bytes(2**15)'
+    grader, verdict = second(text)
+    assert verdict.status is Status.PASSED
+    assert not any("more" in reply for noted in kept for _, reply in noted)
+    assert judge(grader, "", STEPS[6]).status is Status.PASSED
+    assert len(grader.bench.scripts) == len(STEPS[6].checks)
+
+
 def test_attempts_in_vain_cost_a_submission_no_time(warm, host, monkeypatch):
     """Each call is slow, so that no attempt with scripts is waited for."""
     grader = warm(FOURTH)
