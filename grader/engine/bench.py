@@ -175,8 +175,8 @@ class Bench:
         return value
 
     def _working(self) -> Worker:
-        """Return the worker, or a fresh one if the last has ended."""
-        if self.worker is None or not self.worker.alive:
+        """Return the worker, or a fresh one if it has ended and another may take its place."""
+        if self.worker is None or not (self.worker.alive or self.worker.last):
             self.log = Log(whole=False)  # the calls in the process that ended are lost
             self.worker = Worker(self.host, self.deadline, watched=self.suite == "visible")
             self.worker.load(self.attempt.program)
@@ -284,6 +284,7 @@ class Bench:
             return False
         self._turn_to(attempt)
         self.worker = worker = Worker(self.host, start + min(PATIENCE, self.spare))
+        worker.last = True
         try:
             self.names = worker.load(attempt.program)
             worker.deadline = min(start + self.spare, self.deadline, self.host.deadline)

@@ -260,6 +260,7 @@ class Worker:
         self.deadline = min(deadline, host.deadline)
         self.channel, self.number = host.start()
         self.alive = True
+        self.last = False  # whether no other takes its place when it has ended
         self.unread = bytearray()
         self.numbered = 0  # handles that were given so far have lower numbers
         self.anew = False  # whether the next request is the first of a check: old results can go
@@ -495,7 +496,7 @@ class Shadow(Worker):
 
     def __init__(self, worker: Worker, replies: Sequence[Any]) -> None:
         self.host, self.watched, self.deadline = worker.host, False, worker.deadline
-        self.alive, self.anew, self.numbered = True, False, 0
+        self.alive, self.last, self.anew, self.numbered = True, True, False, 0
         self.ahead = deque()
         self.note()
         self.replies, self.given = deque(replies), 0

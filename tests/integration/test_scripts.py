@@ -1,5 +1,6 @@
 """Calls that are sent in advance change no verdict: each of them is that of calls one by one."""
 
+import contextlib
 import functools
 import itertools
 import math
@@ -19,7 +20,7 @@ from grader.engine.kept_scripts import KeptScripts
 from grader.engine.scripts import Script
 from grader.intake.submission import Submission
 from grader.isolation import wire
-from grader.isolation.client import SHARED, Died, Shadow, Worker, digest_of
+from grader.isolation.client import SHARED, CallFailed, Died, Shadow, Worker, digest_of
 from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
@@ -430,6 +431,56 @@ def test_replies_that_are_too_much_are_not_kept_for_a_script(second, monkeypatch
     assert not any("more" in reply for noted in kept for _, reply in noted)
     assert judge(grader, "", STEPS[6]).status is Status.PASSED
     assert len(grader.bench.scripts) == len(STEPS[6].checks)
+
+
+def go_on(student, given):
+    """It asks more if the first answer is another, and goes on if there is none."""
+    answer = student.softmax(np.arange(3.0))
+    if not np.array_equal(ANSWERS.setdefault("first", answer), answer):
+        for _ in range(2):
+            with contextlib.suppress(CallFailed):
+                student.softmax(np.arange(3.0))
+
+
+ANSWERS = {}
+
+
+def ask_in_vain(student, given):
+    """It goes on after a call without an answer."""
+    for length in (4.0, 3.0):
+        with contextlib.suppress(CallFailed):
+            student.softmax(np.arange(length))
+
+
+ENDS = """
+import os
+
+def softmax(scores, axis=-1, old=softmax):
+    return old(scores, axis) if scores.shape[-1] < 4 else os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(("check", "more"), [(go_on, ""), (ask_in_vain, ENDS)])
+def test_no_worker_is_left_behind_by_calls_in_advance(warm, host, monkeypatch, check, more):
+    grader, name, running = warm(FOURTH), FOURTH.checks[0].id, set()
+    ANSWERS.clear()
+    start, end = host.start, host.end
+
+    def begin():
+        channel, number = start()
+        running.add(number)
+        return channel, number
+
+    monkeypatch.setattr(host, "start", begin)
+    monkeypatch.setattr(host, "end", lambda number: running.discard(number) or end(number))
+    grader.bench.checks[name] = CheckFunction(check, ())
+    if more:
+        grader.bench.scripts[name] = Script((), (), b"")
+    else:
+        del grader.bench.scripts[name]
+    judge(grader, more)
+    assert name in grader.bench.scripts
+    assert not running
 
 
 def test_attempts_in_vain_cost_a_submission_no_time(warm, host, monkeypatch):
