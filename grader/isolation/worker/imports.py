@@ -7,6 +7,7 @@ import functools
 import importlib.abc
 import importlib.machinery
 import marshal
+import re
 import sys
 from collections.abc import Sequence
 from types import FunctionType, ModuleType
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 PACKAGE = "exercises"
+_SETS = re.compile(r"seterr|errstate")
 Space = dict[str, Any]
 Text = tuple[Any, str]  # a source, as text or as an array of the bytes of its code, and its file
 
@@ -65,9 +67,15 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         else:
             code = marshal.loads(source)  # the judge has compiled it
         exec(code, space)
-        if file[:1] == "<":  # the judge's own, as it is named nowhere else
+        if file[:1] == "<" and self.is_set:  # the judge's own, as it is named nowhere else
             space.update(_let_underflow(space))
         return space
+
+    @functools.cached_property
+    def is_set(self) -> bool:
+        """Whether a student's source may set what NumPy does about underflow."""
+        sources = (*self.modules.values(), *self.own.values())
+        return any(_SETS.search(text) for text, file in sources if file[:1] != "<")
 
     def find_helper(self, name: str, right: Space, wanted: str) -> Any:
         """Return a helper of an earlier step. Raise AttributeError if there is none."""
@@ -93,6 +101,7 @@ def _let_underflow(space: Space) -> Space:
     """Return the functions that a module defines, as they run after `np.seterr(all="raise")`.
 
     Weights that underflow to 0 are right, and a student's setting is for the student's own code.
+    This takes time in each call, so it is done only where such a setting is named.
     """
 
     def shield(function: FunctionType) -> Any:
