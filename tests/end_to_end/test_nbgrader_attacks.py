@@ -518,3 +518,36 @@ def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path
         hand_in(student, right, 3)
     course.must("autograde", STEP)
     assert set(course.exported().values()) == {WORTH}
+
+
+def test_attempt_that_cannot_even_be_copied_keeps_no_score_and_has_a_reason(tmp_path):
+    """nbgrader asks whether the assignment was generated, and shows a traceback."""
+    course = Course(tmp_path, 7, "process")
+    data = course.folder / "source" / STEP / "data" / "of_the_course.txt"
+    data.parent.mkdir()
+    data.write_text("numbers")
+    right = filled_in(course.released(STEP), solution(STEP))
+
+    def hand_in(student, day):
+        path = course.hand_in(student, STEP, right)
+        (path.parent / "timestamp.txt").write_text(f"2026-11-0{day} 10:00:00 UTC")
+        return path
+
+    for student in ("ada", "bob", "cy"):
+        hand_in(student, 1)
+    course.must("autograde", STEP)
+    renamed = hand_in("ada", 2)
+    renamed.rename(renamed.with_name(f"{STEP}-Copy1.ipynb"))
+    (hand_in("bob", 2).parent / "data").write_text("a file with the name of a folder")
+    renamed = hand_in("di", 2)
+    renamed.rename(renamed.with_name(f"{STEP} (1).ipynb"))
+    status, said = course.run("autograde", STEP)
+    assert status == 1
+    for student in ("ada", "di"):
+        assert f"{student}: no notebook is called {STEP}.ipynb." in said
+    assert "bob: its files cannot be copied beside those of the course." in said
+    assert "generate_assignment" not in said
+    assert "Traceback" not in said
+    assert course.exported() == {(STEP, one): 0 for one in ("ada", "bob", "di")} | {
+        (STEP, "cy"): WORTH
+    }

@@ -58,9 +58,12 @@ class _OneSentence(logging.Filter):
 
     MARK = f"{__name__}.NotGradable: "
     LAST = "Please see the the above traceback"
+    ASKS = "No notebooks found, did you forget"  # of a student whose notebook has another name
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
+        if text.startswith(self.ASKS):
+            return False
         if self.MARK in text:
             record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
         elif text.startswith(self.LAST):
@@ -164,7 +167,16 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def _go_along(self) -> None:
         """Judge the whole class while nbgrader converts notebooks, with its database open."""
-        convert = self.parent.convert_notebooks
+        convert, begin = self.parent.convert_notebooks, self.parent.init_assignment
+
+        def beginning(assignment: str, student: str) -> None:
+            try:
+                begin(assignment, student)
+            except (NbGraderException, RecursionError, FileExistsError, NotADirectoryError):
+                if not self.exams:
+                    raise  # nbgrader has said what is missing
+                self.forget(student)
+                raise NotGradable(f"{one_line(student, 80)}: {self._why_not_begun()}.") from None
 
         def converting() -> None:
             self.parent.assignments = dict(self._find_own())
@@ -175,7 +187,14 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                 finally:
                     _ahead.drop()
 
-        self.parent.convert_notebooks = converting  # nbgrader has no hook for a whole run
+        # nbgrader has no hook for a whole run, and none for a submission that fails.
+        self.parent.convert_notebooks, self.parent.init_assignment = converting, beginning
+
+    def _why_not_begun(self) -> str:
+        """Return why nbgrader could not even begin with a submission."""
+        if self.parent.notebooks:
+            return "its files cannot be copied beside those of the course"
+        return f"no notebook is called {' or '.join(f'{name}.ipynb' for name in self.exams)}"
 
     def _find_own(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the folder of each submission, with its own notebooks.
