@@ -551,3 +551,28 @@ def test_attempt_that_cannot_even_be_copied_keeps_no_score_and_has_a_reason(tmp_
     assert course.exported() == {(STEP, one): 0 for one in ("ada", "bob", "di")} | {
         (STEP, "cy"): WORTH
     }
+
+
+@pytest.mark.parametrize("left", ["no notebook", "a sanitized notebook", "half a notebook"])
+def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(tmp_path, left):
+    """nbgrader passes over it, since it has a folder. So it would never get a score."""
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+    for student in ("ada", "bob"):
+        course.hand_in(student, STEP, right)
+    course.must("autograde", STEP, "--student", "ada")
+    found = course.folder / "autograded" / "ada" / STEP / f"{STEP}.ipynb"
+    there = course.folder / "autograded" / "bob" / STEP / f"{STEP}.ipynb"
+    there.parent.mkdir(parents=True)
+    (there.parent / "notes.txt").write_text("copied before the notebook")
+    notebook = json.loads(found.read_text())
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = []
+    if left != "no notebook":
+        there.write_text(json.dumps(notebook)[: None if left.startswith("a") else 2000])
+    before = found.stat().st_mtime_ns
+    said = course.must("autograde", STEP)
+    assert "bob was not graded to the end before, and is graded again" in said
+    assert set(course.exported().values()) == {WORTH}
+    assert found.stat().st_mtime_ns == before  # what was graded stays as it is

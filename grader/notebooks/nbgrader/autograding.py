@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import glob
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import is_grade, is_solution
+from nbgrader.utils import is_grade, is_solution, rmtree
 from traitlets import Enum, Integer
 
 from grader.classroom import judge
@@ -35,13 +35,20 @@ from grader.notebooks.nbgrader.books import forget_scores, open_once
 from grader.notebooks.nbgrader.collecting import MARKUP, is_shown, without_links
 from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
 from grader.notebooks.nbgrader.rebuilding import StoredCell, rebuild
-from grader.notebooks.nbgrader.verdicts import PREFIX, find_verdicts, no_verdict, output
+from grader.notebooks.nbgrader.verdicts import (
+    PREFIX,
+    find_verdicts,
+    is_finished,
+    no_verdict,
+    output,
+)
 from grader.report.names import show_name
 from grader.report.problem import Problem
 from grader.report.records import Report
 from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
+AGAIN = "%s was not graded to the end before, and is graded again."
 UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
 REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
 
@@ -180,6 +187,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
         def converting() -> None:
             self.parent.assignments = dict(self._find_own())
+            for folder, notebooks in self.parent.assignments.items():
+                self._drop_unfinished(Path(folder), notebooks)
             with open_once(), without_links():
                 _ahead.begin(self._to_come())
                 try:
@@ -195,6 +204,26 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         if self.parent.notebooks:
             return "its files cannot be copied beside those of the course"
         return f"no notebook is called {' or '.join(f'{name}.ipynb' for name in self.exams)}"
+
+    def _drop_unfinished(self, folder: Path, notebooks: Sequence[str]) -> None:
+        """Remove what a run that was killed has left of a submission.
+
+        nbgrader would pass over it, and its student would never get a score.
+        """
+        course, student = self.course, folder.parent.name
+        there = Path(course.format_path(course.autograded_directory, student, folder.name))
+        found = [there / Path(one).name for one in notebooks if Path(one).stem in self.exams]
+        unfinished = [one for one in found if not is_finished(one)]
+        if not unfinished or not there.is_dir() or student in course.student_id_exclude.split(","):
+            return
+        if course.notebook_id == "*":
+            rmtree(there)
+        elif not any(one.exists() for one in unfinished):
+            return  # another notebook of it was graded
+        else:
+            for one in unfinished:
+                one.unlink(missing_ok=True)
+        self.log.warning(AGAIN, one_line(student, 80))
 
     def _find_own(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the folder of each submission, with its own notebooks.

@@ -6,8 +6,10 @@ shows only what a student may know, and no number.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nbformat.v4 import new_output
@@ -72,6 +74,24 @@ def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
     """
     data = {"text/plain": repr(found.points(most)), "text/html": _html(found, warnings)}
     return new_output("execute_result", data=data, execution_count=None)
+
+
+def is_finished(path: Path) -> bool:
+    """Return whether an autograded notebook exists, with something below each test cell.
+
+    nbgrader writes it twice, and the first time without any output.
+    """
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, LookupError):
+        return False
+    tests = [cell for cell in cells if _is_test(cell)]
+    return all(cell.get("outputs") for cell in tests)
+
+
+def _is_test(cell: dict[str, Any]) -> bool:
+    mine = cell["metadata"].get("nbgrader", {})
+    return bool(cell["cell_type"] == "code" and mine.get("grade") and not mine.get("solution"))
 
 
 def no_verdict(reason: str) -> Any:
