@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from grader.cli.paths import read_submission, show_path
+from grader.intake.submission import encode_source
 from grader.report.files import put
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
@@ -38,7 +39,7 @@ def handin(submission: Path, out: Path) -> None:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
             for name, text in names.items():
                 if text is not None:
-                    put(file, name, text.encode("utf-8", "replace"))
+                    put(file, name, encode_source(text))
         data = out.read_bytes()
         receipt = _receipt(out, hashlib.sha256(data).hexdigest(), found.sha256)
         out.with_suffix(".receipt.txt").write_text(receipt, encoding="utf-8")

@@ -22,6 +22,7 @@ __all__ = [
     "Submission",
     "SubmissionError",
     "decode_source",
+    "encode_source",
     "from_notebook",
     "place",
     "find_left_open",
@@ -117,6 +118,16 @@ def decode_source(data: bytes) -> str:
     if "\0" in text:
         raise SubmissionError("it contains a null byte")
     return text.replace("\r\n", "\n")
+
+
+def encode_source(text: str) -> bytes:
+    """Return a file that `decode_source` reads as this text, which may name its own encoding."""
+    data = text.encode("utf-8", "replace")
+    name = _encoding(data)
+    try:
+        return data if name == "utf-8-sig" else text.encode(name)
+    except UnicodeEncodeError:
+        return codecs.BOM_UTF8 + data
 
 
 def _looks_wide(data: bytes) -> bool:

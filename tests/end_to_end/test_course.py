@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from grader.intake.submission import decode_source
 from tests.conftest import ROOT
 from tests.support import forks
 from tests.support.handed_in import packed, spread
@@ -384,6 +385,26 @@ def test_moodle_gets_a_page_in_each_folder(tmp_path):
     nopeek("export", tmp_path / "out", "--format", "moodle-feedback", "--out", tmp_path / "f.zip")
     with zipfile.ZipFile(tmp_path / "f.zip") as file:
         assert set(file.namelist()) == {f"{name}/feedback.html" for name in names}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [
+        ("latin-1", "größe = 7"),
+        ("cp1252", "# “größe”"),
+        ("gbk", "# 掩码注意力"),
+        ("utf-8-sig", "größe = '掩码'"),
+    ],
+)
+def test_handin_keeps_a_text_in_another_encoding(tmp_path, encoding, line):
+    """As UTF-8 it would be read as something else, or not at all, because it names its own."""
+    named = "latin-1" if encoding == "utf-8-sig" else encoding
+    text = f"# -*- coding: {named} -*-\n{line}\ndef attention_scores(q, k): ...\n"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / f"{STEP}.py").write_bytes(text.encode(encoding))
+    nopeek("handin", "--submission", tmp_path / "mine", "--out", tmp_path / "h.zip")
+    with zipfile.ZipFile(tmp_path / "h.zip") as file:
+        assert decode_source(file.read(f"{STEP}.py")) == text
 
 
 def test_what_handin_writes_is_graded(tmp_path):
