@@ -1,8 +1,9 @@
 """Recognise file names: the step that a name clearly means, or a student's own module.
 
-`step03_mask (1).py`, `Step03_Mask.py`, `step3 mask.py` and `step03_mask.py.txt` all mean step 3,
-written by a browser, an editor or a person. Any other `.py` file is a module of the student's own,
-unless a step, NumPy or the standard library has its name.
+`step03_mask (1).py`, `Step03_Mask.py`, `step3 mask.py`, `step03_mask-Copy1.py`, `Copy of
+step03_mask.py` and `step03_mask.py.txt` all mean step 3, written by a browser, an editor or a
+person. Any other `.py` file is a module of the student's own, unless a step, NumPy or the standard
+library has its name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from collections.abc import Collection
 from grader.steps.registry import Registry, Step
 
 _ENDING = re.compile(r"\.py(?:\.txt)?", re.IGNORECASE)
-_ADDITION = re.compile(r" ?\(\d{1,3}\)|( -)? (copy|kopie)( \(?\d{1,3}\)?)?|-\d{1,2}", re.IGNORECASE)
+_ADDITION = re.compile(
+    r" ?\(\d{1,3}\)|( -)? (copy|kopie|copie|copia)( \(?\d{1,3}\)?)?|(-copy\d{0,2}|-\d{1,2})",
+    re.IGNORECASE,
+)
+_COPY_OF = re.compile(r"^(copy of|kopie von|copie de|copia d[ei]) ", re.IGNORECASE)
 _STEP = re.compile(r"step_?(\d{1,3})(?:_(\w+))?")
 _TAKEN = frozenset({name.casefold() for name in sys.stdlib_module_names} | {"numpy", "exercises"})
 
@@ -36,7 +41,7 @@ def step_meant(name: str, registry: Registry) -> Step | None:
     """
     if name in registry.by_filename:  # as nearly all are
         return registry.by_filename[name]
-    stem = unicodedata.normalize("NFKC", stem_of(name.strip())[:100])
+    stem = _COPY_OF.sub("", unicodedata.normalize("NFKC", stem_of(name.strip())[:100]))
     last = list(_ADDITION.finditer(stem))
     shorter = stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem
     return _find_step(stem, registry) or _find_step(shorter, registry)

@@ -299,6 +299,11 @@ PLAINLY = [
     "step02_scores.py.txt",
     "step02_scores-1.py",
     "step02_scores - Copy.py",
+    "step02_scores-Copy1.py",
+    "step02_scores - Copie.py",
+    "Copy of step02_scores.py",
+    "Kopie von step02_scores.py",
+    "Copia de step02_scores (1).py",
     "step02 scores.py",
     "step2_scores.py",
     "step-2-scores.py",
@@ -307,6 +312,7 @@ PLAINLY = [
     "ｓtep02_scores.py",
 ]
 OTHERWISE = ["step02_mask.py", "step02_scores_old.py", "step99_scores.py", "scores.py", "step2.txt"]
+OTHERWISE += ["of step02_scores.py", "Copy step02_scores.py", "My copy of step02_scores.py"]
 
 
 @pytest.mark.parametrize("name", PLAINLY)
