@@ -26,6 +26,7 @@ from grader.report.sanitize import one_line, visible
 
 PAGE = "feedback.html"
 TYPED = ("_text.html", "_link.html")  # what Canvas calls a text or an address handed in
+FITTING = (".py", ".ipynb", ".zip", ".html", ".htm", ".txt")  # for what can be written here
 PLATFORMS = ("Canvas", "Moodle")
 _MARK = "_assignsubmission_"
 
@@ -123,6 +124,7 @@ def canvas_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
     """
     for graded in class_:
         names = [name for name in graded.who.files if not name.endswith(TYPED)]
+        names.sort(key=lambda name: not name.lower().endswith(FITTING))
         if graded.who.platform == "Canvas" and names:
             yield names[0], _as_named(names[0], graded)
 

@@ -9,7 +9,7 @@ from grader.classroom.exports.canvas import canvas
 from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.returning import mail, moodle_feedback
+from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 from grader.classroom.tables import read_roster
 from grader.report.records import Grade, Who
 from tests.support.classes import not_gradable, right, wrong
@@ -182,6 +182,14 @@ def test_wrong_team_gets_no_page_of_somebody_elses(team):
     graded, options = team
     options = dataclasses.replace(options, groups={})
     assert list(moodle_feedback([graded], options)) == []
+
+
+@pytest.mark.parametrize("ending", ["step02_scores.py", "work.IPYNB", "all.zip", "notes.txt"])
+def test_canvas_gets_feedback_under_a_name_that_fits_its_content(ending):
+    """A text called `answers.pdf` would be a damaged document to its student."""
+    files = ("a_1201_9000001_answers.pdf", f"a_1201_9000002_{ending}")
+    graded = dataclasses.replace(right("a"), who=Who("Canvas", "1201", files=files))
+    assert [name for name, _ in canvas_feedback([graded], Options())] == [files[1]]
 
 
 def returned(class_, options):
