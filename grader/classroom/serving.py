@@ -36,6 +36,7 @@ from grader.classroom.overview import script_policy
 from grader.classroom.publishing import WORK, renew
 from grader.classroom.tables import Override
 from grader.classroom.work_page import Form, find_all_lessons, work_page
+from grader.report.files import replacing
 from grader.report.names import safe_name
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
@@ -143,8 +144,9 @@ class Desk:
 def _put_back(path: Path, data: bytes | None) -> None:
     if data is None:
         path.unlink()
-    else:
-        path.write_bytes(data)
+        return
+    with replacing(path) as beside:
+        beside.write_bytes(data)
 
 
 def _replaced(rules: Rules, graded: Graded, entry: Entry) -> list[Override]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import errno
 import http.client
 import os
 import re
@@ -254,6 +255,24 @@ def test_change_that_could_be_for_two_is_refused(visitor, graded):
     assert status == 422
     assert "several students have this id" in text
     assert rows(graded) == []
+
+
+def test_changes_by_hand_are_not_lost_when_the_disk_is_full(visitor, graded, monkeypatch):
+    """The file is replaced whole when a change is undone, too."""
+    visitor.change("alice", points="7")
+    before = rows(graded)
+    with Gradebook(graded, write=True) as book:
+        book.mark(book.last(), Mark("dan", reason="no zip", who=Who(number="bob")))
+    write = Path.write_bytes
+
+    def fill_up(path, data):
+        write(path, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", fill_up)
+    status, _ = visitor.change("bob", points="7")
+    assert status == 500
+    assert set(before) <= set(rows(graded))
 
 
 FORGED = {
