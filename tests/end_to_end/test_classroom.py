@@ -98,6 +98,7 @@ def test_visible_checks_come_with_a_warning(tmp_path):
     folder = made(tmp_path / "class", {"mallory": SHOWS_WHAT_IT_READS})
     told = run(folder, tmp_path / "out")
     assert "note: visible checks show what a submission returns and prints" in told
+    assert "a program that looks them up passes" in told
     page = (tmp_path / "out" / "feedback" / "mallory.html").read_text(encoding="utf-8")
     assert "linear(x, w_q), linear(x, w_k)" in page
 

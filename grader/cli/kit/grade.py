@@ -34,7 +34,8 @@ MAX_SHOWN = 10
 NOTHING = "nothing was handed in"
 SHOWS = (
     "note: visible checks show what a submission returns and prints, and its code can read the "
-    "right earlier steps; students may find those on its page"
+    "right earlier steps; students may find those on its page. Students have the right results of "
+    "visible checks, too, so a program that looks them up passes"
 )
 
 
