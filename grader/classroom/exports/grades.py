@@ -14,7 +14,8 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     report, grade, who = graded.report, graded.grade, graded.who
     verdicts = report.steps if report else ()
     points: dict[str, float | None] = {step.step: step.points for step in verdicts}
-    points |= dict(grade.steps) if grade else {}
+    if grade and grade.steps:  # without the excused ones
+        points = dict(grade.steps)
     if graded.score is None:  # a file that could not be read does not earn 0
         points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
     notes = [graded.reason, *(grade.notes if grade else ())]

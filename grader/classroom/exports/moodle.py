@@ -124,7 +124,10 @@ def feedback(graded: Graded) -> str:
     report = graded.report
     verdicts = report.steps if report else ()
     grade = graded.grade
-    points = {step.step: step.points for step in verdicts} | dict(grade.steps if grade else {})
+    points = {step.step: step.points for step in verdicts}
+    if grade and grade.steps:  # without the excused ones
+        points = dict(grade.steps)
+    verdicts = tuple(step for step in verdicts if step.step in points)
     steps = "; ".join(
         f"{step.title} {points[step.step]:g} of {step.max_points:g}" for step in verdicts
     )

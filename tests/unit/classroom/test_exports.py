@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
+from grader.classroom.exports.moodle import feedback
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.report.names import safe_name
@@ -152,6 +153,16 @@ def test_nbgrader_columns():
 
 
 # per student
+
+
+def test_excused_step_is_no_zero_and_nothing_to_work_on():
+    """Its student has full marks, and would have read that a step is missing."""
+    grade = Grade(10.0, 10.0, {COLUMNS[1]: 5.0}, ("Scores: excused (Tim, 2026).",))
+    graded = dataclasses.replace(wrong(), grade=grade)
+    (_, row) = table(whole("csv", [graded]))
+    assert row[3:5] == ["", "5"]
+    said = feedback(graded)
+    assert said == "Points: 10 of 10. Masks 5 of 5. Scores: excused (Tim, 2026)."
 
 
 def test_gradescope_results():
