@@ -145,12 +145,18 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
             super().copy_files()
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        """Copy a submission without its links; one that cannot be copied does not stop the rest."""
+        """Copy a submission without its links; one that cannot be copied does not stop the rest.
+
+        It gets its name when it is whole, because nbgrader collects nothing twice.
+        """
+        part = Path(dest).with_name(f".{Path(dest).name}.new")
+        shutil.rmtree(part, ignore_errors=True)  # what a killed run has left
         try:
-            self._copy(Path(src), Path(dest))
-            _complete(Path(dest), Path(src).name)
+            self._copy(Path(src), part)
+            _complete(part, Path(src).name)
+            part.rename(dest)
         except (OSError, ValueError, SubmissionError) as error:
-            shutil.rmtree(dest, ignore_errors=True)
+            shutil.rmtree(part, ignore_errors=True)
             why = "it cannot be read" if isinstance(error, OSError) else str(error)
             self.log.error("%s is not collected: %s.", show_name(Path(src).name), why)
 
