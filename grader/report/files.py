@@ -6,6 +6,7 @@ Notes are small files beside a learner's work. Nothing depends on them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import re
 import secrets
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+DEVICES = Path("/dev")
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
 
 
@@ -23,8 +25,11 @@ def replacing(path: Path) -> Iterator[Path]:
 
     So a reader finds either the old file or the new one, never a part. Who may read a file that is
     replaced stays as it was; the user's own settings decide on a new one. Raise OSError if the file
-    cannot be written.
+    cannot be written. A device or a pipe, such as /dev/null, is never replaced.
     """
+    is_other = path.exists() and not path.is_file() and not path.is_dir()
+    if is_other or path.absolute().parent == DEVICES:  # there may be links to files
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     beside = path.parent / f"{path.name[:40]}.{secrets.token_hex(8)}.new"
     try:
         beside.touch(exist_ok=False)

@@ -72,3 +72,16 @@ def test_name_that_is_not_utf_8_is_a_name_in_a_zip(tmp_path):
     with zipfile.ZipFile(tmp_path / "feedback.zip", "w") as file:
         put(file, "abel_1201_9000001_\udcff.py", b"# Points: 7")
         assert file.namelist() == ["abel_1201_9000001__.py"]
+
+
+def test_device_or_pipe_is_not_replaced(tmp_path):
+    """As root, `--out /dev/null` would take the device away from the whole machine."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="it is not a regular file"):
+            write_whole(path, ["text"])
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert link.is_symlink()
+    assert {*tmp_path.iterdir()} == {pipe, link}
