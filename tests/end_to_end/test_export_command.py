@@ -156,7 +156,7 @@ def test_export_of_what_was_never_graded(export, out):
 def test_export_that_fails_halfway_leaves_the_old_file(export, out, monkeypatch):
     (out / "grades.csv").write_text("old", encoding="utf-8")
 
-    def failing(self):
+    def failing(self, run):
         yield right()
         raise OSError(5, "Input/output error", "gradebook.db")
 
@@ -200,7 +200,7 @@ def test_feedback_for_a_name_that_is_not_utf_8_ends_nobodys(export, out, platfor
 
 
 def test_full_disk_is_told_with_the_place(export, out, monkeypatch):
-    def failing(self):
+    def failing(self, run):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Gradebook, "graded", failing)
@@ -291,6 +291,23 @@ def test_grade_is_recorded_before_anybody_can_import_it(export, out, monkeypatch
     monkeypatch.setattr(module, "write_whole", lambda *_: found.append(record.read_text()))
     into_canvas(export, own, out / "new.csv")
     assert json.loads(found[0])["canvas Attention (4711)"] == {"101": ["10"]}
+
+
+def test_export_is_of_one_run_though_another_one_ends_meanwhile(export, out, monkeypatch):
+    """Otherwise the rules of one run and the class of the other would be mixed."""
+    people = Gradebook.people
+
+    def then_graded_again(book, *which):
+        found = people(book, *which)
+        with Gradebook(out.parent / "graded", write=True) as other:
+            kept(other, [wrong("new")])
+        return found
+
+    monkeypatch.setattr(Gradebook, "people", then_graded_again)
+    assert export("--format", "csv", "--out", out / "grades.csv").exit_code == 0
+    written = (out / "grades.csv").read_text()
+    assert "alice" in written
+    assert "new" not in written
 
 
 def test_exports_at_once_are_all_recorded(tmp_path):

@@ -137,9 +137,9 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
     return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
 
 
-def _rules(book: Gradebook, people: Sequence[Graded], graded: Path) -> Rules:
+def _rules(book: Gradebook, run: int, people: Sequence[Graded], graded: Path) -> Rules:
     try:
-        rules = rules_of(book.assignment(), registry_module.load(), graded)
+        rules = rules_of(book.assignment(run), registry_module.load(), graded)
     except CourseError as error:
         raise Problem(str(error)) from None
     return rules.unambiguous(people)
@@ -181,9 +181,10 @@ def export(
     _check_own(format_, own)
     try:
         with gradebook_in(graded) as book:
-            people = book.people()
-            rules = _rules(book, people, graded)
-            class_ = rules.apply(book.graded())
+            run = book.last()  # the class may be graded again meanwhile
+            people = book.people(run)
+            rules = _rules(book, run, people, graded)
+            class_ = rules.apply(book.graded(run))
             kind = FORMATS[format_]
             options = replace(
                 options,
@@ -200,7 +201,7 @@ def export(
             elif isinstance(kind, Zip):
                 _zip(kind, class_, options, out)
             elif isinstance(kind, One):
-                _one(kind, class_, replace(options, steps=book.steps()), out)
+                _one(kind, class_, replace(options, steps=book.steps(run)), out)
             else:
                 _each(kind, class_, options, out)
     except OSError as error:
