@@ -37,6 +37,10 @@ ROOMS = ("exercises", "notebooks")
 PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL)
 
 
+# A browser adds the second ending.
+NOTEBOOK = re.compile(r"(.*)\.ipynb(?:\.txt|\.json)?", re.IGNORECASE | re.DOTALL)
+
+
 @runtime_checkable
 class HasFiles(Protocol):
     """A place whose files can be opened; those of an archive cannot."""
@@ -47,7 +51,7 @@ class HasFiles(Protocol):
 
 def is_notebook(name: str) -> bool:
     """Return whether the name is that of a notebook."""
-    return name.lower().endswith(".ipynb")
+    return NOTEBOOK.fullmatch(name) is not None
 
 
 def is_packed(name: str) -> bool:
@@ -249,7 +253,7 @@ class _Reading:
     def _unreadable(self, name: str, error: SubmissionError) -> None:
         sentence = refusal(show_name(name), error)
         self.warnings.append(sentence)
-        self.broken.setdefault(name.rpartition("/")[2][: -len(".ipynb")], sentence)
+        self.broken.setdefault(NOTEBOOK.sub(r"\1", name.rpartition("/")[2]), sentence)
 
     def merge(self) -> None:
         """Take the steps from the notebooks that no file has."""

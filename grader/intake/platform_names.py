@@ -38,7 +38,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from grader.intake.handins import is_notebook, is_packed
+from grader.intake.handins import NOTEBOOK, is_notebook, is_packed
 from grader.report.names import show_name
 from grader.report.records import Who
 
@@ -96,7 +96,9 @@ class Found:
 
 def stem(name: str) -> str:
     """Return the name without the ending of an archive or a notebook."""
-    if is_notebook(name) or is_packed(name):
+    if is_notebook(name):
+        return NOTEBOOK.sub(r"\1", name) or name
+    if is_packed(name):
         return _ENDING.sub("", name) or name
     return name
 

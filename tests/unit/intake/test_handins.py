@@ -229,6 +229,18 @@ def test_unreadable_file_gives_way_to_a_notebook_and_is_told(read, tmp_path):
     assert dict(submission.refused) == {}
 
 
+@pytest.mark.parametrize("ending", [".ipynb.txt", ".ipynb.json", ".IPYNB.txt"])
+def test_notebook_that_a_browser_has_renamed_is_one(read, tmp_path, ending):
+    spread(tmp_path / "alice", {f"step02_scores{ending}": notebook("'cell'")})
+    (tmp_path / f"bob{ending}").write_text(notebook("'cell'"))
+    (tmp_path / "carl").mkdir()
+    (tmp_path / "carl" / f"step02_scores{ending}").write_text("{")
+    for student in ("alice", "bob"):
+        assert "'cell'" in read(student).sources["step02_scores"]
+    with pytest.raises(SubmissionError, match="its JSON is broken in line 1"):
+        read("carl")
+
+
 def test_copy_of_a_notebook_goes_after_it(read, tmp_path):
     files = {"work-Copy1.ipynb": notebook("'copy'"), "work.ipynb": notebook("'cell'")}
     spread(tmp_path / "alice", files)
