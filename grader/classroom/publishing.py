@@ -133,13 +133,21 @@ class _Pages:
 
 
 def _has_grade(out: Path, graded: Graded) -> bool:
-    """Return whether the student's report on disk has this grade."""
+    """Return whether the student's report on disk has this grade, for the same work and run.
+
+    A run may have been killed before it wrote its pages.
+    """
+    report = graded.report
     try:
         text = (out / "reports" / f"{safe_name(graded.student)}.json").read_text(encoding="utf-8")
-        shown = json.loads(text).get("grade")
-    except (OSError, ValueError):
+        data = json.loads(text)
+        about = data["submission"]["sha256"], data["suite"], data["seed"], data["score"]
+    except (OSError, ValueError, LookupError):
         return False
-    return bool(shown == json.loads(json.dumps(graded.grade and asdict(graded.grade))))
+    if report is None or about != (report.sha256, report.suite, report.seed, report.score):
+        return False
+    grade = json.loads(json.dumps(graded.grade and asdict(graded.grade)))
+    return bool(data.get("grade") == grade)
 
 
 def _without_report(graded: Graded) -> Graded:

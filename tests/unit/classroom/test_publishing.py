@@ -115,6 +115,22 @@ def test_report_of_an_earlier_attempt_does_not_stay(tmp_path):
             assert there is (mark.key is not None)
 
 
+def test_pages_of_a_run_that_was_killed_before_it_wrote_them_are_renewed(tmp_path):
+    """A change by hand of anybody writes the tables, which would contradict the pages."""
+    exam = Exam("hidden", 7, "bubblewrap", COLUMNS, "a kit")
+    with Gradebook(tmp_path, write=True) as book:
+        for key, one in {"right": right("ann"), "wrong": wrong("ann")}.items():
+            book.record(key, Outcome(one.report.to_json().encode(), "", 1.0))
+            run = book.begin(exam)
+            book.mark(run, Mark("ann", None, key))
+            book.finish(run, ["ann"])
+            if key == "right":
+                publishing.publish(book, run, tmp_path, REGISTRY, print)
+        publishing.renew(book, tmp_path, publishing.Rules(publishing.Course()))
+    assert "ann,5,10" in (tmp_path / "grades.csv").read_text()
+    assert "<b>5</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
+
+
 def test_part_of_a_page_that_a_killed_run_has_left_does_not_stay(tmp_path):
     part = tmp_path / "feedback" / "ann.html.0123456789abcdef.new"
     part.parent.mkdir()
