@@ -27,7 +27,8 @@ from grader.engine import messages
 from grader.engine.call_evidence import show_call
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.own_code import find_code
-from grader.engine.scripts import PATIENCE, Hope, Script, write_script
+from grader.engine.recording import record_scripts
+from grader.engine.scripts import PATIENCE, Hope, Script
 from grader.isolation import Host, SandboxError
 from grader.isolation.client import (
     Answer,
@@ -35,7 +36,6 @@ from grader.isolation.client import (
     Died,
     Program,
     Raised,
-    Shadow,
     TimedOut,
     Worker,
 )
@@ -101,7 +101,6 @@ class Bench:
         self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
-        self.passed: set[str] = set()  # checks that some submission has passed
         self.kept_scripts: KeptScripts | None = None
         self.spare = SPARE
         self.hopes: defaultdict[str, Hope] = defaultdict(Hope)
@@ -187,8 +186,8 @@ class Bench:
     def change_inputs(self, make_given: Callable[[Step], Given]) -> None:
         """Use other inputs from now on."""
         self.make_given = make_given
-        for known in (self.givens, self.scripts, self.passed):
-            known.clear()
+        self.givens.clear()
+        self.scripts.clear()
 
     def inputs_for(self, step: Step) -> Given:
         """Return the suite's inputs for a step, made once."""
@@ -278,7 +277,7 @@ class Bench:
         self.too_slow, passed = False, False
         if self.kept_scripts and not any(check.id in self.scripts for check in checks):
             self.scripts |= self.kept_scripts.read(attempt.step.id)
-        if attempt.untouched or not all(check.id in self.scripts for check in checks):
+        if attempt.untouched or not self.has_scripts(attempt.step):
             return False
         if self.spare <= 0 or not self.hopes[attempt.step.id].is_worth_a_try():
             return False
@@ -320,6 +319,17 @@ class Bench:
             return True
         return False
 
+    def has_scripts(self, step: Step) -> bool:
+        """Return whether the calls of all checks of a step are known."""
+        return all(check.id in self.scripts for check in step.checks)
+
+    def write_scripts(self, attempt: Attempt, host: Host) -> None:
+        """Write the scripts of a step's checks by running an attempt that passes, on that host."""
+        given = self.inputs_for(attempt.step)
+        found = record_scripts(attempt.step, self.checks, given, attempt.program, host)
+        self.scripts |= found
+        self.news = bool(found)
+
     def keep(self, step: Step) -> None:
         """Keep what is new in the scripts of a step's checks, if there is a place for it."""
         if self.kept_scripts and self.news:
@@ -352,7 +362,7 @@ class Bench:
             return self.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
         self.printed = ""
         self.asked, self.asking = check.function, None
-        start, failure = len(self.log.calls), self._run_and_note(check)
+        start, failure = len(self.log.calls), self._failure(self.checks[check.id])
         self.log.spans[check.id] = (start, len(self.log.calls))
         self.log.titles[check.id] = self.checks[check.id].title
         if failure is None:
@@ -383,39 +393,6 @@ class Bench:
             args, kwargs = self.asking
             call = Call(self.asked, args, kwargs, opaque=False, outcome=None)
         self.first_failure = FirstFailure(verdict, list(self.log.calls), start, call)
-
-    def _run_and_note(self, check: Check) -> BaseException | None:
-        """Run a check. Write its script if it has none, and passes a second time.
-
-        A script costs another run, so it has to be of use: to other submissions, or if it is kept.
-        """
-        pays = check.id not in self.scripts and (self.kept_scripts or check.id in self.passed)
-        worker = self.worker if pays else None
-        if worker is None:
-            failure = self._failure(self.checks[check.id])
-            if failure is None:
-                self.passed.add(check.id)
-            return failure
-        worker.note()
-        failure = self._failure(self.checks[check.id])
-        noted, worker.noted = worker.noted, None
-        if failure is None and noted is not None and worker is self.worker:
-            again = self._ask_again(check, worker, [reply for _, reply in noted])
-            self.scripts[check.id] = write_script(noted, again)
-            self.news = True
-        return failure
-
-    def _ask_again(
-        self, check: Check, worker: Worker, replies: Sequence[Any]
-    ) -> list[Mapping[str, Any]]:
-        """Return what a check asks if the answers are slightly different."""
-        log, noted, shadow = self.log, self.noted, Shadow(worker, replies)
-        self.log, self.worker = Log(), shadow
-        try:
-            self._failure(self.checks[check.id])
-            return [request for request, _ in shadow.noted or ()]
-        finally:
-            self.log, self.noted, self.worker = log, noted, worker
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""

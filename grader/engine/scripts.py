@@ -1,9 +1,9 @@
 """Know the calls of a check before it makes them, so that a worker can answer all at once.
 
 A check makes the same calls for every submission whose answers pass it, unless it puts an answer
-into a later call. A submission that passes a check shows its calls. The check then runs once more,
-on slightly different answers: calls that change with them are made one by one for ever. All others
-are sent together from then on, and the check finds the answers waiting. It still decides
+into a later call. Code that passes a check shows its calls. The check then runs once more, on
+slightly different answers: calls that change with them are made one by one for ever. All others are
+sent together from then on, and the check finds the answers waiting. It still decides
 everything: a call that differs from the expected one ends this way of asking, and the check is run
 call by call.
 
@@ -26,7 +26,7 @@ from grader.isolation.wire import Handle, Laid
 from grader.steps.tree import leaves, map_leaves
 
 Request = Mapping[str, Any]
-Noted = tuple[Request, Any]  # with the reply
+Noted = tuple[dict[str, Any], Any]  # a request with its reply
 
 MAX_BYTES = 8 * 2**20  # of a check's calls
 MAX_KNOWN = 200  # answers of a check that are remembered

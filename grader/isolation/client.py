@@ -23,7 +23,6 @@ MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
-MAX_NOTED = 8 * 2**20  # bytes of the replies that are noted for a script; right ones are fewer
 DIGEST = 32  # bytes
 SHARED = 2**33  # in the worker, what several requests name is numbered from here
 WATCHED = 0.96  # of a call's time; then a watched worker reports its line
@@ -264,9 +263,8 @@ class Worker:
         self.unread = bytearray()
         self.numbered = 0  # handles that were given so far have lower numbers
         self.anew = False  # whether the next request is the first of a check: old results can go
-        # Requests with their replies, from when somebody wants them; none if they are too much.
+        # Requests with their replies, from when somebody wants them.
         self.noted: list[tuple[dict[str, Any], Any]] | None = None
-        self.received = 0  # bytes of replies
         # Digests of requests that were sent in advance, each with the answers that are left.
         self.ahead: deque[tuple[bytes, Iterator[Any]]] = deque()
 
@@ -417,7 +415,8 @@ class Worker:
             reply = _mapping(self._reply(request, until))
             if find_handles(reply if "raised" in reply else {**reply, "ok": None}):
                 raise ProtocolError("a handle that nobody asked for")
-            self._note(request, reply)
+            if self.noted is not None:
+                self.noted.append((request, reply))
             if self.watched and "stuck" in reply:
                 raise TimeoutError(reply)
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
@@ -433,17 +432,6 @@ class Worker:
         except (OSError, ProtocolError, Died):
             self._lose()
             raise Died from None
-
-    def note(self) -> None:
-        """Note requests and replies from now on."""
-        self.noted, self.received = [], 0
-
-    def _note(self, request: dict[str, Any], reply: Any) -> None:
-        """Note a request with its reply if somebody wants it, and drop all if they are too much."""
-        if self.received > MAX_NOTED:
-            self.noted = None
-        if self.noted is not None:
-            self.noted.append((request, reply))
 
     def _reply(self, request: dict[str, Any], until: float) -> Any:
         """Return the reply to a request: one that has come ahead, or the worker's."""
@@ -465,7 +453,6 @@ class Worker:
         size, echoed = HEADER.unpack(self._exactly(HEADER.size, until))
         if echoed != nonce or size > MAX_FRAME:
             raise ProtocolError("not an answer to this question")
-        self.received += size
         return self._exactly(size, until)
 
     def _exactly(self, size: int, until: float) -> bytes:
@@ -496,9 +483,8 @@ class Shadow(Worker):
 
     def __init__(self, worker: Worker, replies: Sequence[Any]) -> None:
         self.host, self.watched, self.deadline = worker.host, False, worker.deadline
-        self.alive, self.last, self.anew, self.numbered = True, True, False, 0
+        self.alive, self.last, self.anew, self.numbered, self.noted = True, True, False, 0, []
         self.ahead = deque()
-        self.note()
         self.replies, self.given = deque(replies), 0
 
     def close(self) -> None:

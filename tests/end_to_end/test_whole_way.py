@@ -23,6 +23,7 @@ from grader.classroom.gradescope import CONFIG
 from grader.classroom.tables import HEADER
 from grader.notebooks.nbgrader.lateness import find_move, find_penalty
 from grader.steps import registry
+from grader.steps.stubs import stub_of
 from tests.conftest import ROOT
 from tests.support import forks
 from tests.support.courses import Course, filled_in
@@ -31,7 +32,7 @@ from tests.support.handed_in import packed
 REGISTRY = registry.load()
 STEPS = ("step02_scores", "step03_mask")
 RIGHT = {step: (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") for step in STEPS}
-STUB = (ROOT / "exercises" / f"{STEPS[0]}.py").read_text(encoding="utf-8")
+STUB = stub_of(REGISTRY.find(STEPS[0]))
 HALF = {STEPS[0]: STUB, STEPS[1]: RIGHT[STEPS[1]]}
 COURSE = """
 title = "Homework 2: masks"

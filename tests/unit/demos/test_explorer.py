@@ -10,6 +10,7 @@ from grader.demos.explorer.measure import Request, explore, read_words
 from grader.demos.gpt2.small import load_small
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
+from grader.steps.stubs import stub_of
 from tests.conftest import ROOT, STEPS
 
 SMALL = load_small()
@@ -167,7 +168,7 @@ def test_line_that_takes_too_long_is_named(host, steps, monkeypatch, text, told)
 
 def test_step_that_is_not_written_is_named_where_there_are_no_solutions(host, steps, monkeypatch):
     monkeypatch.setattr("grader.demos.submission_worker.solutions", lambda registry: {})
-    stub = (ROOT / "exercises" / "step09_heads.py").read_text("utf-8")
+    stub = stub_of(steps.find("step09_heads"))
     told = r"Your decoder cannot run yet: line \d+ of exercises/step09_heads.py is still to be"
     with pytest.raises(NotReady, match=told):
         look(host, steps, step09_heads=stub)
