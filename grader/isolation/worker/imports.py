@@ -73,7 +73,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     @functools.cached_property
     def is_set(self) -> bool:
-        """Whether a student's source may set what NumPy does about underflow."""
+        """Return whether a student's source may set what NumPy does about underflow."""
         sources = (*self.modules.values(), *self.own.values())
         return any(_SETS.search(text) for text, file in sources if file[:1] != "<")
 
