@@ -22,40 +22,40 @@ SILENT |= {"mlm_own_random_ids", "mlm_own_random_numbers"}
 MISTAKEN = {"loss_ignore_index_used_as_index"}
 
 
-@pytest.fixture
-def figured(steps, host):
-    """figured(step, precision, every): of its mistakes and of its fair variants."""
-
-    def figured(step, precision, every=1):
-        def run(tasks):
-            return [outcomes(steps, host, task) for task in tasks[::every]]
-
-        suite = "visible" if precision == DOUBLE else "hidden"
-        return list(accuracy_table.figures(run, [step], precision, suite, SEED))
-
-    return figured
-
-
 # Of Parts III and IV nobody has read yet which causes are named, and whether rightly.
 READ = [step for step in STEPS if step.part <= 2]
 
 
-@pytest.mark.parametrize("step", READ, ids=lambda step: step.id)
-def test_mistakes_are_named_rightly_and_fair_variants_not_at_all(figured, step):
-    mistakes, fair = figured(step, DOUBLE)
+def few_at_a_time(kind):
+    """The variants of that kind, a few in each test."""
+    every = [(s, t) for s in READ for t in accuracy_table.tasks(s, kind, DOUBLE, "visible", SEED)]
+    ids = [f"{step.id}-{task.first}" for step, task in every]
+    return pytest.mark.parametrize(("step", "task"), every, ids=ids)
+
+
+@few_at_a_time("mistake")
+def test_mistakes_are_named_rightly(steps, host, step, task):
+    found = outcomes(steps, host, task)
     caught_by = {variant.name: variant.caught_by for variant in read(MISTAKES, step)}
-    assert [
-        explain_outcome(o) for o in mistakes.outcomes if caught_by[o.name] not in o.failed
-    ] == []
-    assert {one.name for one in mistakes.outcomes if one.naming is Naming.WRONG} <= MISTAKEN
-    assert {one.name for one in mistakes.outcomes if not one.named} <= SILENT
-    assert mistakes.kept
-    assert fair.kept
+    assert [explain_outcome(one) for one in found if caught_by[one.name] not in one.failed] == []
+    right = (Naming.RIGHT, Naming.ALIKE)
+    assert {one.name for one in found if one.named and one.naming not in right} <= MISTAKEN
+    assert {one.name for one in found if not one.named} <= SILENT
+
+
+@few_at_a_time("fair")
+def test_fair_variants_are_not_named_at_all(steps, host, step, task):
+    found = outcomes(steps, host, task)
+    assert [line for one in found if (line := explain_outcome(one))] == []
+    assert {one.kind for one in found} == {"fair"}
 
 
 @pytest.mark.parametrize("step", [STEPS[1], STEPS[3]], ids=lambda step: step.id)
-def test_mistakes_are_named_in_float32_too(figured, step):
-    mistakes, fair = figured(step, SINGLE, every=2)
+def test_mistakes_are_named_in_float32_too(steps, host, step):
+    def run(tasks):
+        return [outcomes(steps, host, task) for task in tasks[::2]]
+
+    mistakes, fair = accuracy_table.figures(run, [step], SINGLE, "hidden", SEED)
     assert [explain_outcome(o) for o in mistakes.outcomes if not o.failed and not o.plain] == []
     assert mistakes.kept
     assert fair.kept

@@ -273,8 +273,9 @@ def test_call_of_a_magic_names_the_function_that_is_meant(tmp_path, begin):
     assert not {"guard_magics", "contextlib"} & set(ast.literal_eval(texts[3]))
 
 
-def test_no_name_is_a_magic_of_ipython():
+def test_no_name_is_a_magic_of_ipython(monkeypatch):
     """Unless imported, a magic's name runs the magic: `save()` writes a file called `().py`."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # IPython warns if another one is active
     from IPython.core.interactiveshell import InteractiveShell
 
     magics = InteractiveShell().magics_manager.lsmagic()
