@@ -14,6 +14,7 @@ from grader.cli import lab
 from grader.intake.submission import read_folder
 from grader.notebooks.changeover import cell_of
 from grader.notebooks.session import JudgeError, JudgeProcess
+from grader.steps.stubs import is_unfinished
 from tests.conftest import ROOT, STEPS
 from tests.support import kernels
 from tests.support.processes import children, gone
@@ -54,8 +55,15 @@ def shown(tmp_path):
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_lesson_as_it_is_and_solved(home, step):
-    """In one kernel, one step after the other: `save_work()` is what the next one stands on."""
+def test_lesson_as_it_is_and_solved(home, steps, grade, step):
+    """In one kernel, one after the other: `save_work()` is what the next lesson stands on.
+
+    The steps before it are there in any case, for a process that has not come by them.
+    """
+    for earlier in STEPS[: STEPS.index(step)]:
+        place = home / "exercises" / earlier.filename
+        if is_unfinished(place.read_text(encoding="utf-8")):
+            shutil.copy(ROOT / "solutions" / earlier.filename, place)
     stub, solved = kernels.lesson(step), kernels.solved(step)
     count = len([cell for cell in stub.cells if cell.cell_type == "code"])
     both = kernels.joined(stub, solved)
@@ -71,10 +79,7 @@ def test_lesson_as_it_is_and_solved(home, step):
             calm = "Nothing to see yet: " in text
             assert calm is (number < count), f"{source}: {text}"
     assert text.strip() == f"Written to exercises/{step.filename}."
-
-
-def test_what_the_lessons_saved_is_right(home, steps, grade):
-    assert grade(read_folder(home / "exercises", steps)).passed
+    assert grade(read_folder(home / "exercises", steps), only=(step,)).passed
 
 
 # What counts.
