@@ -332,11 +332,17 @@ class Grader:
         return {name: text for name, text in self.right.items() if name not in submission.sources}
 
     def _find_used(self, submission: Submission, step: Step) -> set[str]:
-        """Return the earlier steps that a step imports, also through the student's modules."""
+        """Return the earlier steps that a step imports, also through the student's modules.
+
+        If it names none, but imports by names that it puts together, these may be any.
+        """
         source = submission.reachable(step.id)
         if not _imports_modules(source):
             return set()
-        return {earlier.id for earlier in self.registry.before(step) if earlier.id in source}
+        earlier = {one.id for one in self.registry.before(step)}
+        named = {name for name in earlier if name in source}
+        by_any_name = re.search(r"import_module|__import__", source) is not None
+        return named or (earlier & {*submission.sources} if by_any_name else set())
 
     def find_dependents(self, submission: Submission, changed: Sequence[Step]) -> list[Step]:
         """Return the other steps that import one of these, directly or through each other."""

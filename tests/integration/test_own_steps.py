@@ -68,6 +68,37 @@ def test_step_may_lean_on_an_own_keyword_however_it_imports(grade, steps, import
         assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
 
 
+ANY = """
+import importlib
+import numpy as np
+
+def take(number, module, name):
+    return getattr(importlib.import_module(f"exercises.step{number:02}_{module}"), name)
+
+attention_scores, softmax = take(2, "scores", "attention_scores"), take(4, "softmax", "softmax")
+
+def attention_output(weights, v):
+    return weights @ v
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    mask = np.tri(x.shape[-2], dtype=bool)
+    return attention(x @ w_q, x @ w_k, x @ w_v, mask if padding is None else mask & padding)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_step_may_lean_on_own_steps_whose_names_it_puts_together(steps, host, times):
+    """The first submission has the points of the third, whose calls are known in advance."""
+    fifth = steps.find("5")
+    grader = make_grader(steps, host, "hidden", 1, [fifth])
+    for _ in range(times - 1):
+        grader.grade(Submission("right", solutions()), [fifth])
+    sources = solutions() | {"step05_output": ANY + LEANS}
+    sources["step04_softmax"] += KEYWORD
+    (verdict,) = grader.grade(Submission("own", sources), [fifth]).steps
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
 def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
     sources = solutions()
     sources["step03_mask"] += PEEKING_MASK
