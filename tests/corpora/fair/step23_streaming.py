@@ -229,3 +229,28 @@ def streaming_reduced(q, k, v, block, causal=False):
     """A list of all parts, and functools.reduce."""
     merge = lambda a, b: merge_attention(*a, *b)
     return functools.reduce(merge, all_parts(q, k, v, block, causal))[0]
+
+
+@fair("copies_collected", "streaming_attention")
+def streaming_copies(q, k, v, block, causal=False):
+    """Copies of all arguments in float64 at first, as a habit, and a list of all parts."""
+    copies = (np.array(argument, dtype=np.float64) for argument in (q, k, v))
+    parts = all_parts(*copies, block, causal)
+    return functools.reduce(lambda a, b: merge_attention(*a, *b), parts)[0]
+
+
+@fair("padded_to_blocks", "streaming_attention")
+def streaming_padded(q, k, v, block, causal=False):
+    """Keys and values are padded, so that all blocks are equally long, and cut at once."""
+    if block < 1:
+        raise ValueError("block")
+    t_q, t_k = q.shape[-2], k.shape[-2]
+    count = -(-t_k // block)
+    widths = [*[(0, 0)] * (k.ndim - 2), (0, count * block - t_k), (0, 0)]
+    keys, values = (np.split(np.pad(array, widths), count, axis=-2) for array in (k, v))
+    parts = []
+    for number in range(count):
+        places = np.arange(number * block, (number + 1) * block)
+        last = np.arange(t_k - t_q, t_k)[:, None] if causal else np.full((t_q, 1), t_k - 1)
+        parts.append(partial_attention(q, keys[number], values[number], places <= last))
+    return functools.reduce(lambda a, b: merge_attention(*a, *b), parts)[0]
