@@ -250,3 +250,10 @@ def gradients_loss_apart(tokens, params, n_heads, ignore_id=None):
     rows = grads["position"][: tokens.shape[-1] - 1]
     spread = np.eye(len(params["position"]), len(rows))
     return np.asarray(loss), {**grads, "position": spread @ rows}
+
+
+@fair("blocks_in_a_tuple", "decoder_loss_and_gradients")
+def gradients_in_a_tuple(tokens, params, n_heads, ignore_id=None):
+    """A tuple in place of the list of blocks."""
+    loss, grads = gradients_by_closures(tokens, params, n_heads, ignore_id)
+    return loss, {**grads, "blocks": tuple(grads["blocks"])}
