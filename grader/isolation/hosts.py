@@ -113,14 +113,31 @@ class Host:
 def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Return whether the process ends within that time.
 
-    It is not reaped, so no other process gets its number.
+    It is not reaped, so no other process gets its number. A judge that was forked waits, too, for
+    what its parent has started.
     """
     deadline = time.monotonic() + seconds
-    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+    while not _has_ended(process.pid):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.001)
     return True
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # another process's child, or gone
+        return _is_gone(pid)
+
+
+def _is_gone(pid: int) -> bool:
+    """Return whether a process is gone, or waits for its own parent to take note of its end."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

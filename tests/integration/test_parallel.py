@@ -10,6 +10,7 @@ import pytest
 from grader.engine.grading import make_grader
 from grader.engine.parallel import in_threads, in_two
 from grader.intake.submission import Submission
+from grader.isolation import CAN_FORK, Process, start_host
 from grader.report.records import step_from_dict
 from grader.steps.stubs import solutions
 from tests.conftest import ROOT, STEPS
@@ -121,3 +122,29 @@ def test_two_processes_give_the_same_report(steps, host, broken):
     assert tuple(shown) == shared.steps
     for verdict in alone.steps:
         assert step_from_dict(json.loads(json.dumps(asdict(verdict)))) == verdict
+
+
+KILLS = """
+import os
+import signal
+
+def attention_scores(q, k, old=attention_scores):
+    if q.ndim > 2:
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
+    return old(q, k)
+"""
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="there is a parent of workers only where they are forked")
+def test_two_processes_start_another_parent_of_workers_as_one_does(steps, broken):
+    """A forked judge cannot wait for the end of a program that it has not started itself."""
+    chosen, second = steps.steps[:4], STEPS[1].id
+    right = (ROOT / "solutions" / f"{second}.py").read_text(encoding="utf-8")
+    submission = Submission("kills", {**broken.sources, second: right + KILLS})
+    with start_host(Process(), steps.limits) as own:
+        grader = make_grader(steps, own, "visible", 0, chosen)
+        alone = grader.grade(submission, chosen)
+        shared = grader.grade(submission, chosen, in_pairs=True)
+    assert 0 < alone.steps[1].points < alone.steps[1].max_points
+    assert shared == alone
