@@ -1224,6 +1224,19 @@ def test_earlier_step_of_the_judge_may_underflow(host, own):
             worker.call("g", [np.array([-1e6])], {})
 
 
+@usual_host
+@pytest.mark.skipif(np.finfo(np.longdouble).minexp > -16000, reason="needs a wider type")
+@pytest.mark.parametrize(
+    "setting",
+    ["np.seterr(all='raise')", "np.seterr(all='warn'); warnings.simplefilter('error')"],
+)
+def test_numbers_too_small_for_float64_become_zero_whatever_is_set(load, setting):
+    """The function has returned already: nothing may raise in its name."""
+    tiny = "np.array([1, 0], np.longdouble) * np.longdouble('1e-3000')"
+    worker = load(f"import warnings\nimport numpy as np\n{setting}\ndef f():\n    return {tiny}\n")
+    assert worker.call("f", [], {}).value.tolist() == [0.0, 0.0]
+
+
 def test_circular_import_works_as_in_python(load):
     mine = "def f():\n    return g()\nfrom exercises.step02_scores import g\n"
     theirs = "from exercises.step05_output import f\ndef g():\n    return f.__name__\n"

@@ -166,6 +166,12 @@ def write_tuple(parts: list[bytes]) -> bytes:
     return b"U" + _U32.pack(len(parts)) + b"".join(parts)
 
 
+def _narrow(array: Array) -> Array:
+    """Return wider numbers in float64; what is too small becomes 0, whatever was set for errors."""
+    with np.errstate(all="ignore"):
+        return array.astype(np.float64)
+
+
 def _write_array(value: Any) -> bytes:
     for kind, name in SPECIAL:  # as plain numbers they would mean something else
         if isinstance(value, kind):
@@ -178,7 +184,7 @@ def _write_array(value: Any) -> bytes:
     if array.ndim > MAX_DIMENSIONS:
         return write_foreign(f"array of {array.ndim} dimensions")
     # From here on a copy, because a thread of the student's may still be writing into it.
-    array = array.astype(np.float64) if array.dtype.itemsize > 8 else array.copy()
+    array = _narrow(array) if array.dtype.itemsize > 8 else array.copy()
     dtype = array.dtype.newbyteorder("<")
     shape = b"".join(_U64.pack(size) for size in array.shape)
     head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape + b"\0\1"
