@@ -32,7 +32,10 @@ class Draw:
     """
 
     def __init__(self, *key: object, decimals: int | None = None) -> None:
-        self.random = _UNUSED.pop() if _UNUSED else np.random.RandomState(0)
+        try:
+            self.random = _UNUSED.pop()
+        except IndexError:  # no look beforehand: another thread may take the last one
+            self.random = np.random.RandomState(0)
         self.random.seed(_seed(*key))
         self.decimals = decimals
 
