@@ -1,8 +1,8 @@
-"""Explain a check to a student, in plain text, without a hidden value."""
+"""Say what steps and checks earned, in plain text, without a hidden value."""
 
 from __future__ import annotations
 
-from grader.report.records import CheckVerdict, StepVerdict
+from grader.report.records import CheckVerdict, Graded, StepVerdict
 from grader.report.sanitize import visible
 
 
@@ -12,6 +12,16 @@ def explain_check(check: CheckVerdict) -> str:
     if check.diagnosis is not None:
         parts += [check.diagnosis.says, f"Hint: {check.diagnosis.hint}"]
     return visible("\n".join(part for part in parts if part))
+
+
+def points_of_steps(graded: Graded) -> dict[str, float]:
+    """Return the points of each step with changes by hand, without the excused ones."""
+    steps = graded.report.steps if graded.report else ()
+    if graded.excused:
+        return {}
+    if graded.grade and graded.grade.steps:
+        return dict(graded.grade.steps)
+    return {step.step: step.points for step in steps}
 
 
 def step_number(step: StepVerdict, place: int) -> int:

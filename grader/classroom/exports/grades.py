@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Graded
@@ -13,9 +14,7 @@ def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
     """Return a student's row; for one who is not gradable, a note and empty scores."""
     report, grade, who = graded.report, graded.grade, graded.who
     verdicts = report.steps if report else ()
-    points: dict[str, float | None] = {step.step: step.points for step in verdicts}
-    if grade and grade.steps:  # without the excused ones
-        points = dict(grade.steps)
+    points: dict[str, float | None] = {**points_of_steps(graded)}
     if graded.score is None:  # a file that could not be read does not earn 0
         points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
     notes = [graded.reason, *(grade.notes if grade else ())]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from grader.classroom.exports.cells import Cell, read, replace_cells
+from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.merging import (
     Row,
     Rows,
@@ -122,12 +123,8 @@ def _rows(table: list[Row], grade: int) -> Rows:
 def feedback(graded: Graded) -> str:
     """Return a paragraph of HTML: the steps' points, changes, and what to work on first."""
     report = graded.report
-    verdicts = report.steps if report else ()
-    grade = graded.grade
-    points = {step.step: step.points for step in verdicts}
-    if grade and grade.steps:  # without the excused ones
-        points = dict(grade.steps)
-    verdicts = tuple(step for step in verdicts if step.step in points)
+    grade, points = graded.grade, points_of_steps(graded)
+    verdicts = [step for step in report.steps if step.step in points] if report else []
     steps = "; ".join(
         f"{step.title} {points[step.step]:g} of {step.max_points:g}" for step in verdicts
     )

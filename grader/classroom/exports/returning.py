@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.moodle import feedback as short_feedback
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.people import (
@@ -162,8 +163,10 @@ def summary(graded: Graded) -> str:
         lines = [f"Points: {graded.score:g} of {graded.max_score or 0:g}"]
     lines += [graded.reason] if graded.reason else []
     lines += list(graded.grade.notes) if graded.grade else []
-    for step in graded.report.steps if graded.report else ():
-        lines.append(f"{step.title}: {step.points:g} of {step.max_points:g}")
+    points = points_of_steps(graded)
+    steps = graded.report.steps if graded.report else ()
+    for step in (step for step in steps if step.step in points):
+        lines.append(f"{step.title}: {points[step.step]:g} of {step.max_points:g}")
         wrong = [check for check in step.checks if check.message]
         lines += [f"  {check.title} {check.message}" for check in wrong[:3]]
     return "\n".join(one_line(part, 300) for line in lines for part in visible(line).split("\n"))

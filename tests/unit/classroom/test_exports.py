@@ -12,6 +12,7 @@ import pytest
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
 from grader.classroom.exports.moodle import feedback
 from grader.classroom.exports.options import ExportError
+from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.report.names import safe_name
 from grader.report.records import Grade, Graded, Status, Who
@@ -163,6 +164,22 @@ def test_excused_step_is_no_zero_and_nothing_to_work_on():
     assert row[3:5] == ["", "5"]
     said = feedback(graded)
     assert said == "Points: 10 of 10. Masks 5 of 5. Scores: excused (Tim, 2026)."
+
+
+def test_excused_student_has_no_steps_to_work_on():
+    """Excused from each step, one by one, or from the whole: no step of the report counts."""
+    notes = tuple(f"{title}: excused (Tim, 2026)." for title in ("Scores", "Masks"))
+    graded = dataclasses.replace(wrong(), grade=Grade(None, 10.0, {}, notes, excused=True))
+    (_, row) = table(whole("csv", [graded]))
+    assert row[3:5] == ["", ""]
+    assert feedback(graded) == " ".join(["Excused.", *notes])
+    assert summary(graded).split("\n") == ["Excused.", *notes]
+
+
+def test_text_for_canvas_has_the_points_that_count():
+    grade = Grade(10.0, 10.0, {COLUMNS[0]: 5.0, COLUMNS[1]: 5.0}, ("Scores: 5 instead of 0.",))
+    said = summary(dataclasses.replace(wrong(), grade=grade)).split("\n")
+    assert [line for line in said if " of 5" in line] == ["Scaled scores: 5 of 5", "Masks: 5 of 5"]
 
 
 def test_gradescope_results():
