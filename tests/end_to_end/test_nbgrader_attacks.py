@@ -520,6 +520,19 @@ def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path
     assert set(course.exported().values()) == {WORTH}
 
 
+def test_note_on_the_time_without_a_notebook_ends_nobody_elses_grading(tmp_path):
+    """Where the instructor puts the folders by hand, the note may be the student's own."""
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+    course.hand_in("ada", STEP, right)
+    for student, note in {"bob": b"tomorrow", "eve": b"\xff", "mal": b"1.1" * 300_000}.items():
+        path = course.hand_in(student, STEP, "")
+        path.unlink()
+        (path.parent / "timestamp.txt").write_bytes(note)
+    course.must("autograde", STEP)
+    assert course.exported() == {(STEP, "ada"): WORTH}
+
+
 def test_attempt_that_cannot_even_be_copied_keeps_no_score_and_has_a_reason(tmp_path):
     """nbgrader asks whether the assignment was generated, and shows a traceback."""
     course = Course(tmp_path, 7, "process")
