@@ -589,3 +589,17 @@ def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(tmp_path
     assert "bob was not graded to the end before, and is graded again" in said
     assert set(course.exported().values()) == {WORTH}
     assert found.stat().st_mtime_ns == before  # what was graded stays as it is
+
+
+def test_unfinished_folder_that_cannot_be_removed_ends_nobody_elses_grading(tmp_path):
+    """It may be that of another instructor, as on a shared machine; here it is a link."""
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+    for student in ("ada", "bob"):
+        course.hand_in(student, STEP, right)
+    (course.folder / "autograded" / "ada").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (course.folder / "autograded" / "ada" / STEP).symlink_to(tmp_path / "elsewhere")
+    _, said = course.run("autograde", STEP)
+    assert "ada was not graded to the end before, and its folder cannot be removed" in said
+    assert course.exported()[STEP, "bob"] == WORTH

@@ -49,6 +49,7 @@ from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
 AGAIN = "%s was not graded to the end before, and is graded again."
+STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
 UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
 REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
 
@@ -189,7 +190,11 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             with without_links():  # a note on the time may be anything
                 self.parent.assignments = dict(self._find_own())
             for folder, notebooks in self.parent.assignments.items():
-                self._drop_unfinished(Path(folder), notebooks)
+                try:
+                    self._drop_unfinished(Path(folder), notebooks)
+                except OSError as error:  # another instructor's folder, or a link
+                    student = one_line(Path(folder).parent.name, 80)
+                    self.log.error(STAYS, student, error.strerror or error)
             with open_once(), without_links():
                 _ahead.begin(self._to_come())
                 try:
