@@ -128,7 +128,7 @@ class Matching:
             f"class list: {several} students are called {id}; nobody gets its time and address."
             for id, several in self._shared(class_).items()
         ]
-        told += self._unread_times()
+        told += self._unread_times() or self._no_times(class_)
         for graded in class_:
             several = 0 if self._is_team(graded) else len(self._near(graded))
             if several > 1:
@@ -193,6 +193,19 @@ class Matching:
             f"class list: {len(wrong)} of {len(times)} times in it are not read, such as {text!r} "
             f"of {id}: write 2026-11-23T23:59:00+01:00, or set `timezone`."
         ]
+
+    def _no_times(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence if Moodle's worksheet says of nobody when the work came."""
+        times = any(one.who.submitted for one in self.roster)
+        listed = any(one.who.platform == "Moodle" for one in self.roster)
+        if times or not listed or self.course.late is None or all(o.who.absent for o in class_):
+            return []
+        why = (
+            "are not in a form that is known: use a list of your own"
+            if self.course.timezone
+            else "are not read without `timezone`"
+        )
+        return [f"class list: the times in Moodle's worksheet {why}; nobody is late by them."]
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
         """Return the changes that could mean more than one student."""

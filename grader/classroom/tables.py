@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
-from grader.classroom.exports.moodle import holds_names
+from grader.classroom.exports.moodle import holds_names, is_maximum
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.exports.spreadsheet import protect_cell, text_of
@@ -28,15 +28,20 @@ _MAILS = ("email", "email address", "e-mail", "mail")
 _TIMES = ("submitted", "submitted_at", "timestamp")
 _ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,200}")
 _PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
-_MOODLE_TIME = re.compile(
-    r"(?:\w+,? )?(\d{1,2})\.?(?: de)? (\w+),?(?: de)? (\d{4}),? (\d{1,2}):(\d\d)(?: ?([ap])m)?",
-    re.IGNORECASE,
+_CLOCK = r"(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<half>[ap])m)?"
+_MOODLE_TIMES = (
+    rf"(?:[\w-]+,? )?(?P<day>\d{{1,2}})\.?(?: de)? (?P<month>\w+),?(?: de)? {_CLOCK}",
+    rf"(?:\w+, )?(?P<month>\w+) (?P<day>\d{{1,2}}),? {_CLOCK}",  # in the United States
 )
+_PARTS = ("day", "month", "year", "hour", "minute", "half")
 _MONTHS = (
     "january february march april may june july august september october november december",
     "januar februar märz april mai juni juli august september oktober november dezember",
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november december",
 )
 TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
@@ -159,10 +164,10 @@ def moodle_time(text: str, timezone: str) -> str:
     >>> moodle_time("Friday, 20 November 2026, 11:10 PM", "Europe/Berlin")
     '2026-11-20T23:10:00+01:00'
     """
-    match = _MOODLE_TIME.fullmatch(text)
+    match = _match_time(text)
     if match is None or not timezone:
         return ""
-    day, word, year, hour, minute, half = match.groups()
+    day, word, year, hour, minute, half = match.group(*_PARTS)
     months = [
         names.split().index(word.lower()) for names in _MONTHS if word.lower() in names.split()
     ]
@@ -175,13 +180,15 @@ def moodle_time(text: str, timezone: str) -> str:
 
 
 def _find_submission_times(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """Return the column of hand-in times: the first of the two columns of times."""
-    times = [
-        place
-        for place in range(1, len(header))
-        if all(_is_moodle_time(_cell(row, place)) for row in rows)
-    ]
-    return times[0] if len(times) == 2 else None
+    """Return the column of hand-in times: the first column of times behind the maximum grade.
+
+    Before that may be the dates of overrides. The last column of times is when somebody graded.
+    Between the two are texts that students have typed.
+    """
+    columns = {place: [_cell(row, place) for row in rows] for place in range(1, len(header))}
+    most = next((place for place, cells in columns.items() if is_maximum(cells)), 0)
+    times = [p for p, cells in columns.items() if p > most and all(map(_is_moodle_time, cells))]
+    return times[0] if len(times) == 2 or (most and len(times) > 2) else None
 
 
 def _find_addresses(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
@@ -201,8 +208,13 @@ def _find_addresses(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int
     return None
 
 
+def _match_time(text: str) -> re.Match[str] | None:
+    tried = (re.fullmatch(pattern, text, re.IGNORECASE) for pattern in _MOODLE_TIMES)
+    return next(filter(None, tried), None)
+
+
 def _is_moodle_time(text: str) -> bool:
-    return text == "-" or _MOODLE_TIME.fullmatch(text) is not None
+    return text == "-" or _match_time(text) is not None
 
 
 def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
@@ -214,7 +226,9 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
         assert match is not None  # it was checked
         name = _cell(row, 1) if named else ""
         email = _cell(row, mail)
-        submitted = moodle_time(_cell(row, times), timezone)
+        written = _cell(row, times)
+        # A time that cannot be read stays, so that `grade` names it.
+        submitted = moodle_time(written, timezone) or (written if timezone else "").strip("-")
         who = Who("Moodle", match[1], name, email, submitted=submitted)
         called = name or row[0][: match.start(1)].strip()
         people.append(_person(f"{called}_{match[1]}", who, row[0]))

@@ -46,7 +46,8 @@ def _texts(table: list[Row], at: int) -> list[str]:
     return [row[at].text for row in table[1:] if row]
 
 
-def _is_maximum(texts: list[str]) -> bool:
+def is_maximum(texts: Sequence[str]) -> bool:
+    """Return whether these are the cells of the maximum grade: one number for everybody."""
     return len(set(texts)) == 1 and amount(texts[0]) is not None
 
 
@@ -58,7 +59,7 @@ def _grade_column(table: list[Row], name: str) -> int:
     found = [
         at
         for at in range(1, len(header) - 1)
-        if _is_maximum(_texts(table, at + 1))
+        if is_maximum(_texts(table, at + 1))
         and all(not text.strip() or read_number(text) is not None for text in _texts(table, at))
     ]
     if len(found) != 1:
@@ -71,7 +72,7 @@ def _maximum(table: list[Row], grade: int) -> float | None:
     if grade + 1 == len(table[0]):
         return None
     texts = _texts(table, grade + 1)
-    return amount(texts[0]) if _is_maximum(texts) else None
+    return amount(texts[0]) if is_maximum(texts) else None
 
 
 def holds_names(title: str, texts: Sequence[str]) -> bool:

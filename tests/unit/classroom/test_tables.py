@@ -12,6 +12,7 @@ from grader.classroom.exports.options import Options
 from grader.classroom.marking import Rules
 from grader.classroom.own_source import drop_lessons, find_lessons, show_source
 from grader.classroom.tables import HEADER, moodle_time, read_overrides, read_roster
+from grader.report.records import Graded, Who
 from grader.steps import registry
 from grader.steps.stubs import solution_of
 
@@ -21,6 +22,10 @@ TIMES = {
     "Friday, 3 July 2026, 12:05 AM": "2026-07-03T00:05:00+02:00",
     "Freitag, 20. November 2026, 23:10": "2026-11-20T23:10:00+01:00",
     "viernes, 20 de noviembre de 2026, 23:10": "2026-11-20T23:10:00+01:00",
+    "Friday, November 20, 2026, 11:10 PM": "2026-11-20T23:10:00+01:00",
+    "July 3 2026, 12:05 AM": "2026-07-03T00:05:00+02:00",
+    "venerdì, 20 novembre 2026, 23:10": "2026-11-20T23:10:00+01:00",
+    "sexta-feira, 3 de julho de 2026, 00:05": "2026-07-03T00:05:00+02:00",
     "Friday, 31 February 2026, 10:10 AM": "",
     "Friday, 20 Foo 2026, 10:10 AM": "",
     "-": "",
@@ -157,6 +162,50 @@ def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
     course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
     (told,) = Rules(course, (), read_roster(path)).list_strangers([])
     assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
+
+
+OVERRIDES = "Friday, November 20, 2026, 12:00 AM"
+HANDED_IN = "Sunday, November 22, 2026, 12:00 PM"
+
+
+def on_moodle(folder, when, zone, *before, typed=""):
+    """A worksheet of Moodle with one student who is late, and what `grade` says of its times."""
+    path = folder / "w.csv"
+    head = ["Identifier", "Full name", "Status", *(f"Override {n}" for n in range(len(before)))]
+    head += ["Grade", "Maximum Grade", "Last modified (submission)"]
+    head += ["Online text", "Last modified (grade)"]
+    rows = [["Participant 7", "Anna Abel", "Submitted", *before, "", "10.00", when, typed, "-"]]
+    rows += [["Participant 8", "Bo Beck", "No submission", *before, "", "10.00", "-", typed, "-"]]
+    made = io.StringIO()
+    csv.writer(made).writerows([head, *rows])
+    path.write_text(made.getvalue(), encoding="utf-8")
+    late = "due = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n"
+    people = read_roster(path, zone)
+    course = parse_course(f'title = "x"\ntimezone = "{zone}"\n{late}', REGISTRY)
+    anna = Graded("Anna Abel_7", None, who=Who("Moodle", "7", "Anna Abel"))
+    return people[0].who.submitted, Rules(course, (), people).list_strangers([anna])
+
+
+@pytest.mark.parametrize("before", [(), (OVERRIDES, OVERRIDES, "-")], ids=["", "overrides"])
+@pytest.mark.parametrize("typed", ["", "x", OVERRIDES], ids=["", "text", "time"])
+def test_time_of_a_worksheet_is_when_the_work_came(tmp_path, before, typed):
+    found = on_moodle(tmp_path, HANDED_IN, "America/Chicago", *before, typed=typed)
+    assert found == ("2026-11-22T12:00:00-06:00", [])
+
+
+@pytest.mark.parametrize(
+    ("when", "zone", "why"),
+    [
+        (HANDED_IN, "", "are not read without `timezone`; nobody is late by them"),
+        ("2026年11月22日 12:00", "Asia/Tokyo", "are not in a form that is known"),
+        ("neděle, 22. listopadu 2026, 12.00", "Europe/Prague", "are not in a form that is known"),
+        ("niedziela, 22 listopada 2026, 12:00", "Europe/Warsaw", "1 of 1 times in it are not read"),
+    ],
+)
+def test_times_of_a_worksheet_that_are_not_read_are_told(tmp_path, when, zone, why):
+    """Else late work silently has all of its points."""
+    _, (told,) = on_moodle(tmp_path, when, zone)
+    assert why in told
 
 
 @pytest.mark.parametrize("id", ["1.23E+16", "1202.0", "1,202"])
