@@ -18,8 +18,12 @@ OwnRules = TypeVar("OwnRules", bound="Matching")
 
 
 def _numbers(who: Who) -> list[tuple[str, str]]:
-    """Return the key of a student by number, if there is one; names have no platform in theirs."""
-    return [(who.platform or "no platform", who.number)] if who.number else []
+    """Return the keys of a student by number, if there is one; names have no platform in theirs.
+
+    The instructor's own list may have the numbers of a platform.
+    """
+    platforms = dict.fromkeys((who.platform or "no platform", "no platform"))
+    return [(platform, who.number) for platform in platforms] if who.number else []
 
 
 def _latest(people: Iterable[Person]) -> str:

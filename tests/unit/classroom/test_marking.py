@@ -116,6 +116,21 @@ def on_list(id, name, email, platform="", number="", days=0):
     return Person(id, frozenset((id, name, email)), who)
 
 
+def test_number_on_an_own_list_finds_who_has_no_name_in_the_download():
+    """Canvas' download has numbers only. Without them nobody is late, and everybody absent."""
+    who = Who("", "1205", "Ed East", "e@x.org", submitted="2026-11-22T11:00:00+00:00")
+    person = Person("ed", frozenset(("ed", "Ed East", "e@x.org", "1205")), who)
+    rules = Rules(parse_course(LATE, REGISTRY), (), [person])
+    for work, share in (
+        (right("easted_1205", who=Who("Canvas", "1205")), 0.8),
+        (right("Team 3_1205", who=Who("Moodle", "1205", "Team 3")), 1),
+    ):
+        (found,) = rules.apply([work])
+        assert found.score == pytest.approx(10 * share)
+        assert bool(found.who.email) is (share < 1)
+        assert bool(list_absent([person], [(work.student, work.who)])) is (share == 1)
+
+
 SEVERAL = {
     "same name": (
         Who("Moodle", "13", "Anna Abel"),
