@@ -90,7 +90,10 @@ class Matching:
         return frozenset(map(compose, self.course.groups))
 
     def _is_team(self, graded: Graded) -> bool:
-        return not self._teams.isdisjoint((compose(graded.student), compose(graded.who.name)))
+        return not self._teams.isdisjoint(self._names_of_work(graded))
+
+    def _names_of_work(self, graded: Graded) -> tuple[str, str]:
+        return compose(graded.student), compose(graded.who.name)
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Sequence[Person]]:
@@ -147,6 +150,9 @@ class Matching:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
         told += self._outdone(everybody)
+        for name in self.course.groups:
+            if not any(compose(name) in self._names_of_work(graded) for graded in everybody):
+                told.append(f"groups: no work is called {name}, so its members have none by it.")
         for name in self.course.extensions:
             count = sum(self.is_called(graded, name) for graded in everybody)
             if count != 1:

@@ -131,6 +131,14 @@ def test_number_on_an_own_list_finds_who_has_no_name_in_the_download():
         assert bool(list_absent([person], [(work.student, work.who)])) is (share == 1)
 
 
+def test_team_that_no_work_is_called_by_is_told():
+    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
+    alone = right("team1_7", who=Who("Canvas", "7"))
+    told = "groups: no work is called Team 1, so its members have none by it."
+    assert told in rules.list_strangers([alone])
+    assert rules.list_strangers([WORK]) == []
+
+
 SEVERAL = {
     "same name": (
         Who("Moodle", "13", "Anna Abel"),
