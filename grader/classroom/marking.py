@@ -7,7 +7,7 @@ weights; the scale of the assignment; lateness; and last a change of the whole g
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,12 @@ OVERRIDES = "overrides.csv"
 
 @dataclass(frozen=True)
 class Rules(Matching):
-    """The rules that turn reports into grades: assignment, class list, and changes by hand."""
+    """The rules that turn reports into grades: assignment, class list, and changes by hand.
+
+    worth: the points of each graded step, for students without a report.
+    """
+
+    worth: Mapping[str, float] = field(default_factory=dict)
 
     def apply(self, class_: Iterable[Graded]) -> Iterator[Graded]:
         """Yield the class with everybody's grade."""
@@ -60,7 +65,7 @@ class Rules(Matching):
             extensions = self.list_extensions(graded)
             score, late = take_off(self.course, graded.who, extensions, score, notes)
         else:
-            worth = self.course.points or 0.0
+            worth = self.course.points or (self._worth_of_all() if whole else 0.0)
         if open_:
             score = raw = None
             titles = ", ".join(step.title for step in open_)
@@ -116,6 +121,10 @@ class Rules(Matching):
         """
         counted = {step.step for step in steps if self._counts(step.step, step.max_points)}
         return bool(counted) and counted.isdisjoint(points)
+
+    def _worth_of_all(self) -> float:
+        """Return the points of the assignment for a student with 0 points in each step."""
+        return self._add((), dict.fromkeys(self.worth, 0.0), self.worth, (), [])[1]
 
     def _counts(self, step: str, most: float) -> bool:
         """Return whether a step with that maximum adds to the maximum of the assignment."""
@@ -190,4 +199,5 @@ def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
         course_from_dict(kept.get("course", {})),
         read_overrides(overrides_in(kept, out), registry),
         tuple(person_from_dict(one) for one in kept.get("roster", ())),
+        kept.get("worth", {}),
     )

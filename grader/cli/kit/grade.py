@@ -94,7 +94,7 @@ def grade(
     course = course_in(file, names)
     steps = find_steps(registry, names or course.steps)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
-    kept = _rules(file, course, roster, out, registry)
+    kept = _rules(file, course, roster, out, steps)
     rules = _describe_rules(kept, registry, out)
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
@@ -138,7 +138,7 @@ def _whole(registry: Registry) -> None:
 
 
 def _rules(
-    file: Path | None, course: Course, roster: Path | None, out: Path, registry: Registry
+    file: Path | None, course: Course, roster: Path | None, out: Path, steps: Sequence[Step]
 ) -> dict[str, Any]:
     """Return the rules that the gradebook keeps; the assignment file's paths are relative to it."""
     from grader.classroom.course import CourseError
@@ -156,6 +156,7 @@ def _rules(
     return {
         "course": course.to_dict(),
         "roster": [person.to_dict() for person in people],
+        "worth": {step.id: step.max_points for step in steps},
         "overrides": str(overrides.resolve()),
         **_from_here(overrides, out),
     }

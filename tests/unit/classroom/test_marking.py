@@ -5,12 +5,13 @@ import dataclasses
 import pytest
 
 from grader.classroom.course import parse_course
+from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.marking import Rules, is_by_hand
+from grader.classroom.marking import Rules, is_by_hand, rules_of
 from grader.classroom.matching import list_absent
 from grader.classroom.publishing import by_hand, published_points
-from grader.classroom.tables import Override
+from grader.classroom.tables import HEADER, Override
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
 from tests.support.classes import not_gradable, report, right, wrong
@@ -129,6 +130,27 @@ def test_number_on_an_own_list_finds_who_has_no_name_in_the_download():
         assert found.score == pytest.approx(10 * share)
         assert bool(found.who.email) is (share < 1)
         assert bool(list_absent([person], [(work.student, work.who)])) is (share == 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "worth"),
+    [
+        ("", 19.5),
+        ("points = 20\n", 20),
+        ('extra_credit = ["2"]\n', 12.5),
+        ("drop = 1\n", 12.5),
+        ("[weights]\n3 = 2\n", 32),
+    ],
+)
+def test_points_by_hand_without_a_report_are_of_what_the_assignment_is_worth(tmp_path, more, worth):
+    """Else Canvas and Moodle get them as they are, beside scores that are scaled."""
+    course = parse_course(f'title = "x"\nsteps = ["2", "3"]\n{more}', REGISTRY)
+    points = {"step02_scores": 7.0, "step03_mask": 12.5}
+    (tmp_path / "overrides.csv").write_text(f"{HEADER}\nbob,,7.8,,on paper,Tim,today\n")
+    rules = rules_of({"course": course.to_dict(), "worth": points}, REGISTRY, tmp_path)
+    (found,) = rules.apply([not_gradable("bob")])
+    assert (found.score, found.max_score) == (7.8, worth)
+    assert score_text(found, 100, ".") == f"{780 / worth:.2f}".rstrip("0").rstrip(".")
 
 
 def test_team_that_no_work_is_called_by_is_told():
