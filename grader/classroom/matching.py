@@ -234,7 +234,23 @@ class Matching:
         if self._is_team(graded):  # whose number may be a student's
             return change.is_for(replace(graded, who=replace(graded.who, number="")))
         listed = self._listed.get(compose(change.student))
-        return change.is_for(graded) if listed is None else self._near(graded) == [listed]
+        if listed is not None:
+            return self._near(graded) == [listed]
+        return change.is_for(graded) or self._is_in_row(graded, change.student)
+
+    def _is_in_row(self, graded: Graded, name: str) -> bool:
+        """Return whether a platform's class list has that name in the student's row.
+
+        Canvas' gradebook has `Abel, Anna`, and the ids of the university.
+        """
+        mine = (graded.who.platform, graded.who.number)
+        return (
+            any(
+                one.who.platform and mine == (one.who.platform, one.who.number)
+                for one in self._by_name.get(("", compose(name)), ())
+            )
+            and len(self._near(graded)) == 1
+        )
 
     def has_on_list(self, name: str) -> bool:
         """Return whether the class list has somebody with that id, name or address."""
@@ -269,6 +285,8 @@ class Matching:
         listed, team = self._listed.get(called), find_team(graded.student, who, self.course.groups)
         if team is None and listed is not None:
             return self._near(graded) == [listed]
+        if team is None and self._is_in_row(graded, name):
+            return True
         names = [graded.student, who.name, who.email, *([who.number] if team is None else team)]
         for person in self._members(graded):
             names += [*person.names, person.who.number]

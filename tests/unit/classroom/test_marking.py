@@ -11,7 +11,7 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand, rules_of
 from grader.classroom.matching import list_absent
 from grader.classroom.publishing import by_hand, published_points
-from grader.classroom.tables import HEADER, Override
+from grader.classroom.tables import HEADER, Override, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
 from tests.support.classes import not_gradable, report, right, wrong
@@ -151,6 +151,40 @@ def test_points_by_hand_without_a_report_are_of_what_the_assignment_is_worth(tmp
     (found,) = rules.apply([not_gradable("bob")])
     assert (found.score, found.max_score) == (7.8, worth)
     assert score_text(found, 100, ".") == f"{780 / worth:.2f}".rstrip("0").rstrip(".")
+
+
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section
+    Points Possible,,,,
+"Abel, Anna",1201,u1,anna@x.org,A
+"Beck, Ben",1202,u2,1201,A
+"""
+
+
+@pytest.mark.parametrize("name", ["Abel, Anna", "Anna Abel", "u1", "anna@x.org", "Anna@X.org"])
+def test_student_may_be_named_as_in_the_row_of_canvas(tmp_path, name):
+    (tmp_path / "g.csv").write_text(CANVAS, encoding="utf-8")
+    text = f'{LATE}[extensions]\n"{name}" = 2026-11-24T12:00:00Z\n'
+    change = Override(2, name, "", 7.5, False, "", "Tim", "today")
+    rules = Rules(parse_course(text, REGISTRY), [change], read_roster(tmp_path / "g.csv"))
+    class_ = [
+        right(f"{who}_{n}", who=Who("Canvas", n)) for who, n in (("a", "1201"), ("b", "1202"))
+    ]
+    assert rules.list_strangers(class_) == []
+    anna, ben = rules.unambiguous(class_).apply(class_)
+    assert (anna.score, ben.score) == (7.5, 10)
+    assert [bool(rules.list_extensions(one)) for one in (anna, ben)] == [True, False]
+
+
+def test_number_that_another_has_as_an_id_of_the_university_names_nobody(tmp_path):
+    (tmp_path / "g.csv").write_text(CANVAS, encoding="utf-8")
+    change = Override(2, "1201", "", 7.5, False, "", "Tim", "today")
+    rules = Rules(parse_course(LATE, REGISTRY), [change], read_roster(tmp_path / "g.csv"))
+    class_ = [
+        right(f"{who}_{n}", who=Who("Canvas", n)) for who, n in (("a", "1201"), ("b", "1202"))
+    ]
+    told = "overrides, row 2: 2 students are called 1201; it changes nothing."
+    assert rules.list_strangers(class_) == [told]
+    assert [one.score for one in rules.unambiguous(class_).apply(class_)] == [10, 10]
 
 
 def test_team_that_no_work_is_called_by_is_told():
