@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,7 @@ from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 
 MAX_ROWS = 20_000
+CACHED = 100_000  # students; each change by hand is compared with each of them
 HEADER = "student_id,step_or_check,points,excuse,comment,who,when"
 _IDS = ("student_id", "id", "login", "username")
 _NAMES = ("name", "full name", "student", "fullname")
@@ -73,10 +75,14 @@ class Override:
     def is_for(self, graded: Graded) -> bool:
         """Return whether it names that student: by id, number, name or address."""
         who = graded.who
-        names = (graded.student, who.number, who.name, who.email)
-        known = {compose(name) for name in names if name}
-        written = {compose(protect_cell(name.strip())) for name in known}
-        return compose(self.student) in known | written
+        return compose(self.student) in _list_names(graded.student, who.number, who.name, who.email)
+
+
+@lru_cache(maxsize=CACHED)
+def _list_names(*names: str) -> frozenset[str]:
+    """Return the names of a student as they are compared, and as a table has them."""
+    known = {compose(name) for name in names if name}
+    return frozenset(known | {compose(protect_cell(name.strip())) for name in known})
 
 
 def _table(path: Path) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import string
 import unicodedata
@@ -20,6 +21,7 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
+@functools.lru_cache(maxsize=100_000)  # each name is compared with many
 def compose(name: str) -> str:
     """Return a name in the one form in which names are compared; addresses have no capitals.
 
