@@ -326,9 +326,13 @@ class Bench:
     def write_scripts(self, attempt: Attempt, host: Host) -> None:
         """Write the scripts of a step's checks by running an attempt that passes, on that host."""
         given = self.inputs_for(attempt.step)
-        found = record_scripts(attempt.step, self.checks, given, attempt.program, host)
-        self.scripts |= found
-        self.news = bool(found)
+        self.scripts |= record_scripts(attempt.step, self.checks, given, attempt.program, host)
+        own, self.host = self.host, host
+        try:
+            self.passes_all(attempt)  # whose answers are known from now on
+        finally:
+            self.host = own
+        self.news = True
 
     def keep(self, step: Step) -> None:
         """Keep what is new in the scripts of a step's checks, if there is a place for it."""
