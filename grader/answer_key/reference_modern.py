@@ -141,14 +141,14 @@ def document_mask(documents: Array) -> Mask:
     return _array(torch.stack(rows).bool().reshape(*ids.shape, ids.shape[-1]))
 
 
-def document_positions(documents: Array) -> Ids:
-    """Apply `torch.arange` to each run, one after another."""
+def document_positions(documents: Array) -> Floats:
+    """Apply `torch.arange` to each run, one after another; floats, because any type will do."""
     ids = _ids(documents)
     rows = [
         torch.cat([torch.arange(n) for n in _lengths(row)])
         for row in ids.reshape(-1, ids.shape[-1])
     ]
-    return _array(torch.stack(rows).reshape(ids.shape))
+    return _array(torch.stack(rows).reshape(ids.shape).double())
 
 
 def partial_attention(

@@ -697,17 +697,6 @@ def places_continued(documents):
 
 
 @mistake(
-    "places_float",
-    "document_positions",
-    caught_by="places_agree",
-    says="Positions are floats.",
-    hint="Which dtype has your result?",
-)
-def places_as_floats(documents):
-    return np.tril(same_run(documents), -1).sum(axis=-1).astype(float)
-
-
-@mistake(
     "places_wrong_axis",
     "document_positions",
     caught_by="places_shapes",
