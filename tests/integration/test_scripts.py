@@ -196,13 +196,17 @@ def test_calls_that_depend_on_answers_are_made_one_by_one(warm):
 
 
 # Workers that do not keep to the form.
-FORGES = """
+FINDS_SESSION = """
 import sys
 
 _frame = sys._getframe()
 while not hasattr(_frame.f_locals.get("self"), "channel"):
     _frame = _frame.f_back
 _kind = type(_frame.f_locals["self"])
+"""
+FORGES = (
+    FINDS_SESSION
+    + """
 _all = _kind.answer
 
 def _answer(session, data):
@@ -211,6 +215,7 @@ def _answer(session, data):
 
 _kind.answer = _answer
 """
+)
 FORGED = {
     "too few": "answers[:-20]",
     "too many": 'answers + b"N"',
@@ -327,14 +332,7 @@ def test_numbers_that_a_worker_gives_to_caches_cost_the_next_submission_nothing(
     warm, exchanges, given
 ):
     step = STEPS[6]
-    numbers = f"""
-import sys
-
-_frame = sys._getframe()
-while not hasattr(_frame.f_locals.get("self"), "channel"):
-    _frame = _frame.f_back
-_kind = type(_frame.f_locals["self"])
-
+    numbers = f"""{FINDS_SESSION}
 def _keep(session, value):
     number = session.given
     session.given += 1
@@ -354,14 +352,11 @@ _kind.keep = _keep
         assert len(exchanges) - before <= 1 + len(step.checks)
 
 
-HOOKS = """
+HOOKS = (
+    FINDS_SESSION
+    + """
 import struct
-import sys
 
-_frame = sys._getframe()
-while not hasattr(_frame.f_locals.get("self"), "channel"):
-    _frame = _frame.f_back
-_kind = type(_frame.f_locals["self"])
 _one = _kind.answer_one
 
 def _answer_one(session, request):
@@ -371,6 +366,7 @@ def _answer_one(session, request):
 
 _kind.answer_one = _answer_one
 """
+)
 
 
 @pytest.fixture
