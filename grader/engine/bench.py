@@ -326,7 +326,10 @@ class Bench:
     def write_scripts(self, attempt: Attempt, host: Host) -> None:
         """Write the scripts of a step's checks by running an attempt that passes, on that host."""
         given = self.inputs_for(attempt.step)
-        self.scripts |= record_scripts(attempt.step, self.checks, given, attempt.program, host)
+        found = record_scripts(attempt.step, self.checks, given, attempt.program, host)
+        if not found:
+            return
+        self.scripts |= found
         own, self.host = self.host, host
         try:
             self.passes_all(attempt)  # whose answers are known from now on

@@ -3,9 +3,8 @@
 A check makes the same calls for every submission whose answers pass it, unless it puts an answer
 into a later call. Code that passes a check shows its calls. The check then runs once more, on
 slightly different answers: calls that change with them are made one by one for ever. All others are
-sent together from then on, and the check finds the answers waiting. It still decides
-everything: a call that differs from the expected one ends this way of asking, and the check is run
-call by call.
+sent together from then on, and the check finds the answers waiting. It still decides everything: a
+call that differs from the expected one ends this way of asking, and the check is run call by call.
 
 What a check decides depends on nothing but the answers. So the same bytes as those that passed
 before pass again without another look.
