@@ -46,11 +46,11 @@ def prove(
     steps: Sequence[Step],
     on_finding: Callable[[Finding], None] = lambda finding: None,
     *,
-    only_named: bool = False,
+    few: Callable[[Step, Variant], set[str]] | None = None,
 ) -> list[Finding]:
     """Grade all variants of these steps.
 
-    only_named: run only the check that a mistake names, and the checks that it needs.
+    few: gives the only checks that a mistake is put to, with the checks that these need.
     """
     variants = [
         (step, variant)
@@ -62,12 +62,22 @@ def prove(
     grader = make_grader(registry, host, suite, seed, steps, thorough=False)
     findings = []
     for step, variant in variants:
-        named = only_named and variant.kind != "fair"
-        asked = step.narrow_to(step.with_needed(variant.caught_by)) if named else step
+        asked = step.narrow_to(few(step, variant)) if few and variant.kind != "fair" else step
         finding = Finding(variant, grader.step(variant.submission, asked))
         on_finding(finding)
         findings.append(finding)
     return findings
+
+
+def named_check(step: Step, variant: Variant) -> set[str]:
+    """Return the check that a mistake names, and the checks that it needs."""
+    return step.with_needed(variant.caught_by)
+
+
+def checks_of_function(step: Step, variant: Variant) -> set[str]:
+    """Return the checks of the functions that a mistake replaces, and the checks that they need."""
+    own = [check.id for name in variant.places for check in step.function(name).checks]
+    return set().union(*map(step.with_needed, [variant.caught_by, *own]))
 
 
 def line(finding: Finding) -> str:

@@ -6,7 +6,7 @@ import builtins
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES
-from grader.authoring.proof import prove
+from grader.authoring.proof import checks_of_function, named_check, prove
 from grader.steps.paths import ROOT
 from tests.conftest import SEED, STEPS
 
@@ -19,13 +19,13 @@ def not_as_wanted(findings):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_hidden_checks_reject_mistakes_and_accept_fair_variants(steps, host, step):
-    assert not_as_wanted(prove(steps, host, "hidden", SEED, [step], only_named=True)) == {}
+    assert not_as_wanted(prove(steps, host, "hidden", SEED, [step], few=named_check)) == {}
 
 
 # test_accuracy.py puts the variants of the others to all visible checks, for their causes.
 @pytest.mark.parametrize("step", [s for s in STEPS if s.part > 2], ids=lambda step: step.id)
 def test_visible_checks_reject_mistakes_and_accept_fair_variants(steps, host, step):
-    assert not_as_wanted(prove(steps, host, "visible", SEED, [step])) == {}
+    assert not_as_wanted(prove(steps, host, "visible", SEED, [step], few=checks_of_function)) == {}
 
 
 def names(tree):
