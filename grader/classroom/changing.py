@@ -71,8 +71,8 @@ def remove(path: Path, one: Override, registry: Registry) -> None:
 
 
 def _text(path: Path) -> str:
-    """Return the file's text with its byte order mark, if it has one; a header if it is missing."""
-    if not path.exists():
+    """Return the file's text with its byte order mark, if it has one; a header if it is empty."""
+    if not path.exists() or not path.stat().st_size:
         return f"{HEADER}\n"
     text = instructors_text(path, MAX_TABLE)
     marked = path.read_bytes()[:2] in (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")

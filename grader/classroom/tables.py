@@ -274,8 +274,8 @@ def _own(
 
 
 def read_overrides(path: Path, registry: Registry) -> list[Override]:
-    """Return the changes by hand in a file; none if there is no file."""
-    if not path.exists():
+    """Return the changes by hand in a file; none if there is no file, or an empty one."""
+    if not path.exists() or not path.stat().st_size:
         return []
     rows = _table(path)
     columns = HEADER.split(",")

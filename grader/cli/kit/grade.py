@@ -113,8 +113,8 @@ def grade(
             click.echo(SHOWS)
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
-        _template(out / "overrides.csv")
         with gradebook.lock_pages(out):
+            _template(out / "overrides.csv")
             # Somebody may have changed a grade meanwhile.
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
@@ -224,11 +224,15 @@ def _tell_of_another(book: Gradebook, course: Course, missing: int, out: Path) -
 
 
 def _template(path: Path) -> None:
-    """Write an empty file for changes by hand if there is none yet."""
-    from grader.classroom.tables import HEADER
+    """Write a file for changes by hand, with its header only, if there is none yet.
 
-    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
-        file.write(f"{HEADER}\n")
+    It is written whole: without the header, a full disk would leave a file that nothing reads.
+    """
+    from grader.classroom.tables import HEADER
+    from grader.report.files import write_whole
+
+    if not path.exists():
+        write_whole(path, [f"{HEADER}\n"])
 
 
 def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules: Rules) -> Listing:

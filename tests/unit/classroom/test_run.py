@@ -1,14 +1,17 @@
 """Test how a run of grading counts, with a stand-in for the judges."""
 
+import resource
 import shutil
 from concurrent.futures import Executor, Future
 
+import pytest
 from click.testing import CliRunner
 
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.run import Run
 from grader.classroom.tables import HEADER
+from grader.cli.kit.grade import _template
 from grader.cli.main import cli
 from grader.intake import entries
 from grader.steps import registry
@@ -60,6 +63,21 @@ def test_change_by_hand_while_a_class_is_graded_is_on_its_pages(tmp_path, monkey
     done = CliRunner().invoke(cli, [*ASKED, str(tmp_path / "class"), "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert "anna,3," in (out / "grades.csv").read_text(encoding="utf-8")
+
+
+def test_full_disk_leaves_no_empty_file_for_changes(tmp_path):
+    """Without its header, it would stop every later run and export."""
+    path = tmp_path / "overrides.csv"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            _template(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not any(tmp_path.iterdir())
+    _template(path)
+    assert path.read_text(encoding="utf-8") == f"{HEADER}\n"
 
 
 def test_change_by_hand_of_a_student_who_took_another_name_is_told(tmp_path):

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from grader.classroom.changing import Entry, add
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import Options
@@ -240,3 +241,11 @@ def test_check_whose_name_begins_like_a_steps_cannot_be_excused(tmp_path):
     path.write_text(f"{HEADER}\nanna,{name},,yes,c,Tim,today\n", encoding="utf-8")
     with pytest.raises(CourseError, match="only a step or the whole can be excused"):
         read_overrides(path, REGISTRY)
+
+
+def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
+    path = tmp_path / "overrides.csv"
+    path.touch()
+    assert read_overrides(path, REGISTRY) == []
+    add(path, Entry("anna", points="3", comment="c", who="Tim", when="today"), REGISTRY)
+    assert [one.student for one in read_overrides(path, REGISTRY)] == ["anna"]
