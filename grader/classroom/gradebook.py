@@ -108,6 +108,11 @@ def _clearly(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         text = str(error)
+        if "disk I/O" in text:  # so says SQLite, too, if its map of memory does not fit
+            raise GradebookError(
+                f"the disk of {path} is full or fails: what is graded is kept; make room, and run "
+                "the same command again"
+            ) from None
         if "full" in text:
             raise GradebookError(
                 f"there is no room left for {path}: what is graded is kept; make room, and run "
@@ -456,6 +461,8 @@ def _lock(folder: Path, name: str, seconds: float, busy: str) -> sqlite3.Connect
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise GradebookError(busy.format(folder)) from None
+        if "full" in str(error) or "disk I/O" in str(error):
+            raise GradebookError(f"the disk of {folder} is full or fails: make room") from None
         raise GradebookError(f"{folder} cannot be written: choose another --out") from None
     return lock
 

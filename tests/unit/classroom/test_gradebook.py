@@ -12,6 +12,7 @@ from grader.classroom.gradebook import LOCK, NAME, Gradebook, GradebookError, Ma
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict
+from tests.support.disks import little_room
 
 EXAM = Exam("hidden", 7, "process", ("step02_scores",), "kit one")
 LATER = replace(EXAM, kit="kit two")
@@ -202,6 +203,17 @@ def test_full_disk_is_told_and_what_was_kept_stays(book, tmp_path):
     with pytest.raises(GradebookError, match=r"there is no room left .* is kept; make room"):
         graded_class(book, LATER, {f"student {i}": 1.0 for i in range(500)})
     assert [graded.student for graded in book.graded()] == ["alice"]
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_gradebook_on_a_full_disk_is_not_called_damaged(tmp_path, write):
+    """Whoever moved it away would lose all results."""
+    with Gradebook(tmp_path, write=True) as book:
+        graded_class(book, EXAM, {"alice": 1.0})
+    with little_room(4096), pytest.raises(GradebookError, match=r"is full or fails: what is grad"):
+        Gradebook(tmp_path, write=write)
+    with Gradebook(tmp_path) as book:
+        assert [graded.student for graded in book.graded()] == ["alice"]
 
 
 def test_folder_that_cannot_be_written_is_told(tmp_path):

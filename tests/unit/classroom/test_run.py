@@ -1,6 +1,5 @@
 """Test how a run of grading counts, with a stand-in for the judges."""
 
-import resource
 import shutil
 from concurrent.futures import Executor, Future
 
@@ -16,6 +15,7 @@ from grader.cli.main import cli
 from grader.intake import entries
 from grader.steps import registry
 from tests.support.classes import right
+from tests.support.disks import little_room
 from tests.support.handed_in import write
 
 REGISTRY = registry.load()
@@ -68,13 +68,8 @@ def test_change_by_hand_while_a_class_is_graded_is_on_its_pages(tmp_path, monkey
 def test_full_disk_leaves_no_empty_file_for_changes(tmp_path):
     """Without its header, it would stop every later run and export."""
     path = tmp_path / "overrides.csv"
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
-    try:
-        with pytest.raises(OSError, match="too large"):
-            _template(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with little_room(10), pytest.raises(OSError, match="too large"):
+        _template(path)
     assert not any(tmp_path.iterdir())
     _template(path)
     assert path.read_text(encoding="utf-8") == f"{HEADER}\n"
