@@ -15,6 +15,7 @@ from typing import Any
 
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
+from grader.classroom.matching import Matching
 from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
 from grader.steps.registry import Registry
@@ -150,19 +151,23 @@ def _outcome(future: Future[Outcome]) -> Outcome:
         return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)
 
 
-def gone(book: Gradebook, entries: Sequence[intake.Entry]) -> list[Mark]:
+def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> list[Mark]:
     """Return a mark for everybody who had work in the last run and has none now.
 
     A student whose number on the platform is here under a new name is not gone. Otherwise a change
-    by hand would silently stay with the old name. Call this before the next run begins.
+    by hand would silently stay with the old name. Nor is one who is here under another name of the
+    class list: an extension or a change by hand would be for two students, so for nobody. Call this
+    before the next run begins.
     """
     before = book.students()
     here, known = {entry.student for entry in entries}, {student for student, _ in before}
     new = [entry.who for entry in entries if entry.student not in known]
     renamed = {(who.platform, who.number) for who in new if who.number}
+    same = {one for entry in entries for one in rules.identify(entry.student, entry.who)}
     return [
         Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
         for student, who in before
         if student not in here and who.absent in ("", GONE)
         if (who.platform, who.number) not in renamed
+        if same.isdisjoint(rules.identify(student, who))
     ]

@@ -102,7 +102,7 @@ def grade(
         listing = _entries(submissions, registry, out, course.late, rules)
         entries = listing.entries
         exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
-        absent = gone(book, entries)
+        absent = gone(book, entries, rules)
         _tell_of_another(book, course, len(absent), out)
         here = [(one.student, one.who) for one in entries]
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])

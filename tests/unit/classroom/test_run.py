@@ -102,6 +102,34 @@ def test_student_without_a_number_is_gone_as_before(tmp_path):
     assert [line.partition(",")[0] for line in found] == ["anna", "bella", "ben"]
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("anna", "Anna Zoë"),
+        ("Anna Zoe\u0308", "Anna Zoë"),
+        ("a@x.org", "zoeanna_1201_9000001_step02_scores.py"),
+    ],
+    ids=["another name on the list", "accents in another form", "a number on Canvas"],
+)
+def test_student_who_is_here_under_another_name_is_not_gone(tmp_path, first, then):
+    """The extension and the change by hand would be for two students, so for nobody."""
+    folder, out, course = tmp_path / "class", tmp_path / "out", tmp_path / "course.toml"
+    people = "student_id,name,email,number\nanna,Anna Zoë,a@x.org,1201\n"
+    (tmp_path / "roster.csv").write_text(people, encoding="utf-8")
+    course.write_text(
+        'title = "x"\nsteps = ["2"]\nroster = "roster.csv"\ndue = 2026-11-20T12:00:00Z\n'
+        "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
+    )
+    asked = [*ASKED[:-2], str(folder), "--course", str(course), "--out", str(out)]
+    write(folder / first)
+    CliRunner().invoke(cli, asked)
+    (out / "overrides.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
+    shutil.rmtree(folder)
+    write(folder / then)
+    assert "2 students are called" not in CliRunner().invoke(cli, asked).output
+    assert list(points_in(out).values()) == [3.0]
+
+
 def points_in(out):
     """The points of everybody in an export of that folder."""
     made = out.parent / "exported.csv"
