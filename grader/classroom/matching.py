@@ -12,6 +12,7 @@ from grader.classroom.course import Course
 from grader.classroom.exports.people import Person, compose, find_person, find_team
 from grader.classroom.lateness import read_moment
 from grader.classroom.tables import Override
+from grader.report.influences import count_words
 from grader.report.records import Graded, Who
 
 OwnRules = TypeVar("OwnRules", bound="Matching")
@@ -148,6 +149,7 @@ class Matching:
             for id, several in self._shared(class_).items()
         ]
         told += self._unread_times() or self._no_times(class_)
+        told += self._no_file_times(class_)
         for graded in class_:
             several = 0 if self._is_team(graded) else len(self._near(graded))
             if several > 1:
@@ -228,6 +230,19 @@ class Matching:
             else "are not read without `timezone`"
         )
         return [f"class list: the times in Moodle's worksheet {why}; nobody is late by them."]
+
+    def _no_file_times(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence if the files' times are wanted, but are those of the download."""
+        if self.course.late is None or not self.course.late.files:
+            return []
+        known = (self.complete(one).who for one in class_ if one.who.platform)
+        count = sum(not who.submitted and not who.absent for who in known)
+        if not count:
+            return []
+        return [
+            f"late: a platform's download gives its own time to all files, so nobody is late by "
+            f"it. {count_words(count, 'student')} without a time: the class list may have theirs."
+        ]
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
         """Return the changes that could mean more than one student."""

@@ -24,6 +24,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from grader.intake import handins, platform_names
+from grader.intake.archives import Archive
 from grader.intake.folders import Folder, Place, Some, SubmissionError
 from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
 from grader.intake.submission import Submission
@@ -107,13 +108,20 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
     return [Attempt((name, below), order) for below, order in orders.items()] or whole
 
 
-def _newest(folder: Folder, attempt: Attempt, registry: Registry) -> tuple[int, ...]:
-    """Return the time of the newest file of an attempt, or () if it cannot be found."""
+def _newest(
+    folder: Folder, attempt: Attempt, registry: Registry, zipped: bool = False
+) -> tuple[int, ...]:
+    """Return the time of the newest file of an attempt, or () if it cannot be found.
+
+    zipped: whether only the files in the student's own zip count.
+    """
     times: list[tuple[int, ...]] = [()]
     try:
         with ExitStack() as until:
             rooms = handins.home(_open(folder, attempt, until), registry, until)
             for room in rooms.values():
+                if zipped and not isinstance(room, Archive):
+                    continue
                 times += [
                     room.modified(name) for name in room.files() if handins.is_known(name, registry)
                 ]
@@ -290,13 +298,14 @@ def find_hand_in_time(entry: Entry, registry: Registry, files: bool) -> str:
     """Return when the attempt that counts was handed in, as ISO 8601, or "" if unknown.
 
     nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
-    student's own. files: whether the newest file's time may be used.
+    student's own, and all files have the time of the download, except those in a student's zip.
+    files: whether the newest file's time may be used.
     """
-    attempt = entry.attempts[-1]
+    attempt, platform = entry.attempts[-1], bool(entry.who.platform)
     try:
         with Folder.open(entry.folder) as folder:
-            told = "" if entry.who.platform else _timestamp(folder, attempt)
-            newest = _newest(folder, attempt, registry) if files and not told else ()
+            told = "" if platform else _timestamp(folder, attempt)
+            newest = _newest(folder, attempt, registry, platform) if files and not told else ()
     except (SubmissionError, OSError):
         return ""
     if told:

@@ -453,3 +453,11 @@ def test_number_of_a_team_is_no_students():
     team = right("Red_53", who=Who("Moodle", "53", "Red"))
     assert named_by("53", [team, BEN_53], groups)[:2] == ([BEN_53.student], [BEN_53.student])
     assert named_by("53", [team], groups)[0] == []
+
+
+def test_times_of_files_in_a_platforms_download_are_told_to_be_unknown():
+    course = parse_course(TEAM.replace("[late]", '[late]\ntimes = "files"'), REGISTRY)
+    class_ = [right("abelanna_1201", who=Who("Canvas", "1201")), right("Di_4", who=BO)]
+    (told,) = Rules(dataclasses.replace(course, groups={})).list_strangers(class_)
+    assert told.endswith("1 student without a time: the class list may have theirs.")
+    assert Rules(dataclasses.replace(course, groups={})).list_strangers(class_[1:]) == []

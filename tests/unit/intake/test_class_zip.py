@@ -180,3 +180,28 @@ def test_time_of_a_file_is_taken_only_where_asked_for(steps, tmp_path):
     (entry,) = entries.entries(tmp_path, steps)
     assert entries.find_hand_in_time(entry, steps, files=False) == ""
     assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
+
+
+DOWNLOADS = {
+    "Canvas": "abelanna_1201_9000001_{}",
+    "Moodle, in folders": "Anna Abel_4711_assignsubmission_file/{}",
+    "Moodle": "Anna Abel_4711_assignsubmission_file_{}",
+}
+
+
+@pytest.mark.parametrize("name", DOWNLOADS.values(), ids=DOWNLOADS)
+def test_time_of_a_download_is_nobodys(steps, tmp_path, name):
+    """Canvas and Moodle give all files the time at which the instructor has downloaded them."""
+    spread(tmp_path, {name.format(FILE): source()})
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.find_hand_in_time(entry, steps, files=True) == ""
+
+
+@pytest.mark.parametrize("name", DOWNLOADS.values(), ids=DOWNLOADS)
+def test_times_in_a_students_own_zip_are_not_the_downloads(steps, tmp_path, name):
+    place = tmp_path / name.format("handin.zip")
+    place.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(place, "w") as file:
+        file.writestr(zipfile.ZipInfo(FILE, (2026, 3, 1, 12, 0, 0)), source())
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
