@@ -1,7 +1,9 @@
 """A course on nbgrader, the whole cycle: everyone's points, and what is in the pages."""
 
+import contextlib
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -220,6 +222,21 @@ def test_class_is_refused_as_a_whole(tmp_path, isolation, seed, reason):
     assert reason in said
     assert "Traceback" not in said
     assert not (course.folder / "autograded").exists()
+
+
+def test_database_of_an_earlier_nbgrader_is_told(tmp_path):
+    step = "step02_scores"
+    course = Course(tmp_path, SEED, "process")
+    course.hand_in("right", step, filled_in(course.released(step), solution(step)))
+    with contextlib.closing(sqlite3.connect(course.folder / "gradebook.db")) as book:
+        book.executescript(
+            "create table before as select id, name, duedate from assignment;"
+            "drop table assignment; alter table before rename to assignment;"
+        )
+    status, said = course.run("autograde", step)
+    assert status == 1
+    assert "make a copy of it, and run `nbgrader db upgrade`" in said
+    assert "Traceback" not in said
 
 
 def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):

@@ -21,6 +21,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution, rmtree
+from sqlalchemy.exc import OperationalError
 from traitlets import Enum, Integer
 
 from grader.classroom import judge
@@ -51,6 +52,10 @@ from grader.steps.registry import KitError, load
 AGAIN = "%s was not graded to the end before, and is graded again."
 STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
 UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
+OUTDATED = (
+    "nbgrader's database cannot be read. If it is of an earlier nbgrader, make a copy of it, and run "
+    "`nbgrader db upgrade`"
+)
 REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
 
 
@@ -155,6 +160,9 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         except REFUSALS as error:
             self.log.error("nopeek grades nothing: %s", error)
             raise NbGraderException(str(error)) from None
+        except OperationalError:
+            self.log.error("nopeek grades nothing: %s", OUTDATED)
+            raise NbGraderException(OUTDATED) from None
         self._go_along()
 
     def _get_ready(self) -> None:
