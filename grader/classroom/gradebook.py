@@ -101,9 +101,13 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
+ELSEWHERE = "choose another --out"
+COPY = "copy its folder to where you may write, and use the copy"  # SQLite writes beside the file
+
+
 @contextlib.contextmanager
-def _clearly(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into advice."""
+def _clearly(path: Path, instead: str = ELSEWHERE) -> Iterator[None]:
+    """Turn SQLite's errors into advice. instead: what to do where it cannot be written."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -119,7 +123,7 @@ def _clearly(path: Path) -> Iterator[None]:
                 "the same command again"
             ) from None
         if "readonly" in text or "unable to open" in text:
-            raise GradebookError(f"{path} cannot be written: choose another --out") from None
+            raise GradebookError(f"{path} cannot be written: {instead}") from None
         if "locked" in text:
             raise GradebookError(f"{path} is in use by another program: wait for it") from None
         raise GradebookError(
@@ -135,7 +139,7 @@ class Gradebook:
         self._lock = _lock_folder(folder) if write else None
         if not write and not self.path.is_file():
             raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
-        with _clearly(self.path):
+        with _clearly(self.path, ELSEWHERE if write else COPY):
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")

@@ -222,6 +222,14 @@ def test_folder_that_cannot_be_written_is_told(tmp_path):
         Gradebook(tmp_path, write=True)
 
 
+def test_results_that_may_only_be_read_are_told_to_be_copied(tmp_path):
+    with Gradebook(tmp_path, write=True) as book:
+        graded_class(book, EXAM, {"alice": 1.0})
+    (tmp_path / f"{NAME}-wal").mkdir()  # holds for root too
+    with pytest.raises(GradebookError, match="cannot be written: copy its folder to where you"):
+        Gradebook(tmp_path)
+
+
 def test_nothing_is_written_by_opening_a_closed_gradebook_for_reading(tmp_path):
     with Gradebook(tmp_path, write=True) as book:
         graded_class(book, EXAM, {"alice": 1.0})
