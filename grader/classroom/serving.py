@@ -117,7 +117,7 @@ class Desk:
                     "several students have this id: change the grade in overrides.csv, "
                     "by number or address"
                 )
-            renew(book, self.out, self.rules(book))
+            self._renew(book)
 
     def take_back(self, file: str, key: str) -> None:
         """Remove a change by hand, and renew the pages. Raise Refused if it no longer exists."""
@@ -130,7 +130,17 @@ class Desk:
             if not mine:
                 raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
             remove(self.overrides(book), mine[0], self.registry)
+            self._renew(book)
+
+    def _renew(self, book: Gradebook) -> None:
+        """Renew the pages. Raise CourseError if they cannot be written; the change counts anyway."""
+        try:
             renew(book, self.out, self.rules(book))
+        except OSError as error:
+            raise CourseError(
+                f"the change counts, but pages and tables could not be written ({error.strerror}): "
+                "make room, and run `grade` again"
+            ) from None
 
     def _is_for_one(self, book: Gradebook, before: Rules, graded: Graded) -> bool:
         """Return whether the file's new rows match this student and nobody else."""

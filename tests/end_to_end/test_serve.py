@@ -257,6 +257,18 @@ def test_change_that_could_be_for_two_is_refused(visitor, graded):
     assert rows(graded) == []
 
 
+def test_change_whose_pages_do_not_fit_on_the_disk_is_told_to_count(visitor, graded, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.classroom.serving.renew", full)
+        status, text = visitor.change("alice", points="3")
+    assert status == 422
+    assert "the change counts, but pages and tables could not be written (No space left" in text
+    assert ",3,,," in (graded / "overrides.csv").read_text(encoding="utf-8")
+
+
 def test_changes_by_hand_are_not_lost_when_the_disk_is_full(visitor, graded, monkeypatch):
     """The file is replaced whole when a change is undone, too."""
     visitor.change("alice", points="7")
