@@ -150,6 +150,7 @@ class Matching:
         ]
         told += self._unread_times() or self._no_times(class_)
         told += self._no_file_times(class_)
+        told += self._unread_notes(class_)
         for graded in class_:
             several = 0 if self._is_team(graded) else len(self._near(graded))
             if several > 1:
@@ -230,6 +231,19 @@ class Matching:
             else "are not read without `timezone`"
         )
         return [f"class list: the times in Moodle's worksheet {why}; nobody is late by them."]
+
+    def _unread_notes(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence on times in nbgrader's notes that are not read, if it matters."""
+        known = [self.complete(one) for one in class_] if self.course.due else []
+        listed = {one.who.submitted for one in self.roster}
+        times = [(one.student, one.who.submitted) for one in known if one.who.submitted]
+        wrong = [one for one in times if read_moment(one[1]) is None and one[1] not in listed]
+        if not wrong:
+            return []
+        return [
+            f"late: {len(wrong)} of {len(times)} times in timestamp.txt are not read, such as "
+            f"{wrong[0][1]!r} of {wrong[0][0]}: set `timezone` to the one that nbgrader has."
+        ]
 
     def _no_file_times(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence if the files' times are wanted, but are those of the download."""

@@ -22,6 +22,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from grader.intake import handins, platform_names
 from grader.intake.archives import Archive
@@ -33,6 +34,7 @@ from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student; each is opened if their names do not order them
+_NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
 DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
@@ -294,17 +296,20 @@ def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:
         folder.close_inner()
 
 
-def find_hand_in_time(entry: Entry, registry: Registry, files: bool) -> str:
+def find_hand_in_time(
+    entry: Entry, registry: Registry, files: bool, zone: ZoneInfo | None = None
+) -> str:
     """Return when the attempt that counts was handed in, as ISO 8601, or "" if unknown.
 
     nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
     student's own, and all files have the time of the download, except those in a student's zip.
-    files: whether the newest file's time may be used.
+    files: whether the newest file's time may be used. zone: nbgrader's, if it is not set to UTC; a
+    time in any other is returned as it is written.
     """
     attempt, platform = entry.attempts[-1], bool(entry.who.platform)
     try:
         with Folder.open(entry.folder) as folder:
-            told = "" if platform else _timestamp(folder, attempt)
+            told = "" if platform else _timestamp(folder, attempt, zone)
             newest = _newest(folder, attempt, registry, platform) if files and not told else ()
     except (SubmissionError, OSError):
         return ""
@@ -319,7 +324,7 @@ def find_hand_in_time(entry: Entry, registry: Registry, files: bool) -> str:
     return ""
 
 
-def _timestamp(folder: Folder, attempt: Attempt) -> str:
+def _timestamp(folder: Folder, attempt: Attempt, zone: ZoneInfo | None) -> str:
     """Return the time that nbgrader has noted beside the notebooks."""
     if attempt.files or not attempt.path:
         return ""
@@ -335,7 +340,24 @@ def _timestamp(folder: Folder, attempt: Attempt) -> str:
             with suppress(ValueError):
                 found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
                 return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
+            return _read_named(text, zone)
     return ""
+
+
+def _read_named(text: str, zone: ZoneInfo | None) -> str:
+    """Return a time with the name of its zone, such as `CET`; "" for any other text.
+
+    Such a name may mean several zones, so it has to be one of the given zone's.
+    """
+    match = _NAMED_ZONE.fullmatch(text)
+    if match is None:
+        return ""
+    with suppress(ValueError):
+        for fold in (0, 1):  # the hour that a clock shows twice
+            found = datetime.fromisoformat(match[1]).replace(tzinfo=zone, fold=fold)
+            if found.tzname() == match[2]:
+                return found.isoformat()
+    return text
 
 
 def entries(path: Path, registry: Registry) -> list[Entry]:

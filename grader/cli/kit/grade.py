@@ -10,6 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -20,7 +21,7 @@ from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
 if TYPE_CHECKING:
-    from grader.classroom.course import Course, Late
+    from grader.classroom.course import Course
     from grader.classroom.gradebook import Gradebook, Mark
     from grader.classroom.judge import Exam
     from grader.classroom.marking import Rules
@@ -99,7 +100,7 @@ def grade(
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
-        listing = _entries(submissions, registry, out, course.late, rules)
+        listing = _entries(submissions, registry, out, course, rules)
         entries = listing.entries
         exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
         absent = gone(book, entries, rules)
@@ -235,7 +236,7 @@ def _template(path: Path) -> None:
         write_whole(path, [f"{HEADER}\n"])
 
 
-def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules: Rules) -> Listing:
+def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: Rules) -> Listing:
     """Return the students, and print which files belong to nobody."""
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
@@ -255,12 +256,13 @@ def _entries(path: Path, registry: Registry, out: Path, late: Late | None, rules
         click.echo(f"ignored: {one_line(name, 60)}: {reason}")
     if not listing.entries:
         raise Problem(f"there is nothing to grade in {path}")
-    files = late is not None and late.files
-    entries = tuple(
-        replace(one, who=replace(one.who, submitted=intake.find_hand_in_time(one, registry, files)))
-        for one in listing.entries
-    )
-    return replace(listing, entries=entries)
+    files = course.late is not None and course.late.files
+    zone = ZoneInfo(course.timezone) if course.timezone else None
+    entries = []
+    for one in listing.entries:
+        when = intake.find_hand_in_time(one, registry, files, zone)
+        entries.append(replace(one, who=replace(one.who, submitted=when)))
+    return replace(listing, entries=tuple(entries))
 
 
 def _unpack_class(path: Path, out: Path) -> tuple[Path, dict[str, str]]:

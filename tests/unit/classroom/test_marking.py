@@ -461,3 +461,11 @@ def test_times_of_files_in_a_platforms_download_are_told_to_be_unknown():
     (told,) = Rules(dataclasses.replace(course, groups={})).list_strangers(class_)
     assert told.endswith("1 student without a time: the class list may have theirs.")
     assert Rules(dataclasses.replace(course, groups={})).list_strangers(class_[1:]) == []
+
+
+def test_times_in_nbgraders_notes_that_are_not_read_are_told():
+    course = dataclasses.replace(parse_course(TEAM, REGISTRY), groups={})
+    class_ = [right("di", who=Who(submitted="2026-11-22 11:00:00 CET")), right("ed")]
+    (told,) = Rules(course).list_strangers(class_)
+    assert told.startswith("late: 1 of 1 times in timestamp.txt are not read, such as")
+    assert told.endswith("set `timezone` to the one that nbgrader has.")

@@ -3,6 +3,7 @@
 import io
 import stat
 import zipfile
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -161,6 +162,26 @@ def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):
     spread(tmp_path, {f"anna/hw1/{FILE}": source(), "anna/hw1/timestamp.txt": text})
     (entry,) = entries.entries(tmp_path, steps)
     assert entries.find_hand_in_time(entry, steps, files=False) == "2026-11-20T23:59:59+00:00"
+
+
+@pytest.mark.parametrize(
+    ("name", "zone", "wanted"),
+    [
+        ("CET", "Europe/Berlin", "2026-11-20T23:59:59+01:00"),
+        ("EST", "America/New_York", "2026-11-20T23:59:59-05:00"),
+        ("IST", "Asia/Kolkata", "2026-11-20T23:59:59+05:30"),
+        ("CEST", "Europe/Berlin", "2026-11-20 23:59:59.123456 CEST"),
+        ("CET", None, "2026-11-20 23:59:59.123456 CET"),
+        ("oclock", "Europe/Berlin", ""),
+    ],
+)
+def test_time_that_nbgrader_noted_in_another_zone(steps, tmp_path, name, zone, wanted):
+    """Else late work silently keeps all of its points."""
+    text = f"2026-11-20 23:59:59.123456 {name}\n"
+    spread(tmp_path, {f"anna/hw1/{FILE}": source(), f"anna/hw1/timestamp.txt": text})
+    (entry,) = entries.entries(tmp_path, steps)
+    there = ZoneInfo(zone) if zone else None
+    assert entries.find_hand_in_time(entry, steps, False, there) == wanted
 
 
 def test_time_that_a_student_noted_is_not_taken(steps, tmp_path):
