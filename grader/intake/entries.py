@@ -35,6 +35,7 @@ from grader.steps.registry import Registry
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student; each is opened if their names do not order them
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
+NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
 DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
@@ -115,9 +116,10 @@ def _newest(
 ) -> tuple[int, ...]:
     """Return the time of the newest file of an attempt, or () if it cannot be found.
 
-    zipped: whether only the files in the student's own zip count.
+    `make handin` writes no times into its zips, so there the time of the zip itself counts. zipped:
+    whether only the files in the student's own zip count.
     """
-    times: list[tuple[int, ...]] = [()]
+    times: list[tuple[int, ...]] = []
     try:
         with ExitStack() as until:
             rooms = handins.home(_open(folder, attempt, until), registry, until)
@@ -127,11 +129,25 @@ def _newest(
                 times += [
                     room.modified(name) for name in room.files() if handins.is_known(name, registry)
                 ]
+        times = [time for time in times if time[:1] > NO_YEAR]
+        if not times and not zipped:
+            times = _zip_times(folder, attempt)
     except (SubmissionError, OSError):
         return ()
     finally:
         folder.close_inner()
-    return max(times)
+    return max(times, default=())
+
+
+def _zip_times(folder: Folder, attempt: Attempt) -> list[tuple[int, ...]]:
+    """Return when the zip of an attempt was last changed, if it is one or holds one."""
+    for name in attempt.path[:-1]:
+        folder = folder.into(name)
+    names = list(attempt.path[-1:])
+    if names and folder.kind(names[0]) == "folder":
+        folder = folder.into(names[0])
+        names = folder.files()
+    return [folder.modified(name) for name in names if handins.is_packed(name)]
 
 
 def _order_attempts(

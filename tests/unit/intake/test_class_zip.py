@@ -1,6 +1,7 @@
 """A class as one zip: what is unpacked, what is refused, and the folder that the class is in."""
 
 import io
+import os
 import stat
 import zipfile
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ import pytest
 from grader.intake import archives, class_zip, entries
 from grader.intake.class_zip import unpack
 from grader.intake.folders import SubmissionError
+from grader.report.files import put
 from tests.support.handed_in import FILE, packed, source, spread
 
 
@@ -201,6 +203,35 @@ def test_time_of_a_file_is_taken_only_where_asked_for(steps, tmp_path):
     (entry,) = entries.entries(tmp_path, steps)
     assert entries.find_hand_in_time(entry, steps, files=False) == ""
     assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
+
+
+@pytest.mark.parametrize("name", ["anna.zip", "anna/handin.zip", "anna/2/handin.zip"])
+def test_time_of_a_zip_from_make_handin_is_the_zips_own(steps, tmp_path, name):
+    """Its files are of 1980, so that the same work makes the same zip: nobody would be late."""
+    spread(tmp_path, {"anna/1/x.txt": ""} if "2" in name else {})
+    place = tmp_path / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(place, "w") as file:
+        put(file, FILE, source().encode())
+    os.utime(place, (1772366400, 1772366400))
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
+
+
+def test_time_of_a_zip_from_make_handin_is_unknown_in_a_download(steps, tmp_path):
+    with zipfile.ZipFile(tmp_path / "abelanna_1201_9000001_handin.zip", "w") as file:
+        put(file, FILE, source().encode())
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.find_hand_in_time(entry, steps, files=True) == ""
+
+
+def test_later_zip_from_make_handin_is_the_attempt_that_counts(steps, tmp_path):
+    spread(tmp_path, {f"anna/{FILE}": source("1")})
+    with zipfile.ZipFile(tmp_path / "anna.zip", "w") as file:
+        put(file, FILE, source("2").encode())
+    os.utime(tmp_path / "anna" / FILE, (1772366400, 1772366400))
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entry.attempts[-1].name == "anna.zip"
 
 
 DOWNLOADS = {
