@@ -62,6 +62,11 @@ def take_off(
         return score, "" if extended else "late"
     days = days_late(submitted, due, late.grace_minutes if late else 0.0)
     if not days:
+        if who.late and not extended:  # the time may be one that the student's own zip has
+            notes.append(
+                f"{who.platform} marks it as late. By the time that is known it is not: nothing is "
+                "taken off."
+            )
         return score, ""
     told = f"{days} day{'s' if days > 1 else ''} late"
     if late is None or not late.percent_per_day:

@@ -469,3 +469,15 @@ def test_times_in_nbgraders_notes_that_are_not_read_are_told():
     (told,) = Rules(course).list_strangers(class_)
     assert told.startswith("late: 1 of 1 times in timestamp.txt are not read, such as")
     assert told.endswith("set `timezone` to the one that nbgrader has.")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [("", True), ("[extensions]\ndi = 2026-11-22T12:00:00Z", False)]
+)
+def test_mark_of_lateness_that_the_known_time_contradicts_is_told(more, told):
+    """The time may be that of a file in the student's own zip."""
+    course = dataclasses.replace(parse_course(TEAM + more, REGISTRY), groups={})
+    who = Who("Canvas", "7", submitted="2026-11-20T11:00:00+00:00", late=True)
+    (found,) = Rules(course).apply([right("di", who=who)])
+    assert found.score == 10.0
+    assert ("Canvas marks it as late. By the time" in " ".join(found.grade.notes)) == told
