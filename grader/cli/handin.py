@@ -12,7 +12,7 @@ import click
 
 from grader.cli.paths import read_submission, show_path
 from grader.intake.submission import encode_source
-from grader.report.files import put
+from grader.report.files import put, replacing
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
@@ -36,7 +36,7 @@ def handin(submission: Path, out: Path) -> None:
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
     names |= {f"{name}.py": text for name, text in found.modules.items()}
     try:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        with replacing(out) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
             for name, text in names.items():
                 if text is not None:
                     put(file, name, encode_source(text))
@@ -44,7 +44,7 @@ def handin(submission: Path, out: Path) -> None:
         receipt = _receipt(out, hashlib.sha256(data).hexdigest(), found.sha256)
         out.with_suffix(".receipt.txt").write_text(receipt, encoding="utf-8")
     except OSError as error:
-        raise Problem(f"{error.filename} cannot be written: {error.strerror}") from None
+        raise Problem(f"{out} cannot be written: {error.strerror}") from None
     for warning in found.warnings:
         click.echo(f"note: {one_line(warning, 200)}")
     unwritten = [

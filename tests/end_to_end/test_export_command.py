@@ -14,9 +14,11 @@ from grader.cli.authoring.release import release
 from grader.cli.kit import exported
 from grader.cli.kit.export import export as export_command
 from grader.cli.kit.exported import EXPORTED
+from grader.cli.main import cli
 from grader.report.names import safe_name
 from grader.report.records import Who
 from tests.support.classes import not_gradable, right, wrong
+from tests.support.disks import little_room
 from tests.unit.classroom.test_exports import CANVAS, MOODLE
 
 COLUMN = ("--column", "Attention (4711)")
@@ -215,6 +217,18 @@ def test_release_writes_an_autograder(tmp_path):
     with zipfile.ZipFile(path) as file:
         steps = json.loads(file.read("autograder.json"))["steps"]
     assert steps == ["step02_scores", "step03_mask"]
+
+
+def test_full_disk_leaves_the_autograder_and_the_handin_of_before(tmp_path):
+    path, mine = tmp_path / "before.zip", tmp_path / "mine"
+    path.write_text("before")
+    mine.mkdir()
+    (mine / "step02_scores.py").write_text("def attention_scores(q, k):\n    return q @ k\n")
+    for asked in (["release", "2", "--gradescope"], ["handin", "--submission", str(mine), "--out"]):
+        with little_room(100):
+            done = CliRunner().invoke(cli, [*asked, str(path)])
+        assert (done.exit_code, str(path) in done.output) == (2, True)
+        assert path.read_text() == "before"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Pat
         else:
             _bundle(steps, out, course)
     except OSError as error:
-        raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
+        where = error.filename or gradescope or out
+        raise Problem(f"cannot use {where}: {error.strerror}") from None
 
 
 def _autograder(
@@ -47,6 +48,7 @@ def _autograder(
     from grader.classroom.course import CourseError
     from grader.classroom.gradescope import autograder
     from grader.classroom.tables import Override, read_overrides
+    from grader.report.files import replacing
 
     overrides: list[Override] = []
     if course is not None and file is not None and course.overrides:
@@ -54,7 +56,9 @@ def _autograder(
             overrides = read_overrides(file.parent / course.overrides, registry_module.load())
         except CourseError as error:
             raise Problem(str(error)) from None
-    path.write_bytes(autograder([step.id for step in steps], course, overrides))
+    data = autograder([step.id for step in steps], course, overrides)
+    with replacing(path) as beside:
+        beside.write_bytes(data)
     if overrides:
         click.echo(f"with {len(overrides)} changes by hand")
     named = [*(course.extensions if course else ()), *(one.student for one in overrides)]
