@@ -115,7 +115,7 @@ def home(
         folders = place.folders()
         named = _rooms(place, registry, [name for name in ROOMS if name in folders])
         if here or named:
-            return {**here, **named}
+            return {**here, **named, **_beside(place, registry, until)}
         rooms = _rooms(place, registry, folders[:MAX_LOOKED_INTO])
         if len(rooms) == 1:
             return rooms
@@ -132,6 +132,27 @@ def home(
         else:
             break
     raise SubmissionError(_nothing(registry))
+
+
+def _beside(place: Place, registry: Registry, until: ExitStack) -> dict[str, Place]:
+    """Return the places in the only zip beside step files, which may hold the other steps.
+
+    A student may hand in the zip of `make handin`, and leave an earlier file beside it.
+    """
+    packed = [name for name in place.files() if is_packed(name)]
+    if len(packed) != 1:
+        return {}
+    try:
+        found = home(open_zip(place, packed[0], until), registry, until)
+    except SubmissionError:
+        return {}
+    return {f"{packed[0]}/{below}".rstrip("/"): room for below, room in found.items()}
+
+
+def _zip_of(name: str) -> str:
+    """Return the zip that a place is in, or ""."""
+    first = name.partition("/")[0]
+    return first if is_packed(first) else ""
 
 
 def _nothing(registry: Registry) -> str:
@@ -153,6 +174,7 @@ class _Reading:
         self.notebooks: list[tuple[str, Notebook]] = []
         self.broken: dict[str, str] = {}  # the reasons for notebooks that are named after a step
         self.room = Room()
+        self.zips: set[str] = set()  # beside step files, that are read too
 
     def files(self, place: Place, prefix: str) -> None:
         """Read the step files of a place, and the student's own modules beside them.
@@ -229,7 +251,9 @@ class _Reading:
                 self.warnings.append(
                     f"{show_name(name)} is not read as a step: no step has that name."
                 )
-            if is_packed(name):
+            if is_packed(name) and name in self.zips:
+                self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
+            elif is_packed(name):
                 self.warnings.append(
                     f"{show_name(name)} is ignored, because there are step files beside it."
                 )
@@ -318,10 +342,11 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, b
 
 def _read(rooms: Mapping[str, Place], registry: Registry) -> _Reading:
     reading = _Reading(registry)
+    reading.zips = {_zip_of(name) for name in rooms} - {""}
     for name, room in rooms.items():
         prefix = f"{name}/" if name and len(rooms) > 1 else ""
         reading.files(room, prefix)
-        reading.read_notebooks(room, prefix if "" in rooms else "")
+        reading.read_notebooks(room, prefix if "" in rooms or _zip_of(name) else "")
     reading.merge()
     return reading
 

@@ -9,6 +9,7 @@ from grader.intake import entries as intake
 from grader.intake.folders import SubmissionError
 from tests.conftest import ROOT
 from tests.support.handed_in import FILE, notebook, packed, source, spread, write
+from tests.support.stubs import stub_text
 
 NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
 
@@ -53,6 +54,38 @@ def test_nothing_is_taken_from_beside_the_exercises(read, tmp_path):
     other = "step03_mask.py"
     spread(tmp_path / "alice", {f"exercises/{FILE}": source(), f"solutions/{other}": "x = 1\n"})
     assert list(read("alice").sources) == ["step02_scores"]
+
+
+BESIDE = {
+    "another step": ("step03_mask.py", "x = 1\n", "return 2"),
+    "a notebook of another step": ("Lesson.ipynb", json.dumps({"cells": []}), "return 2"),
+    "an untouched file": (FILE, stub_text("step02_scores"), "return 2"),
+    "a finished file": (FILE, source("1"), "return 1"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "counts"), BESIDE.values(), ids=BESIDE)
+def test_zip_beside_other_files_is_read_after_them(read, tmp_path, name, text, counts):
+    """Students leave earlier files beside the zip of `make handin`."""
+    spread(tmp_path / "Ann_1_assignsubmission_file", {name: text})
+    write(tmp_path / "Ann_1_assignsubmission_file" / "handin.zip", "2")
+    found = read("Ann_1")
+    assert counts in found.sources["step02_scores"]
+    assert found.refused == {}
+    assert "handin.zip is read, too, after the files beside it." in found.warnings
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_zips_beside_files_are_ignored_if_several_or_damaged(read, tmp_path, damaged):
+    spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n"})
+    for name in ("1.zip", "2.zip"):
+        write(tmp_path / "alice" / name)
+    if damaged:
+        (tmp_path / "alice" / "1.zip").unlink()
+        (tmp_path / "alice" / "2.zip").write_text("no zip")
+    found = read("alice")
+    assert list(found.sources) == ["step03_mask"]
+    assert "2.zip is ignored, because there are step files beside it." in found.warnings
 
 
 def test_zip_in_a_students_folder_is_read(read, tmp_path):
