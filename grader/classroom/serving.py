@@ -133,7 +133,7 @@ class Desk:
             self._renew(book)
 
     def _renew(self, book: Gradebook) -> None:
-        """Renew the pages. Raise CourseError if they cannot be written; the change counts anyway."""
+        """Renew the pages. Raise CourseError if that fails, though the change counts."""
         try:
             renew(book, self.out, self.rules(book))
         except OSError as error:

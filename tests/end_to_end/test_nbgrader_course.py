@@ -235,7 +235,7 @@ def test_database_of_an_earlier_nbgrader_is_told(tmp_path):
         )
     status, said = course.run("autograde", step)
     assert status == 1
-    assert "make a copy of it, and run `nbgrader db upgrade`" in said
+    assert "make a copy of it and run `nbgrader db upgrade`" in said
     assert "Traceback" not in said
 
 

@@ -53,8 +53,8 @@ AGAIN = "%s was not graded to the end before, and is graded again."
 STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
 UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
 OUTDATED = (
-    "nbgrader's database cannot be read. If it is of an earlier nbgrader, make a copy of it, and run "
-    "`nbgrader db upgrade`"
+    "nbgrader's database cannot be read. If it is of an earlier nbgrader, make a copy of it and "
+    "run `nbgrader db upgrade`"
 )
 REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
 

@@ -180,7 +180,7 @@ def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):
 def test_time_that_nbgrader_noted_in_another_zone(steps, tmp_path, name, zone, wanted):
     """Else late work silently keeps all of its points."""
     text = f"2026-11-20 23:59:59.123456 {name}\n"
-    spread(tmp_path, {f"anna/hw1/{FILE}": source(), f"anna/hw1/timestamp.txt": text})
+    spread(tmp_path, {f"anna/hw1/{FILE}": source(), "anna/hw1/timestamp.txt": text})
     (entry,) = entries.entries(tmp_path, steps)
     there = ZoneInfo(zone) if zone else None
     assert entries.find_hand_in_time(entry, steps, False, there) == wanted
