@@ -359,12 +359,11 @@ def find_used(source: str, function: str) -> frozenset[str]:
 
     They stay in memory, so `list_used` is there for students' sources.
     """
-    return list_used(source, function)
+    return list_used(ast.parse(source), function)
 
 
-def list_used(source: str, function: str) -> frozenset[str]:
+def list_used(tree: ast.Module, function: str) -> frozenset[str]:
     """Return the names that a function of that module uses, directly or indirectly."""
-    tree = ast.parse(source)
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     found: set[str] = set()
     waiting = [function]

@@ -47,7 +47,7 @@ from grader.report.records import (
     step_from_dict,
 )
 from grader.steps.registry import Check, Registry, Step
-from grader.steps.stubs import MAX_PARSED, is_unfinished, solutions, stub_of
+from grader.steps.stubs import is_unfinished, parse_source, solutions, stub_of
 
 Sources = Mapping[str, tuple[str, str]]
 
@@ -533,9 +533,10 @@ class Grader:
         wrong = [
             one.title for one in before if one.step in used and one.status is not Status.PASSED
         ]
-        written = not is_unfinished(source)
+        if verdict.message or not wrong:
+            return verdict
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
-        if verdict.message or not wrong or not (failed or written):
+        if not failed and is_unfinished(source):
             return verdict
         return replace(verdict, message=messages.stands_on(wrong))
 
@@ -554,14 +555,10 @@ def _imports_modules(source: str) -> bool:
 
 def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
     """Return that a function calls others of its step that fail checks of their own."""
-    if len(source) > MAX_PARSED:
-        return None
-    try:
-        others = [*failing]
-        used = list_used(source, function) if others else frozenset[str]()
-        called = [name for name in others if name in used]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    others = [*failing]
+    tree = parse_source(source) if others else None
+    used = list_used(tree, function) if tree else frozenset[str]()
+    called = [name for name in others if name in used]
     if not called:
         return None
     names = " and ".join(called)

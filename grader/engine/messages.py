@@ -20,7 +20,7 @@ from grader.intake.submission import (
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.report.records import Status
 from grader.steps.registry import Limits, Step
-from grader.steps.stubs import MAX_PARSED
+from grader.steps.stubs import parse_source
 
 OWN = "an exception of its own"
 DEFINED = re.compile(
@@ -102,11 +102,8 @@ def _innermost_loop(source: str, number: int) -> int:
 
     A source that takes long to parse is not searched.
     """
-    if len(source) > MAX_PARSED:
-        return 0
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_source(source)
+    if tree is None:
         return 0
     loops = (node for node in ast.walk(tree) if isinstance(node, (ast.While, ast.For)))
     around = [n.lineno for n in loops if n.lineno <= number <= (n.end_lineno or n.lineno)]

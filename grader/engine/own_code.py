@@ -6,7 +6,7 @@ import ast
 
 from grader.intake.submission import GUARD, lines_of, place
 from grader.report.records import Code
-from grader.steps.stubs import MAX_PARSED
+from grader.steps.stubs import parse_source
 
 MOST_LINES = 30
 MAX_WIDTH = 160
@@ -18,11 +18,8 @@ def find_code(source: str, function: str, guilty: int, filename: str) -> Code | 
     guilty: the number of the line to blame, or 0. If that line is in another function, that
     function is shown. A source that takes long to parse is not shown.
     """
-    if len(source) > MAX_PARSED:
-        return None
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_source(source)
+    if tree is None:
         return None
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     around = [node for node in functions if _holds(node, guilty)]

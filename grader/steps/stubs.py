@@ -26,7 +26,10 @@ _RETURN = re.compile(r"^[ \t]+return\b", re.MULTILINE)
 _DEFINED = re.compile(r"def[ \t]+(\w+)")
 _IMPORTING = re.compile(r"(?:from|import)\b")
 _ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
+_TOKEN = re.compile(r"\w+|([^\w\s])\1*")  # a line of ---- is one
 MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
+MAX_TOKENS = 25_000  # words and signs; the longest lesson has a fifth of them
+MAX_BRACES = 100_000_000  # braces times characters: each in an f-string has it read anew
 
 
 class BuildError(Exception):
@@ -42,6 +45,18 @@ def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
     """Return the steps whose solution the kit has; a student's bundle has none."""
     paths = {step.id: folder / step.filename for step in registry.steps}
     return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+
+
+def parse_source(source: str) -> ast.Module | None:
+    """Return a student's source as a tree; None if it is not Python, or takes long to parse."""
+    if len(source) > MAX_PARSED or source.count("{") * len(source) > MAX_BRACES:
+        return None
+    if sum(1 for _ in _TOKEN.finditer(source)) > MAX_TOKENS:
+        return None
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def is_unfinished(source: str) -> bool:
@@ -67,13 +82,8 @@ def _find_bindings(source: str) -> dict[str, bool]:
     """
     if not _UNWRITTEN.search(source):
         return {}
-    if len(source) > MAX_PARSED:
-        return _scan(source)
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _scan(source)
-    return _replay(tree)
+    tree = parse_source(source)
+    return _scan(source) if tree is None else _replay(tree)
 
 
 def _replay(tree: ast.Module) -> dict[str, bool]:

@@ -1,10 +1,12 @@
 """Test how unwritten functions are found in a source."""
 
+import ast
 import textwrap
 
 import pytest
 
-from grader.steps.stubs import MAX_PARSED, is_unfinished, is_untouched
+from grader.steps.registry import load
+from grader.steps.stubs import MAX_PARSED, is_unfinished, is_untouched, parse_source, solutions
 from tests.conftest import STEPS
 
 NONE = "def {}():\n    raise NotImplementedError()\n"
@@ -140,3 +142,24 @@ def test_long_file_is_unfinished_only_with_an_unwritten_function():
 def test_chain_of_branches_is_followed_to_its_end():
     branches = "".join(f"elif x == {n}:\n    pass\n" for n in range(500))
     assert is_untouched(f"if x:\n    pass\n{branches}{KEPT_STUB}", SOFTMAX)
+
+
+SLOW = {
+    "an f-string of many braces": 'x = f"{}"'.format("{a}" * 3000 + "b" * 80_000),
+    "f-strings within another": f"""x = f"{"{f'{a}'}" * 6000}"\n""",
+    "a long line of statements": "a;" * 20_000,
+    "many short lines": "a\n" * 30_000,
+}
+
+
+@pytest.mark.parametrize("source", SLOW.values(), ids=SLOW.keys())
+def test_source_that_takes_long_to_parse_is_not_parsed(source):
+    """Python reads an f-string anew for each brace in it: 3 s for 100,000 characters."""
+    ast.parse(source)
+    assert len(source) < MAX_PARSED
+    assert parse_source(source) is None
+
+
+def test_solution_is_parsed_even_beside_four_of_its_length():
+    for source in solutions(load()).values():
+        assert parse_source(source * 4 + f"#{'-' * 20_000}\n") is not None
