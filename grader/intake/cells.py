@@ -10,10 +10,10 @@ import keyword
 import re
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-_TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
+_TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n;]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
 _INDENT = re.compile(r"[ \t]*")
 # Without the indent: with it, the search would start at each space of a long line of spaces.
 _MAGIC = re.compile(r"[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*")
@@ -24,6 +24,7 @@ _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\.\w+)*\s*\(")
 _STEP = re.compile(r"\bexercises\.(\w+)")
 _CONTINUES = ("else", "elif", "except", "finally")
+_COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async", *_CONTINUES})
 _STATEMENTS = frozenset(keyword.kwlist) - {"None", "True", "False", "not", "lambda", "await"}
 _HARMLESS = frozenset(
     {"abs", "bool", "bytes", "complex", "dict", "enumerate", "float", "frozenset"}
@@ -36,18 +37,35 @@ PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
 @dataclass(frozen=True)
 class _Line:
-    """A logical line: the physical lines from first up to end, without end."""
+    """A logical line: the physical lines from first up to end, without end.
+
+    A semicolon ends one, too. start, stop: its place in the text. beside: whether it stands behind
+    a semicolon. more: whether it ends at one.
+    """
 
     first: int
     end: int
+    start: int
+    stop: int
     assigns: bool = False
     magic: bool = False
+    beside: bool = False
+    more: bool = False
+
+
+@dataclass
+class _Group:
+    """The logical lines of a statement. simple: whether a semicolon may end it."""
+
+    simple: bool
+    lines: list[_Line] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Block:
     """A statement at the left margin with the lines that are indented below it.
 
+    It may share its first or its last line with another one, behind or before a semicolon.
     kind is `import`, `definition`, `assignment` or `other`. names: the names that it binds.
     modules: the modules that it imports from.
     """
@@ -124,14 +142,15 @@ def _match_magic(text: str, at: int) -> re.Match[str] | None:
 
 def _logical_lines(text: str) -> Iterator[_Line]:
     """Yield the logical lines, except one that is never closed."""
-    at = first = number = depth = 0
-    assigns = False
+    at = start = first = number = depth = 0
+    assigns = beside = False
     fresh = True
     while at < len(text):
         if fresh and (magic := _match_magic(text, at)):
             number += 1
-            yield _Line(first, number, magic=True)
-            at, first = magic.end() + 1, number
+            yield _Line(first, number, start, magic.end(), magic=True)
+            at = start = magic.end() + 1
+            first = number
             continue
         fresh = False
         token = _TOKEN.search(text, at)
@@ -151,17 +170,19 @@ def _logical_lines(text: str) -> Iterator[_Line]:
             depth = max(0, depth - 1)
         elif kind == "=":
             assigns = assigns or depth == 0
+        elif kind == ";" and depth == 0:
+            yield _Line(first, number + 1, start, at - 1, assigns, beside=beside, more=True)
+            first, start, assigns, beside = number, at, False, True
         elif kind in ("\n", "\\\n"):
             number += 1
             if kind == "\n" and depth == 0:
-                yield _Line(first, number, assigns)
-                first, assigns, fresh = number, False, True
+                yield _Line(first, number, start, at - 1, assigns, beside=beside)
+                first, start, assigns, beside, fresh = number, at, False, False, True
 
 
 def _find_imported(text: str) -> list[tuple[str, str]]:
     """Return the modules that an import statement names, each with a name that it binds."""
-    text = re.sub(r"#[^\n]*|[()\\]", " ", text).partition(";")[0]
-    match = _IMPORT.match(text)
+    match = _IMPORT.match(re.sub(r"#[^\n]*|[()\\]", " ", text))
     pairs = []
     for item in match[2].split(",") if match else []:
         words = item.split()
@@ -171,21 +192,43 @@ def _find_imported(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _block(lines: list[str], members: list[_Line]) -> Block:
-    first, end = members[0].first, members[-1].end
-    text = "\n".join(lines[first:end])
+def _block(lines: list[str], text: str, group: _Group) -> Block:
+    head = group.lines[0]
+    first, end = head.first, group.lines[-1].end
+    if group.simple and (head.beside or head.more):
+        end, text = head.end, text[head.start : head.stop].strip()
+    else:
+        text = "\n".join(lines[first:end])
     word = _WORD.match(text)
     start = word[0] if word else ""
     if start in ("import", "from"):
-        pairs = _find_imported(text)
-        modules, bound = (tuple(dict.fromkeys(pair[i] for pair in pairs)) for i in (0, 1))
-        return Block(first, end, "import", text, bound, modules)
+        return _import(first, end, text)
     if start in ("def", "class", "async") or text.startswith("@"):
         defined = next((m for line in lines[first:end] if (m := _DEFINES.match(line))), None)
         return Block(first, end, "definition" if defined else "other", text, _first(defined))
-    if members[0].assigns and start not in _STATEMENTS:
+    if head.assigns and start not in _STATEMENTS:
         return Block(first, end, "assignment", text, _first(_TARGET.match(text)))
     return Block(first, end, "other", text, ())
+
+
+def _split_import(block: Block) -> list[Block]:
+    """Return an import of several modules in two, if a worker has some of them only."""
+    missing = missing_modules(block)
+    if not missing or len(missing) == len(block.modules):
+        return [block]
+    items: dict[bool, list[str]] = {True: [], False: []}
+    for item in re.sub(r"#[^\n]*|\\", " ", block.text).partition("import")[2].split(","):
+        words = item.split()
+        if words:
+            items[words[0].split(".")[0] in PROVIDED].append(" ".join(words))
+    texts = [f"import {', '.join(some)}" for some in items.values()]
+    return [_import(block.first, block.end, text) for text in texts]
+
+
+def _import(first: int, end: int, text: str) -> Block:
+    pairs = _find_imported(text)
+    modules, bound = (tuple(dict.fromkeys(pair[i] for pair in pairs)) for i in (0, 1))
+    return Block(first, end, "import", text, bound, modules)
 
 
 def _first(match: re.Match[str] | None) -> tuple[str, ...]:
@@ -203,31 +246,50 @@ def _begins(line: str, decorated: bool) -> bool:
     return not (word and word[0] in _CONTINUES) and not decorated
 
 
+def _is_compound(line: str) -> bool:
+    """Return whether a statement may have others in its own lines: a function, a loop, ..."""
+    word = _WORD.match(line)
+    return line[0] == "@" or (word is not None and word[0] in _COMPOUND)
+
+
 def cut_cell(source: str) -> Cut:
     """Return the cell, cut into blocks."""
     text = source.replace("\r\n", "\n").replace("\r", "\n") + "\n"
     lines = text.split("\n")[:-1]
-    groups: list[list[_Line]] = []
+    groups: list[_Group] = []
     magics = []
-    end, decorated = 0, False
+    end, decorated, single = 0, False, False
     for line in _logical_lines(text):
-        end = line.end
+        end = line.end - line.more
         head = lines[line.first]
         if line.magic:
             magics.append(head.split()[0])
             lines[line.first] = head[: len(head) - len(head.lstrip())] + "pass"
             head = lines[line.first]
-        if _begins(head, decorated):
-            groups.append([])
+        if line.beside:
+            if text[line.start : line.stop].lstrip(" \t")[:1] in ("", "#"):
+                continue
+            if single:
+                groups.append(_Group(simple=True))
+        elif _begins(head, decorated):
+            single = not _is_compound(head)
+            groups.append(_Group(single))
             decorated = True
+        else:
+            single = False  # such as a `case` below its `match`
         if groups:
-            groups[-1].append(line)
+            groups[-1].lines.append(line)
             decorated = decorated and (not head or head[0] in "@#")
     closed = end == len(lines)
-    if groups and not closed and not _begins(lines[end], decorated):
-        end = groups.pop()[0].first  # without its end it would be another function
-    blocks = tuple(_block(lines, group) for group in groups)
-    return Cut(tuple(lines), blocks, tuple(magics), closed, tuple(_find_defined(lines, end)))
+    if groups and not closed and _is_cut(groups[-1], lines[end], decorated):
+        end = groups.pop().lines[0].first  # without its end it would be another function
+    blocks = [part for group in groups for part in _split_import(_block(lines, text, group))]
+    return Cut(tuple(lines), tuple(blocks), tuple(magics), closed, tuple(_find_defined(lines, end)))
+
+
+def _is_cut(group: _Group, line: str, decorated: bool) -> bool:
+    """Return whether a group goes on in this line, which is never closed."""
+    return not _begins(line, decorated) or (group.lines[-1].more and not group.simple)
 
 
 def _find_defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:

@@ -13,8 +13,9 @@ steps' functions it has only those of this step, each from the cell that counts.
 Some statements are left out, because a trial that needs an earlier trial must not keep the
 solutions from being imported. They are imports of modules that the judge lacks (torch, matplotlib),
 assignments that call anything but built-in types and imported modules, and all other statements
-(calls, prints, loops, plots). For the same reason an assignment that fails is ignored. A notebook
-with several steps may use a function of an earlier step without importing it. Such a function is
+(calls, prints, loops, plots). Only they are left out of a line with several statements, or of an
+import of several modules. For the same reason an assignment that fails is ignored. A notebook with
+several steps may use a function of an earlier step without importing it. Such a function is
 imported from that step.
 
 Lines keep their place below a mark that names the cell, so a message can name cell and line. Cells
@@ -148,10 +149,11 @@ class _Reading:
             if raw.text is None:
                 self.warn(raw.number, "it holds something other than text, and is skipped.")
                 continue
-            breaks = raw.text.count("\n") + raw.text.count("\r")  # a cut looks at every line
+            breaks = sum(map(raw.text.count, "\n\r;"))  # a cut looks at every line
             self.room.take(code=len(raw.text), lines=breaks)
-            found += self._cell(raw.number, raw.grade_id, raw.text)
-        self.room.take(statements=sum(len(cell.cut.blocks) for cell in found))
+            cells = self._cell(raw.number, raw.grade_id, raw.text)
+            self.room.take(statements=sum(len(cell.cut.blocks) for cell in cells))
+            found += cells
         return found
 
     def _names(self, grade_id: str) -> bool:
@@ -215,11 +217,9 @@ class _Reading:
                 if block.kind == "import" and "exercises" not in block.text:
                     imported.update(block.names)
                 if block.text.startswith("from __future__"):
-                    future.append(block.text.partition(";")[0].strip())
+                    future.append(block.text.strip())
                 else:
-                    guard = GUARD if block.kind == "assignment" else ""
-                    lines[block.first : block.end] = cell.cut.lines[block.first : block.end]
-                    lines[block.first] = guard + lines[block.first]
+                    _place(block, lines)
             for name, number in cell.cut.lost:
                 if self.functions.get(name) is step and name not in owners:
                     lines[number] = LEFT_OPEN.format(name=name)
@@ -271,6 +271,15 @@ class _Reading:
             for function in earlier.functions
             if function.name in words and function.name not in bound
         ]
+
+
+def _place(block: Block, lines: list[str]) -> None:
+    """Put a block into its lines, which it may share with the block before it."""
+    text = block.text.split("\n")
+    before = lines[block.first]
+    guard = GUARD if block.kind == "assignment" else ""
+    lines[block.first : block.first + len(text)] = text
+    lines[block.first] = f"{before}; {text[0]}" if before else guard + text[0]
 
 
 def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -> Notebook:

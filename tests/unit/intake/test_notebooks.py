@@ -172,6 +172,10 @@ MIXTURES = {
     "torch": ("import torch\nimport torch.nn as nn\n", "the import of 'torch' is left out"),
     "from a library": ("from matplotlib import (\n    pyplot as plt,\n)\n", "'matplotlib'"),
     "own module": ("from . import tools\n", "is left out"),
+    "import beside others": ("import math, torch\n", "the import of 'torch' is left out"),
+    "plots in one line": ("x = 1; plot(x); show();\n", LEFT_OUT),
+    "open bracket behind a semicolon": ("x = 1; y = (1,\n", "never closed"),
+    "open bracket in a line of a function": ("def f(): x = 1; y = (1,\n", "never closed"),
     "open bracket": ("x = (1,\n", "a bracket or a quote is never closed"),
     "open quote": ('x = """1\n', "a bracket or a quote is never closed"),
     "empty": ("", None),
@@ -211,6 +215,25 @@ HELPERS = {
         2,
     ),
     "two imports": ("import math, os.path\n", "math.sqrt(4) + len(os.path.sep)", 3),
+    "imports beside one that the judge lacks": (
+        "import math, matplotlib.pyplot as plt, os.path as p\n",
+        "math.sqrt(4) + len(p.sep)",
+        3,
+    ),
+    "import behind one that the judge lacks": (
+        "import torch; import math; from os import (\n    path as p,\n); C = math.sqrt(4)\n",
+        "C + len(p.sep)",
+        3,
+    ),
+    "constant before a call": ("EPS = 1e-9; print(EPS); TWO = 2; # half\n", "TWO", 2),
+    "constants in one line": ("A = [\n    ';',\n]; B: int = 2; A += [B]\n", "A", [";", 2]),
+    "loop in one line": ("def f():\n    for i in 1, 2: x = i; y = x\n    return y\n", "f()", 2),
+    "function in one line": ("def f(): x = 6; return x;\n\n# half\n", "f()", 6),
+    "match in a function": (
+        "def f(x):\n    match x:\n        case 1: y = 8; return y\n",
+        "f(1)",
+        8,
+    ),
     "lambda": ("half = lambda x: undefined(x) if x > 9 else x / 2\n", "half(q)", 0.5),
     "long constant": ("TABLE = [\n    1,\n\n  2,\n] + [\n3]\n", "TABLE[2]", 3),
     "constant over lines": ("TABLE = 1 + \\\n  1\n", "TABLE", 2),
@@ -399,6 +422,7 @@ REFUSED = {
     "long code": (written(code("#" * 600_000), code("#" * 400_001)), "its code is longer than"),
     "many lines": (written(code("'\"\n" * 100_001)), "its code has more than 100,000 lines"),
     "many statements": (written(code("x = 1\n" * 10_001)), "more than 10,000 statements"),
+    "statements in one line": (written(code("x = 1;" * 10_001)), "more than 10,000 statements"),
 }
 
 

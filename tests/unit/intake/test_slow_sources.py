@@ -12,6 +12,7 @@ from grader.intake.submission import MAX_SOURCE, Submission
 from grader.steps.stubs import is_unfinished
 
 REPEATED = ["@a\n", "@\n\n", "# a\n", "a=\\\n", "a.", "a ", "(", "\n", " ", "%a\n"]
+REPEATED += ["a;", "a=1;", ";", "  #\n"]
 
 
 class Steps:
