@@ -7,14 +7,18 @@ student source. This module knows only where Python's strings, brackets and comm
 from __future__ import annotations
 
 import keyword
+import math
 import re
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 _TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n;]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
 _INDENT = re.compile(r"[ \t]*")
+_INDENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]+)(?=[^\s#])")
 # Without the indent: with it, the search would start at each space of a long line of spaces.
 _MAGIC = re.compile(r"[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -32,6 +36,7 @@ _HARMLESS = frozenset(
 _HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
 _HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
 _IDLE = re.compile(r"pass\b|[rRbBuUfF]{0,2}[\"']")
+_STARRED = frozenset({*dir(math), *dir(np)})  # what `from math import *` may bind
 PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
 
@@ -252,9 +257,18 @@ def _is_compound(line: str) -> bool:
     return line[0] == "@" or (word is not None and word[0] in _COMPOUND)
 
 
+def _without_indent(text: str) -> str:
+    """Return a cell without the indent of its first statement, as IPython runs it."""
+    match = _INDENTED.match(text)
+    if match is None:
+        return text
+    indent = match[1]
+    return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+
+
 def cut_cell(source: str) -> Cut:
     """Return the cell, cut into blocks."""
-    text = source.replace("\r\n", "\n").replace("\r", "\n") + "\n"
+    text = _without_indent(source.replace("\r\n", "\n").replace("\r", "\n") + "\n")
     lines = text.split("\n")[:-1]
     groups: list[_Group] = []
     magics = []
@@ -311,6 +325,8 @@ def missing_modules(block: Block) -> list[str]:
 
 def harmless(block: Block, imported: Collection[str]) -> bool:
     """Return whether an assignment calls only built-in types and imported names."""
+    starred = _STARRED if "*" in imported else frozenset()
     return all(
-        name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in block.called
+        name in _HARMLESS or name in imported or name in starred or keyword.iskeyword(name)
+        for name in block.called
     )
