@@ -58,13 +58,17 @@ class _Bounded:
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
-    """Return the member's path; some Windows programs write it with backslashes."""
+    """Return the member's path; some Windows programs write it with backslashes.
+
+    macOS has a file `Icon` with a line end in its name, in each folder with an icon of its own.
+    """
     name = info.filename.replace("\\", "/")
-    if _OUTSIDE.match(name) or _CONTROL.search(name):
+    parts = tuple(part for part in name.split("/") if part not in ("", "."))
+    if _OUTSIDE.match(name) or (_CONTROL.search(name) and not any(map(litter, parts))):
         raise SubmissionError(
             f"it has a member with a path that is not allowed, {show_name(name)!r}"
         )
-    return tuple(part for part in name.split("/") if part not in ("", "."))
+    return parts
 
 
 def _is_folder(info: zipfile.ZipInfo) -> bool:

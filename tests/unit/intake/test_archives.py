@@ -52,6 +52,9 @@ TAKEN = {
     "before other bytes": zipped((FILE, SOURCE)) + b"\n" * 30,
     "with folders": zipped(("work/", ""), ("work/" + FILE, SOURCE)),
     "litter beside": zipped(("__MACOSX/._" + FILE, "x"), (".DS_Store", "x"), (FILE, SOURCE)),
+    "an icon of macOS beside": zipped(
+        ("work/Icon\r", ""), ("__MACOSX/work/._Icon\r", "x"), ("work/" + FILE, SOURCE)
+    ),
     "a link beside": zipped(
         (info("python", external_attr=(stat.S_IFLNK | 0o777) << 16), "/usr/bin/python"),
         (FILE, SOURCE),
