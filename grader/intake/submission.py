@@ -45,6 +45,8 @@ _ENCODINGS = re.compile(
     r"utf-8(-sig)?|ascii|cp\d{3,4}|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5"
     r"(hkscs)?|shift_jis|euc_(jp|kr)|tis-620"
 )
+# Emacs names the line ends, too, as in `utf-8-unix`. Python passes over them.
+_EMACS = re.compile(r"(?:(utf-8)|latin-1|iso-8859-1|iso-latin-1)(?:-.*)?")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\))?")
 
@@ -147,6 +149,8 @@ def _encoding(data: bytes) -> str:
     if match is None or data.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     named = match[1].decode("ascii", "replace")
+    if emacs := _EMACS.fullmatch(named.lower().replace("_", "-")):
+        return "utf-8-sig" if emacs[1] else "iso8859-1"
     try:
         name = codecs.lookup(named).name
     except (LookupError, ValueError):

@@ -191,6 +191,14 @@ TAKEN = {
         "# vim: set fileencoding=utf-8 :\n# é".encode(),
         "# vim: set fileencoding=utf-8 :\n# é",
     ),
+    "as Emacs names it": (
+        "# -*- coding: utf-8-unix -*-\n# é".encode(),
+        "# -*- coding: utf-8-unix -*-\n# é",
+    ),
+    "as Emacs names Latin": (
+        "# -*- coding: iso-latin-1-unix -*-\n# é".encode("latin-1"),
+        "# -*- coding: iso-latin-1-unix -*-\n# é",
+    ),
     "no encoding in line 3": (
         b"#\n#\n# coding: latin-1\n# \xc3\xa9",
         "#\n#\n# coding: latin-1\n# é",
