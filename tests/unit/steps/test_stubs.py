@@ -163,3 +163,9 @@ def test_source_that_takes_long_to_parse_is_not_parsed(source):
 def test_solution_is_parsed_even_beside_four_of_its_length():
     for source in solutions(load()).values():
         assert parse_source(source * 4 + f"#{'-' * 20_000}\n") is not None
+
+
+@pytest.mark.parametrize("source", ['x = "\\d"\n', "x = 1or 2\n"], ids=["escape", "number"])
+def test_source_is_parsed_without_a_word_of_warning(source):
+    """Python 3.12 prints them: on the screen of whoever grades a class."""
+    assert parse_source(source) is not None
