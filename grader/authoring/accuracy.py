@@ -16,16 +16,14 @@ from typing import Any
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.checks.suites import Given, Live, Single, Stored
-from grader.diagnosis.search import WRITES, Call, Cause, Log
+from grader.diagnosis.search import WRITES, Call, Cause, Log, has_read_only
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Host
 from grader.isolation.client import Raised
-from grader.isolation.wire import Laid
 from grader.report.records import CheckVerdict, Diagnosis, Status
 from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
-from grader.steps.tree import leaves
 
 UNSEEN = ROOT / "tests" / "corpora" / "unseen"
 DOUBLE, SINGLE = "float64", "float32"
@@ -190,15 +188,10 @@ class Examined:
             for call in self._fresh
             if isinstance(call.outcome, Raised) and "read-only" in call.outcome.text
         ]
-        return bool(refused) and all(any(map(_is_read_only, call.args)) for call in refused)
+        return bool(refused) and all(map(has_read_only, refused))
 
     def _plain(self) -> bool:
         """Return whether right code gives the same answers in the checks that it can pass."""
         calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
         with self.grader.library.replay(self.step, calls) as replay:
             return replay.is_right(self.variant.replaces)
-
-
-def _is_read_only(value: object) -> bool:
-    """Return whether it is a read-only array, or holds one."""
-    return any(isinstance(leaf, Laid) and not leaf.writable for leaf in leaves(value))

@@ -454,10 +454,19 @@ def gave_numbers(failure: Failure) -> bool:
     )
 
 
+def has_read_only(call: Call) -> bool:
+    """Return whether there are read-only arrays among its arguments."""
+    given = leaves([*call.args, *call.kwargs.values()])
+    return any(isinstance(leaf, Laid) and not leaf.writable for leaf in given)
+
+
 def writes_into(failure: Failure) -> Diagnosis | None:
-    """Return the diagnosis of code whose first failing check ended at a read-only array."""
-    last = failure.log.of(failure.checks[0])[-1:]
-    failed = last and isinstance(last[0].outcome, Raised) and "read-only" in last[0].outcome.text
+    """Return the diagnosis of code whose first failing check ended at a read-only argument.
+
+    What `np.broadcast_to` and others return is read-only, too, and was not given.
+    """
+    raised = [c for c in failure.log.of(failure.checks[0]) if isinstance(c.outcome, Raised)]
+    failed = raised and "read-only" in raised[-1].outcome.text and has_read_only(raised[-1])
     return WRITES if failed else None
 
 

@@ -179,6 +179,22 @@ def test_writing_into_arguments_is_said_in_general(diagnosed):
     assert found["scores_arguments"].misconception == "np_input_mutated"
 
 
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_own_array_that_is_read_only_is_not_an_argument(grade, steps, suite):
+    end = """
+def attention_scores(q, k):
+    scores = np.broadcast_to(0.0, (*q.shape[:-1], k.shape[-2]))
+    scores += q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
+    return scores
+"""
+    source = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8") + end
+    only = (steps.find("step02_scores"),)
+    checks = grade(Submission("wrong", {only[0].id: source}), suite, only).steps[0].checks
+    assert {check.status.value for check in checks} == {"error"}
+    assert [check.diagnosis for check in checks] == [None] * len(checks)
+    assert not [check.message for check in checks if "writes into" in check.message]
+
+
 def test_process_that_ended_leaves_too_little_to_name_a_cause(diagnosed):
     """Every answer is a known mistake's, but where there is a batch axis there is none."""
     end = """
