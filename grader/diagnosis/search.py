@@ -362,16 +362,22 @@ def find_used(source: str, function: str) -> frozenset[str]:
     return list_used(ast.parse(source), function)
 
 
+def _list_read(function: ast.FunctionDef | None) -> set[str]:
+    """Return the names that a function reads, without those of its own variables."""
+    nodes = list(ast.walk(function)) if function else []
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return {node.id for node in names} - own
+
+
 def list_used(tree: ast.Module, function: str) -> frozenset[str]:
     """Return the names that a function of that module uses, directly or indirectly."""
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     found: set[str] = set()
     waiting = [function]
     while waiting:
-        body = bodies.get(waiting.pop())
-        names = (
-            {node.id for node in ast.walk(body) if isinstance(node, ast.Name)} if body else set()
-        )
+        names = _list_read(bodies.get(waiting.pop()))
         waiting += names & set(bodies) - found
         found |= names
     return frozenset(found - {function})

@@ -727,6 +727,16 @@ def test_caller_of_a_failing_function_says_so():
     assert found.says == "attention calls softmax, which fails its own checks."
 
 
+@pytest.mark.parametrize(
+    "use",
+    ["(x):\n    softmax = x\n    return softmax", "(x, softmax=1):\n    return x * softmax"],
+    ids=["variable", "parameter"],
+)
+def test_variable_named_like_a_failing_function_is_no_call(use):
+    source = f"def softmax(x):\n    return x\n\n\ndef attention{use}\n"
+    assert grading._blame_called(source, "attention", ["softmax"]) is None
+
+
 def test_source_of_a_student_does_not_stay_in_the_judge():
     source = "def softmax(x):\n    return x\n\n\ndef attention(y):\n    return softmax(y)\n"
     kept = find_used.cache_info()
