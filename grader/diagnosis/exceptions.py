@@ -30,6 +30,7 @@ class Lengths:
     """Names of lengths, lengths that may be repeated (all if allowed is None), and shapes.
 
     keys: the keys of params. earlier: the files of the earlier steps' functions, without `.py`.
+    cells: whether the code comes from a notebook, of which some statements are left out.
     """
 
     names: Mapping[int, Sequence[str]]
@@ -37,6 +38,7 @@ class Lengths:
     shapes: Sequence[Shape] = ()
     keys: Sequence[str] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
+    cells: bool = False
 
     def may_say(self, *lengths: int) -> bool:
         """Return whether these lengths may be repeated."""
@@ -73,6 +75,7 @@ def know_sizes(
     fed: Mapping[str, int] | None = None,
     keys: Sequence[str] = (),
     earlier: Mapping[str, str] | None = None,
+    cells: bool = False,
 ) -> Lengths:
     """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
@@ -86,7 +89,7 @@ def know_sizes(
         if word not in names.setdefault(length, []):
             names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Lengths(names, allowed, shapes, keys, earlier or {})
+    return Lengths(names, allowed, shapes, keys, earlier or {}, cells)
 
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
@@ -299,11 +302,13 @@ def _key(match: re.Match[str], known: Lengths) -> str:
 
 def _explain_unnamed(match: re.Match[str], known: Lengths) -> str:
     if match[1] == "np":
-        return "The line `import numpy as np` is missing above it."
+        where = "at the left margin of a cell" if known.cells else "above it"
+        return f"The line `import numpy as np` is missing {where}."
     if match[1] in known.earlier:
         line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
         return f"It is a function of an earlier step: `{line}` is missing above it."
-    return "A name is used there that was never assigned."
+    skipped = ", or only in a statement of the notebook that is skipped" if known.cells else ""
+    return f"A name is used there that was never assigned{skipped}."
 
 
 Words = Callable[[re.Match[str], Lengths], str]

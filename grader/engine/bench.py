@@ -29,6 +29,7 @@ from grader.engine.kept_scripts import KeptScripts
 from grader.engine.own_code import find_code
 from grader.engine.recording import record_scripts
 from grader.engine.scripts import PATIENCE, Hope, Script
+from grader.intake.submission import from_notebook
 from grader.isolation import Host, SandboxError
 from grader.isolation.client import (
     Answer,
@@ -483,9 +484,16 @@ class Bench:
         if not visible:  # what a call returned may be an argument of the next one
             longest = max(self._lengths())
             told = [shape for shape in told if all(length <= longest for length in shape)]
-        return explain(
-            failure, know_sizes(sizes, told, visible=visible, fed=fed, keys=keys, earlier=earlier)
+        known = know_sizes(
+            sizes,
+            told,
+            visible=visible,
+            fed=fed,
+            keys=keys,
+            earlier=earlier,
+            cells=from_notebook(self.attempt.source),
         )
+        return explain(failure, known)
 
     def _lengths(self) -> set[int]:
         """Return all lengths of the arguments of the check's cases, and of their right results."""

@@ -106,6 +106,19 @@ def test_import_that_is_missing_is_told(name, line):
     assert told.endswith(f"`{line}` is missing above it.")
 
 
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("np", "`import numpy as np` is missing at the left margin of a cell."),
+        ("TABLE", "never assigned, or only in a statement of the notebook that is skipped."),
+    ],
+)
+def test_name_that_only_a_skipped_statement_of_a_notebook_has_is_told(name, end):
+    failure = Raised("NameError", (), f"name '{name}' is not defined", ())
+    told = explain(failure, know_sizes(SIZES, SHAPES, visible=True, cells=True))
+    assert told.endswith(end)
+
+
 def test_length_of_several_sizes_gets_no_name():
     told = explain(
         raised("ones(3, 5) + ones(3, 4)", ones=ones),
