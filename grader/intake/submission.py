@@ -251,7 +251,7 @@ def forget_lines() -> None:
 
 def from_notebook(source: str) -> bool:
     """Return whether a source was built from a notebook's cells."""
-    return any(_MARK.fullmatch(line) for line in source.split("\n"))
+    return bool(_lines_and_marks(source)[1])
 
 
 def find_left_open(source: str, name: str) -> str:
