@@ -280,7 +280,7 @@ def _bounds(match: re.Match[str], known: Lengths) -> str:
 def _axes(match: re.Match[str], known: Lengths) -> str:
     axes = int(match[1])
     return (
-        f"The array has {axes} axes, new ones counted; the code names one more."
+        f"The array has {axes} axes, new ones counted; the code names one beyond them."
         if axes < 10
         else ""
     )
@@ -340,7 +340,8 @@ STACKED = _say_always("Arrays that are stacked must all have the same shape.")
 RESHAPED = _say_always("A reshape must keep the number of elements: multiply the lengths out.")
 TRANSPOSED = _say_always("A transpose must name every axis of the array, batch axes included.")
 TRUTH = _say_always(
-    "`if`, `and`, `or` and `not` need a single True or False, and got a whole array."
+    "A single True or False is needed there, as in `if`, `and`, `not`, `in`, max() and min(); it "
+    "got a whole array."
 )
 RAGGED = _say_always("Lists of different lengths cannot become an array.")
 FEWER = _say_always(
@@ -355,7 +356,7 @@ RESULTS = _say_always(
 )
 NUMPY = _say_always("NumPy has nothing by that name.")
 UNBOUND = _say_always("A name is read there before it has a value, at least in this case.")
-ENDLESS = _say_always("A function calls itself without end.")
+ENDLESS = _say_always("A function calls itself without end, or more often than Python allows.")
 TYPED = _say_always(
     "Nobody can type anything there: remove calls that wait for input, such as input()."
 )
