@@ -25,7 +25,7 @@ from grader.checks.tolerances import EXACT, FLOAT32
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
-from grader.report.records import BUT_FOR, Diagnosis
+from grader.report.records import BUT_FOR, PROPERTY, Diagnosis
 from grader.steps.inputs import digest
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Registry, Step
@@ -323,6 +323,7 @@ class Replay:
                 "rebind": [] if function in cause.places else used,
                 "calls": sorted({function, *cause.places} | self._opaque),
                 "pair": len(cause.variants) == 2,
+                "supposed": any(variant.id.startswith(PROPERTY) for variant in cause.variants),
             }
             for cause in causes
         ]

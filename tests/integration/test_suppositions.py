@@ -94,6 +94,13 @@ def test_supposition_is_not_said_if_one_call_is_otherwise(found):
     assert diagnosis is None or "supposed" not in diagnosis.misconception
 
 
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_code_that_refuses_everything_is_not_right_code_that_refuses(found, suite):
+    """Right code refuses 1 / d_head as well, but nobody has computed that."""
+    end = "\ndef rotary_angles(positions, d_head, base=10000.0):\n    raise ValueError('too odd')\n"
+    assert found("step20_positions", end, suite) == {}
+
+
 def test_cache_that_all_texts_share_is_found_by_asking_for_each_text_alone(found):
     diagnosis = found("step07_kv_cache", ONE_STORE)["attend_with_cache"]
     assert diagnosis.misconception == "property:state"
