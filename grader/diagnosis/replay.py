@@ -453,10 +453,10 @@ def survivors(
 
     If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
     `calls`, the names of the relevant functions, `pair`, whether it is two mistakes, and
-    `supposed`, whether it is right code with a changed input. What such code refuses by chance,
-    the student's may refuse for another reason. right is a cause without places. A cause that does not explain the calls in the span, a telling one first,
-    is not tried on the others. Causes that remember earlier calls are tried only if no other cause
-    fits.
+    `supposed`, whether it is right code with a changed input. What such code refuses by chance, the
+    student's may refuse for another reason. right is a cause without places. A cause that does not
+    explain the calls in the span, a telling one first, is not tried on the others. Causes that
+    remember earlier calls are tried only if no other cause fits.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)
