@@ -324,11 +324,12 @@ class _Reading:
         self._set(step, source)
 
 
-def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, bool, str]:
+def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, bool, int, str]:
     """Return a sort key that is smallest for the notebook to take a step from.
 
     The order is: one in which a function of the step is written; then the notebook that is named
-    after the step; then the one with most of its functions written; then one that is not a copy.
+    after the step; then the one with most of its functions written; then one that is not a copy;
+    then the one with most functions of all steps, because others are for trials.
     """
     written = notebook.written[step.id]
     return (
@@ -336,6 +337,7 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, b
         name.rpartition("/")[2] != f"{step.id}.ipynb",
         -written,
         "copy" in name.lower() or "(" in name,
+        -sum(notebook.written.values()),
         name,
     )
 

@@ -274,6 +274,14 @@ def test_notebook_that_a_browser_has_renamed_is_one(read, tmp_path, ending):
         read("carl")
 
 
+def test_notebook_for_trials_goes_after_the_one_with_more_functions(read, tmp_path):
+    both = source("'work'") + "def softmax(scores, axis=-1):\n    return scores\n"
+    cells = [{"cell_type": "code", "metadata": {}, "source": both}]
+    files = {"Untitled.ipynb": notebook("'trial'"), "work.ipynb": json.dumps({"cells": cells})}
+    spread(tmp_path / "alice", files)
+    assert "'work'" in read("alice").sources["step02_scores"]
+
+
 def test_copy_of_a_notebook_goes_after_it(read, tmp_path):
     files = {"work-Copy1.ipynb": notebook("'copy'"), "work.ipynb": notebook("'cell'")}
     spread(tmp_path / "alice", files)
