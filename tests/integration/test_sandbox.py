@@ -148,8 +148,9 @@ def test_numpy_is_the_only_package(run):
         names = ["torch", "pytest", "click", "jinja2", "pip", "setuptools", "grader"]
         return [name for name in names if find_spec(name.split(".")[0])]
         """
+    assert run(body) == []
     with pytest.raises(Raised, match="NumPy and the standard library"):
-        run(body)
+        run("import torch")
 
 
 @pytest.mark.parametrize("version", [0, landlock.version()])

@@ -1144,6 +1144,13 @@ def test_numpy_and_the_standard_library_are_there(load, line):
     assert worker.call("f", [], {}).value == 5.0
 
 
+@usual_host
+@pytest.mark.parametrize("name", ["torch", "exercises.step09_x"])
+def test_code_may_ask_whether_a_module_is_there(load, name):
+    line = f"from importlib.util import find_spec\nTHERE = find_spec({name!r}) is not None\n"
+    assert load(f"{line}\ndef f():\n    return THERE\n").call("f", [], {}).value is False
+
+
 def test_function_after_a_star_import_is_named(host):
     worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
     names = worker.load(

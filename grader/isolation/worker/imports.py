@@ -123,7 +123,12 @@ class Refusal(importlib.abc.MetaPathFinder):
     """Says in a sentence which modules can be imported; Python asks it last."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        """Raise ModuleNotFoundError with a clearer message, if there is one."""
+        """Raise ModuleNotFoundError with a clearer message, if there is one.
+
+        `importlib.util.find_spec` asks whether a module is there, and wants None if it is not.
+        """
+        if not sys._getframe(2).f_code.co_name.startswith("_find_and_load"):
+            return
         if fullname.partition(".")[0] == PACKAGE:
             message = f"there is no step file {fullname.partition('.')[2]}.py to import from"
         elif fullname[:4] == "step" and fullname[4:5].isdigit():
