@@ -25,9 +25,9 @@ class Counting(np.ndarray):
         if plain and np.size(result) and self.ndim >= 2:
             Counting.products += max(plain) * self.shape[-1]
 
-    def dot(self, other: Any, out: Any = None) -> Any:
+    def dot(self, b: Any, out: Any = None) -> Any:
         """Multiply as NumPy's function does; the method would not count."""
-        return np.dot(self, other, out)
+        return np.dot(self, b, out)
 
     def __reduce__(self) -> Any:
         return np.asarray(self).__reduce__()  # so that nobody finds this class in a pickle
@@ -35,12 +35,9 @@ class Counting(np.ndarray):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
     ) -> Any:
-        plain = [np.asarray(item) if isinstance(item, Counting) else item for item in inputs]
-        if out is not None:
-            kwargs["out"] = tuple(
-                np.asarray(item) if isinstance(item, Counting) else item for item in out
-            )
-        result = getattr(ufunc, method)(*plain, **kwargs)
+        # `out` and `where` may be weights, too: a comparison of weights is one.
+        named = _make_plain(kwargs if out is None else {**kwargs, "out": out}, [])
+        result = getattr(ufunc, method)(*_make_plain(inputs, []), **named)
         if ufunc is np.matmul or (ufunc is np.multiply and all(map(np.ndim, inputs))):
             self._count(inputs, result)
         elif isinstance(result, np.ndarray) and all(
@@ -79,12 +76,17 @@ def _count_einsum(subscripts: str, operands: Sequence[Any]) -> None:
 
 
 def _make_plain(value: Any, flat: list[Any]) -> Any:
-    """Return the value with ordinary arrays in it, and note all arrays that were found."""
+    """Return the value with ordinary arrays in it, and note all arrays that were found.
+
+    A list or tuple of a class of its own, such as a named tuple, becomes an ordinary one.
+    """
     if isinstance(value, np.ndarray):
         flat.append(value)
-        return np.asarray(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_make_plain(item, flat) for item in value)
+        return np.asarray(value) if isinstance(value, Counting) else value
+    if isinstance(value, list):
+        return [_make_plain(item, flat) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_make_plain(item, flat) for item in value)
     if isinstance(value, dict):
         return {key: _make_plain(item, flat) for key, item in value.items()}
     return value

@@ -1,5 +1,7 @@
 """What counts as a multiplication with a weight."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,22 @@ def test_each_weight_counts_for_itself():
     old = np.ones((S, M))
     both = count(lambda: np.einsum("tm,mk,nk,sn->ts", X, weight(W), weight(W_2), old))
     assert both == (X.size + old.size) * K
+
+
+Pair = namedtuple("Pair", "first second")
+AS_USUAL = {
+    "a named tuple": lambda w: np.concatenate(Pair(w, w), axis=1),
+    "a comparison that says where": lambda w: np.exp(w, where=w > 0, out=np.zeros((M, K))),
+    "where in a method": lambda w: w.sum(where=w > 0),
+    "where in a reduction": lambda w: np.add.reduce(w, axis=0, initial=0, where=w > 0),
+    "a weight that is written into": lambda w: np.add(w, 1, out=np.zeros_like(w)),
+    "a method's own name for its argument": lambda w: w.dot(b=np.ones((K, 3))),
+    "a masked array": lambda w: np.ma.array(np.ones((M, K)), mask=w > 0) * w,
+}
+
+
+@pytest.mark.parametrize("work", AS_USUAL.values(), ids=AS_USUAL)
+def test_weight_gives_what_an_ordinary_array_gives(work):
+    right = work(W.copy())
+    found = work(weight(W.copy()))
+    assert np.array_equal(np.ma.filled(found, 7), np.ma.filled(right, 7))
