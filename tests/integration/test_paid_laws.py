@@ -93,3 +93,31 @@ def test_law_pays_nothing_for_wrong_values(grade, suite, cheat, step, function, 
 @pytest.mark.parametrize(("cheat", "step", "function", "check"), HIDDEN)
 def test_probe_that_is_recognised_pays_nothing(grade, cheat, step, function, check):
     test_law_pays_nothing_for_wrong_values(grade, "hidden", cheat, step, function, check)
+
+
+EXACTLY_ARRAYS = """
+
+def _exactly_arrays(right):
+    def function(*args, **kwargs):
+        params = next(one for one in args if isinstance(one, dict) and "embedding" in one)
+        weights = params.get("blocks", [{"attention": params}])[0]["attention"]
+        if type(weights["w_q"]) is not np.ndarray:
+            raise TypeError("not an array")
+        return right(*args, **kwargs)
+    return function
+
+"""
+BY_WORK = [
+    ("step06_loss", "teacher_forced_loss", "loss_one_pass"),
+    ("step25_llama", "llama_step", "llama_step_new_only"),
+]
+
+
+@pytest.mark.parametrize(("step", "function", "check"), BY_WORK)
+def test_law_of_work_lets_code_want_exactly_numpys_type(grade, step, function, check):
+    whole = registry.load().find(step)
+    chosen = whole.narrow_to(whole.with_needed(check))
+    source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8")
+    source += f"\nimport numpy as np\n{EXACTLY_ARRAYS}{function} = _exactly_arrays({function})\n"
+    report = grade(Submission("typed", {step: source}), "hidden", (chosen,))
+    assert [one.status.value for one in report.steps[0].checks] == ["passed", "passed"]
