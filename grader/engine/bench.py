@@ -299,10 +299,14 @@ class Bench:
             self.worker = None
         self.hopes[attempt.step.id].note(passed)
         if not passed:
-            spent = min(time.monotonic() - start, self.spare)
-            self.spare -= spent
-            self.host.deadline += spent
+            self.give_back(start)
         return passed
+
+    def give_back(self, start: float) -> None:
+        """Give the submission back the time since then, if there is some to spare."""
+        spent = min(time.monotonic() - start, self.spare)
+        self.spare -= spent
+        self.host.deadline += spent
 
     def _passes(self, worker: Worker, check: Check) -> bool:
         """Return whether the worker's answers to a script, and to what it lacks, pass the check."""

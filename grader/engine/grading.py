@@ -300,18 +300,23 @@ class Grader:
         """Return the better trial: on the kit's earlier steps, or on the student's own.
 
         A step may depend on the student's own cache, keywords and helpers, which the kit's steps do
-        not know. The kit's steps replace those that the student has not handed in.
+        not know: a loop that ends when the student's cache is full may never end with the kit's.
+        The kit's steps replace those that the student has not handed in.
         """
-        step = right.attempt.step
+        step, start = right.attempt.step, time.monotonic()
         points = {verdict.check: verdict.points for verdict in right.verdicts}
         failed = [
             check
             for check in step.checks
             if not points.get(check.id) and (not check.needs or points.get(check.needs))
         ]
+        slow = {one.check for one in right.verdicts if one.status is Status.TIMEOUT}
+        hanging = [check for check in failed if check.id in slow]
+        tried = [check for check in failed if check not in hanging[1:]]  # wait for one of them only
         uses = self._find_used(submission, step)
-        may_help = failed and not right.timed_out and step.id in self.right
-        if not may_help or not uses & {*submission.sources} or uses & self.slow:
+        if not failed or step.id not in self.right:
+            return right
+        if not uses & {*submission.sources} or uses & self.slow:
             return right
         statuses = {verdict.status for verdict in right.verdicts}
         if statuses == {Status.NOT_ATTEMPTED}:
@@ -319,10 +324,12 @@ class Grader:
         missing = self.find_missing(submission)
         try:
             with self.bench.on(self._attempt(submission, step, missing)):
-                again = self.bench.run(failed)  # only these, because this seldom helps
+                again = self.bench.run(tried)  # only these, because this seldom helps
         except CallFailed:
-            return right
+            again = []
         if not any(verdict.status is Status.PASSED for verdict in again):
+            if right.timed_out:
+                self.bench.give_back(start)
             return right
         own = self._try_step(submission, step, missing)
         return own if own.points > right.points else right

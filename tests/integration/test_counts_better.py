@@ -1,5 +1,9 @@
 """A step that works on the student's own earlier steps has passed, even if it fails on ours."""
 
+import math
+import time
+from dataclasses import replace
+
 import pytest
 
 from grader.intake.submission import Submission
@@ -45,6 +49,29 @@ def attend_with_cache(x_new, cache, *weights):
     return y, cache
 """
 )
+OF_TOKENS = CACHE.replace(
+    'one for each call."""',
+    'one for each call; len counts the tokens."""\n\n'
+    "    def __len__(self):\n        return sum(k.shape[-2] for k, _ in self)",
+)
+UNTIL_FULL = (
+    solution(8)
+    + """
+def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    t, total = prompt.shape[-1], prompt.shape[-1] + n_new
+    if total > len(params["position"]) or temperature > 0 and u is None:
+        raise ValueError
+    tokens, new, cache = prompt, prompt, new_cache()
+    while len(cache) < total - 1 and n_new:  # which is 2 for ever if the cache is the kit's dict
+        x = params["embedding"][new] + params["position"][len(cache) :][: new.shape[-1]]
+        y, cache = attend_with_cache(x, cache, params["w_q"], params["w_k"], params["w_v"])
+        u_now = None if u is None else u[..., len(cache) - t]
+        token = sample_token(y[..., -1, :] @ params["w_out"], u_now, temperature, top_k)
+        new = np.asarray(token)[..., None]
+        tokens = np.concatenate([tokens, new], axis=-1)
+    return tokens
+"""
+)
 WITHOUT_TOP_K = """
 _sample = sample_token
 
@@ -85,6 +112,28 @@ def test_length_of_ones_own_cache(judged):
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
     assert verdict.points == verdict.max_points
     assert verdict.message == ""
+
+
+@pytest.mark.parametrize("earlier", [range(1, 9), (7, 8)])
+def test_loop_that_ends_when_ones_own_cache_is_full(judged, monkeypatch, host, earlier):
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
+    mine = {STEPS[number - 1].id: solution(number) for number in earlier}
+    mine |= {"step07_kv_cache": OF_TOKENS, "step08_generation": UNTIL_FULL}
+    verdict = judged(mine, 8)
+    assert (verdict.status, verdict.message) == (Status.PASSED, "")
+
+
+def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypatch, host):
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
+    hangs = "\ndef generate(*args, **kwargs):\n    while True:\n        pass\n"
+    mine = sources(7) | {"step08_generation": solution(8) + hangs}
+    host.deadline = before = time.monotonic() + 60
+    start = time.monotonic()
+    verdict = judged(mine, 8)
+    assert time.monotonic() - start < 5
+    assert 0.9 < host.deadline - before < 3  # which is given back
+    host.deadline = math.inf
+    assert {one.status for one in verdict.checks} == {Status.PASSED, Status.TIMEOUT}
 
 
 def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
