@@ -310,14 +310,12 @@ class Grader:
             for check in step.checks
             if not points.get(check.id) and (not check.needs or points.get(check.needs))
         ]
-        slow = {one.check for one in right.verdicts if one.status is Status.TIMEOUT}
-        hanging = [check for check in failed if check.id in slow]
-        tried = [check for check in failed if check not in hanging[1:]]  # wait for one of them only
         uses = self._find_used(submission, step)
-        if not failed or step.id not in self.right:
+        if not failed or step.id not in self.right or not uses & {*submission.sources}:
             return right
-        if not uses & {*submission.sources} or uses & self.slow:
-            return right
+        hanging = {one.check for one in right.verdicts if one.status is Status.TIMEOUT}
+        waits = failed if uses & self.slow else [one for one in failed if one.id in hanging]
+        tried = [check for check in failed if check not in waits[1:]]  # wait for one of them only
         statuses = {verdict.status for verdict in right.verdicts}
         if statuses == {Status.NOT_ATTEMPTED}:
             return right
@@ -328,7 +326,7 @@ class Grader:
         except CallFailed:
             again = []
         if not any(verdict.status is Status.PASSED for verdict in again):
-            if right.timed_out:
+            if waits or right.timed_out:
                 self.bench.give_back(start)
             return right
         own = self._try_step(submission, step, missing)

@@ -136,6 +136,23 @@ def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypat
     assert {one.status for one in verdict.checks} == {Status.PASSED, Status.TIMEOUT}
 
 
+def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeypatch, host, steps):
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
+    mine = sources(9)
+    mine["step05_output"] = solution(5).replace("attention_output(", "_weigh(") + (
+        "\ndef attention_output(weights, v):\n    while True:\n        pass\n"
+        "\n_attend = attention\ndef attention(q, k, v, mask=None, scale=1.0):\n"
+        "    return _attend(q, k, v, mask)\n"
+    )
+    call = "attention(q, k, v, mask)"
+    assert call in mine["step09_heads"]
+    mine["step09_heads"] = mine["step09_heads"].replace(call, "attention(q, k, v, mask, scale=1.0)")
+    chosen = (steps.find("5"), steps.find("9"))
+    fifth, ninth = grade(Submission("own", mine), "visible", chosen).steps
+    assert fifth.checks[0].status is Status.TIMEOUT
+    assert ninth.status is Status.PASSED
+
+
 def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
     mine = sources(8) | {"step07_kv_cache": CACHE}
     mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
