@@ -25,6 +25,8 @@ NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)  # float64
 ROUGH = 1e-4  # of the largest number: enough to distinguish an answer from none
 NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
+# After a step of AdamW, which divides rounding by 1e-8 where the true gradient is 0, as for b_k.
+AFTER_ADAMW = Tolerance(1e-9, 1e-8)
 FLOAT32 = Tolerance(1e-4, 1e-5)  # float32
 FLOAT32_WIDE = Tolerance(1e-3, 1e-4)  # float32, through all layers, or in a comparison for likeness
 LARGE = Tolerance(1e-6, 1e-9)

@@ -12,6 +12,7 @@ from grader.checks.laws import (
     rejects,
     runs_are_separate,
 )
+from grader.checks.tolerances import AFTER_ADAMW
 from tests.visible import decoders
 
 ADAMW, TRAIN = "adamw_run", "train_run"
@@ -210,7 +211,7 @@ def adamw(student):
 
 def training(student):
     """The student's training step as a function of all batches of a run."""
-    return InSteps(student.train_step, student.new_adamw)
+    return InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
 
 
 def test_clip_large(student, given):

@@ -11,7 +11,7 @@ from grader.checks.compare import Broken, matches, show_array
 from grader.checks.laws.cases import Asked, Case, is_right, names_of, noting
 from grader.checks.laws.values import agrees
 from grader.checks.student import Student, StudentFunction
-from grader.checks.tolerances import Tolerance
+from grader.checks.tolerances import EXACT, Tolerance
 from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Laid
 from grader.report.records import Evidence
@@ -69,6 +69,7 @@ def leaves_arguments_alone(
     function: Asked, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
     """Demand correct results on read-only arrays of any layout, and unchanged writable ones."""
+    tolerance = getattr(function, "tolerance", EXACT)
     for case in cases:
         for words, (layout, writable) in LAYOUTS.items():
             laid = map_arrays(case.arguments, lambda array: Laid(array, layout, writable))  # noqa: B023
@@ -80,11 +81,11 @@ def leaves_arguments_alone(
                     raise Broken(f"{note}the function writes into them.") from None
                 raise
             with noting(note):
-                is_right(function, case, value, like)
+                is_right(function, case, value, like, tolerance)
         answer = call_unchanged(function, case.arguments)
         if case.witness is None:  # a survey has asked the same question four times
             with noting("With arguments that can be written into: "):
-                is_right(function, case, answer.value, like)
+                is_right(function, case, answer.value, like, tolerance)
 
 
 def _is_about_writing(raised: Raised) -> bool:

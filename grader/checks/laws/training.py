@@ -13,6 +13,7 @@ from grader.checks.laws.cases import Case, have_one_form, is_right, noting
 from grader.checks.laws.gradients import combine
 from grader.checks.laws.state import call_unchanged
 from grader.checks.student import StudentFunction
+from grader.checks.tolerances import EXACT, Tolerance
 from grader.isolation.client import Answer
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Arguments
@@ -27,11 +28,12 @@ class InSteps:
 
     Its arguments are those of the function without `state`. The arguments in EACH_STEP hold one
     value for each step. `nudge` is added to all parameters before each step. The result is a tuple:
-    for each step what the function returns, without the state.
+    for each step what the function returns, without the state. tolerance: how exact that can be.
     """
 
     step: StudentFunction
     fresh: Callable[..., Any]
+    tolerance: Tolerance = EXACT
 
     @property
     def name(self) -> str:
@@ -108,7 +110,8 @@ def agrees_step_by_step(function: InSteps, cases: Sequence[Case], *, like: str) 
 def _right_after(function: InSteps, case: Case, number: int, got: Any, like: str) -> None:
     right = case.expected(like)[number]
     with noting(f"After step {number + 1}: "):
-        is_right(_Told(function.name, function.function), case, got, expected=right)
+        told = _Told(function.name, function.function)
+        is_right(told, case, got, tolerance=function.tolerance, expected=right)
 
 
 def runs_are_separate(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
