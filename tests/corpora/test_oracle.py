@@ -104,8 +104,11 @@ def test_same_seed_gives_the_same_report(grade):
 
 # Of thousands of seeds, those with which the solutions come nearest to the tolerances.
 MOST_ROUNDING = [
+    ("step11_block", "block_float32", 2608),
     ("step19_training", "train_clipped", 5030),
     ("step19_training", "train_clipped", 5321),
+    ("step25_llama", "layer_float32", 1262),
+    ("step25_llama", "llama_step_float32", 1380),
 ]
 
 

@@ -41,16 +41,25 @@ def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None
 
 
 def agrees_in_float32(
-    function: Function, cases: Sequence[Case], *, like: str | None = None, deep: bool = False
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    like: str | None = None,
+    deep: bool = False,
+    stream: bool = False,
 ) -> None:
     """Demand a correct result, to float32's precision, when all numbers are float32.
 
-    deep: the function is a whole model, whose norms magnify the rounding of small vectors.
+    deep: the function is a whole model, whose norms magnify the rounding of small vectors. stream:
+    it adds to a stream, or multiplies it with a matrix. So a small number in the result is the
+    difference of others as large as the largest, and has their rounding.
     """
+    tolerance = FLOAT32_WIDE if deep else FLOAT32
     for case in cases:
+        size = largest(case.expected(like or name_of(function))) if stream else 0.0
         with noting("With float32 inputs: "):
             got = function(**map_arrays(case.arguments, as_single))
-            is_right(function, case, got, like, FLOAT32_WIDE if deep else FLOAT32)
+            is_right(function, case, got, like, tolerance.for_size(size))
 
 
 def stays_right_when_large(
