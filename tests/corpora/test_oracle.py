@@ -104,6 +104,8 @@ def test_same_seed_gives_the_same_report(grade):
 
 # Of thousands of seeds, those with which the solutions come nearest to the tolerances.
 MOST_ROUNDING = [
+    ("step04_softmax", "softmax_blocked", 10216),
+    ("step04_softmax", "softmax_blocked", 10403),
     ("step11_block", "block_float32", 2608),
     ("step19_training", "train_clipped", 5030),
     ("step19_training", "train_clipped", 5321),
