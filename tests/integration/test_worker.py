@@ -870,6 +870,8 @@ LYING = {
     "claims to be a dict": ("Claims(dict)", Foreign("Claims")),
     "has __array__": ("HasArray()", Foreign("HasArray")),
     "objects": ("np.array([None, 1], object)", Foreign("array of object")),
+    "numbers as objects": ("np.frompyfunc(np.exp, 1, 1)(np.zeros((1, 2)))", np.ones((1, 2))),
+    "large numbers as objects": ("np.array([2**70, 1], object)", Foreign("array of object")),
     "a record": ("np.zeros(2, 'f8,i4')[0]", Foreign("array of [('f0', '<f8'), ('f1', '<i4')]")),
     "records": ("np.zeros(2, 'i4,i4')", Foreign("array of [('f0', '<i4'), ('f1', '<i4')]")),
     "complex": ("np.ones(2, complex)", Foreign("array of complex128")),

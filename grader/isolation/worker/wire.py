@@ -28,6 +28,7 @@ MAX_ITEMS = 10_000
 MAX_DIMENSIONS = 16
 MAX_TEXT = 2000
 MAX_HEADS = 4096
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 SPECIAL = ((np.matrix, "matrix"), (np.ma.MaskedArray, "masked array"))
 CONTAINERS: tuple[tuple[bytes, type[Any]], ...] = ((b"L", list), (b"U", tuple), (b"M", dict))
 
@@ -172,11 +173,21 @@ def _narrow(array: Array) -> Array:
         return array.astype(np.float64)
 
 
+def _find_numbers(array: Array) -> Array:
+    """Return an array of objects that are all numbers, as np.frompyfunc makes it, as numbers."""
+    if array.dtype != object or array.size > MAX_CELLS:
+        return array
+    items = array.ravel().tolist()
+    if not items or not all(issubclass(type(item), NUMBERS) for item in items):
+        return array
+    return np.array(items).reshape(array.shape)
+
+
 def _write_array(value: Any) -> bytes:
     for kind, name in SPECIAL:  # as plain numbers they would mean something else
         if isinstance(value, kind):
             return write_foreign(name)
-    array = np.asarray(value)
+    array = _find_numbers(np.asarray(value))
     if array.dtype.kind not in "biuf":
         return write_foreign(f"array of {array.dtype}")
     if array.nbytes > MAX_REPLY or array.size > MAX_CELLS:
