@@ -442,7 +442,7 @@ def test_block_large(student, given):
 
 def test_block_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32), stream=True)
+    agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32))
 
 
 def test_block_repeat(student, given):

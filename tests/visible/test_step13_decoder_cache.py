@@ -235,7 +235,7 @@ def test_step_large(student, given):
 def test_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
     for case in given.cases(text, PLAIN):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, stream=True)
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_step_arguments(student, given):

@@ -386,7 +386,7 @@ def test_layer_rows(student, given):
 
 def test_layer_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS), stream=True)
+    agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS))
 
 
 def test_layer_repeat(student, given):
@@ -532,7 +532,7 @@ def test_llama_step_large(student, given):
 def test_llama_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
     for case in given.cases(chunked, PLAIN):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, stream=True)
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_llama_step_arguments(student, given):
