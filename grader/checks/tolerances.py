@@ -31,3 +31,5 @@ FLOAT32 = Tolerance(1e-4, 1e-5)  # float32
 FLOAT32_WIDE = Tolerance(1e-3, 1e-4)  # float32, through all layers, or in a comparison for likeness
 # A score of a million is rounded by 1e-10, and a small result is the difference of larger ones.
 LARGE = Tolerance(1e-6, 1e-8)
+# After turns of a million radians: whole turns may be taken off with a 2π that is rounded.
+FAR_TURNS = Tolerance(1e-8, 1e-8)

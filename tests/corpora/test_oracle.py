@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from grader.answer_key.variants import FAIR, read
 from grader.checks import compare
 from grader.checks.laws import cases
 from grader.engine.grading import make_grader
@@ -150,6 +151,14 @@ def used(monkeypatch):
     for module in (compare, cases):
         monkeypatch.setattr(module, "wrong_cells", noted)
     return shares
+
+
+def test_angles_without_whole_turns_pass_under_every_seed(grade, steps):
+    """2π is rounded, so 160,000 turns less are another angle by 4e-11."""
+    step = steps.find("step20_positions").narrow_to({"rotate_far"})
+    (variant,) = (one for one in read(FAIR, step) if one.name == "rotate_by_shears")
+    for seed in range(100):
+        assert grade(variant.submission, "hidden", (step,), seed).passed, seed
 
 
 @pytest.mark.parametrize(("name", "check", "seed"), NEAREST)

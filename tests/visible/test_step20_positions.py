@@ -16,6 +16,7 @@ from grader.checks.laws import (
     scores_of,
     stays_right_when_large,
 )
+from grader.checks.tolerances import FAR_TURNS
 
 FAR = 1_000_000
 
@@ -193,7 +194,7 @@ def test_rotate_shapes(student, given):
 
 def test_rotate_far(student, given):
     """Angles of a million radians are not rounded."""
-    agrees(student.rotate, given.cases(turned, TURN_FAR))
+    agrees(student.rotate, given.cases(turned, TURN_FAR), tolerance=FAR_TURNS)
 
 
 def test_rotate_no_future(student, given):

@@ -26,7 +26,7 @@ from grader.checks.laws.cases import (
     noting,
     values_are_right,
 )
-from grader.checks.tolerances import FLOAT32, FLOAT32_WIDE, LARGE, Tolerance
+from grader.checks.tolerances import EXACT, FLOAT32, FLOAT32_WIDE, LARGE, Tolerance
 from grader.isolation.client import Raised
 from grader.report.records import Evidence
 from grader.steps.inputs import as_single, map_arrays
@@ -34,10 +34,16 @@ from grader.steps.inputs import as_single, map_arrays
 SUM = Tolerance(0.0, 1e-12)
 
 
-def agrees(function: Function, cases: Sequence[Case], *, like: str | None = None) -> None:
+def agrees(
+    function: Function,
+    cases: Sequence[Case],
+    *,
+    like: str | None = None,
+    tolerance: Tolerance = EXACT,
+) -> None:
     """Demand the reference's result. like: the reference's name for the function, if it differs."""
     for case in cases:
-        is_right(function, case, function(**case.arguments), like)
+        is_right(function, case, function(**case.arguments), like, tolerance)
 
 
 def agrees_in_float32(
