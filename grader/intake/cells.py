@@ -6,13 +6,15 @@ student source. This module knows only where Python's strings, brackets and comm
 
 from __future__ import annotations
 
+import collections
+import functools
+import itertools
 import keyword
 import math
 import re
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +38,9 @@ _HARMLESS = frozenset(
 _HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
 _HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
 _IDLE = re.compile(r"pass\b|[rRbBuUfF]{0,2}[\"']")
-_STARRED = frozenset({*dir(math), *dir(np)})  # what `from math import *` may bind
+# What `from math import *` and others may bind.
+_OPEN = (math, collections, functools, itertools, np, np.linalg, np.random)
+_STARRED = frozenset(name for module in _OPEN for name in dir(module))
 PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
 
@@ -82,18 +86,18 @@ class Block:
     names: tuple[str, ...]
     modules: tuple[str, ...] = ()
 
-    @cached_property
+    @functools.cached_property
     def bound(self) -> frozenset[str]:
         """Return the names that it binds, for fast lookup."""
         return frozenset(self.names)
 
-    @cached_property
+    @functools.cached_property
     def steps(self) -> frozenset[str]:
         """Return the steps that it imports from, by id."""
         found = _STEP.findall(self.text) if self.kind == "import" else ()
         return frozenset(found)
 
-    @cached_property
+    @functools.cached_property
     def called(self) -> frozenset[str]:
         """Return the first words of its calls, except inside lambdas; computed once."""
         return frozenset(match[1] for match in _CALL.finditer(self.text.partition("lambda")[0]))
@@ -217,17 +221,24 @@ def _block(lines: list[str], text: str, group: _Group) -> Block:
 
 
 def _split_import(block: Block) -> list[Block]:
-    """Return an import of several modules in two, if a worker has some of them only."""
-    missing = missing_modules(block)
-    if not missing or len(missing) == len(block.modules):
+    """Return an import of several modules in parts: a worker's own, earlier steps, and all others.
+
+    Each part is kept or left out for itself.
+    """
+    if len({_origin(module) for module in block.modules}) < 2:
         return [block]
-    items: dict[bool, list[str]] = {True: [], False: []}
+    items: dict[str, list[str]] = {}
     for item in re.sub(r"#[^\n]*|\\", " ", block.text).partition("import")[2].split(","):
         words = item.split()
         if words:
-            items[words[0].split(".")[0] in PROVIDED].append(" ".join(words))
+            items.setdefault(_origin(words[0].split(".")[0]), []).append(" ".join(words))
     texts = [f"import {', '.join(some)}" for some in items.values()]
     return [_import(block.first, block.end, text) for text in texts]
+
+
+def _origin(module: str) -> str:
+    """Return where a module comes from: an earlier step, the worker, or nowhere."""
+    return module if module == "exercises" else "provided" if module in PROVIDED else "missing"
 
 
 def _import(first: int, end: int, text: str) -> Block:
