@@ -18,8 +18,9 @@ import of several modules. For the same reason an assignment that fails is ignor
 several steps may use a function of an earlier step without importing it. Such a function is
 imported from that step.
 
-Lines keep their place below a mark that names the cell, so a message can name cell and line. Cells
-are counted from 1, including text cells.
+Lines keep their place below a mark that names the cell, so a message can name cell and line. A
+statement that shares its line with one before it stands below a mark of its own. Cells are counted
+from 1, including text cells.
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ class _Reading:
         imported: set[str] = set()
         future: list[str] = []
         for cell in cells:
-            lines = [""] * len(cell.cut.lines)
+            parts: list[tuple[int, list[str]]] = []
             for block in cell.cut.blocks:
                 if not self._keep_block(block, step, cell, owners, imported):
                     continue
@@ -219,13 +220,15 @@ class _Reading:
                 if block.text.startswith("from __future__"):
                     future.append(block.text.strip())
                 else:
-                    _place(block, lines)
+                    guard = GUARD if block.kind == "assignment" else ""
+                    _place(block.first, guard + block.text, parts)
             for name, number in cell.cut.lost:
                 if self.functions.get(name) is step and name not in owners:
-                    lines[number] = LEFT_OPEN.format(name=name)
-            if any(lines):
-                tag = f" ({cell.grade_id})" if re.fullmatch(r"\w{1,60}", cell.grade_id) else ""
-                mark = MARK.format(cell=self.label(cell.number), grade_id=tag)
+                    _place(number, LEFT_OPEN.format(name=name), parts)
+            tag = f" ({cell.grade_id})" if re.fullmatch(r"\w{1,60}", cell.grade_id) else ""
+            for first, lines in parts:
+                line = f", line {first + 1}" if first else ""
+                mark = MARK.format(cell=self.label(cell.number), line=line, grade_id=tag)
                 pieces.append("\n".join([mark, *lines]))
         text = "\n".join(pieces)
         return "\n".join([*future, _QUIET, *self._earlier(step, text, bound), text]) + "\n"
@@ -273,13 +276,18 @@ class _Reading:
         ]
 
 
-def _place(block: Block, lines: list[str]) -> None:
-    """Put a block into its lines, which it may share with the block before it."""
-    text = block.text.split("\n")
-    before = lines[block.first]
-    guard = GUARD if block.kind == "assignment" else ""
-    lines[block.first : block.first + len(text)] = text
-    lines[block.first] = f"{before}; {text[0]}" if before else guard + text[0]
+def _place(first: int, text: str, parts: list[tuple[int, list[str]]]) -> None:
+    """Put a text into its lines, counted from 0. Each part has the number of its first line.
+
+    A text that begins in a line with another one begins a part. If they shared the line, and one
+    were an assignment that fails, the other would be lost.
+    """
+    start, lines = parts[-1] if parts else (0, [])
+    gap = first - start - len(lines)
+    if not parts or gap < 0:
+        parts.append((first, text.split("\n")))
+        return
+    lines += [*[""] * gap, *text.split("\n")]
 
 
 def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -> Notebook:

@@ -33,7 +33,7 @@ __all__ = [
 
 MAX_SOURCE = 1_000_000
 MAX_MODULES = 40
-MARK = "# from {cell}{grade_id}"
+MARK = "# from {cell}{line}{grade_id}"
 LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
 GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
 # As in PEP 263: in the first line, or in the second below a comment or an empty line.
@@ -48,7 +48,9 @@ _ENCODINGS = re.compile(
 # Emacs names the line ends, too, as in `utf-8-unix`. Python passes over them.
 _EMACS = re.compile(r"(?:(utf-8)|latin-1|iso-8859-1|iso-latin-1)(?:-.*)?")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_MARK = re.compile(r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?: \(\w*\))?")
+_MARK = re.compile(
+    r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?:, line (\d{1,6}))?(?: \(\w*\))?"
+)
 
 
 @dataclass(frozen=True)
@@ -223,9 +225,9 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     if not 0 < number <= len(lines):
         return "", ""
     text = lines[number - 1].strip().removeprefix(GUARD)
-    if before := bisect.bisect_left(marks, (number, "")):
-        above, cell = marks[before - 1]
-        return f"{cell}, line {number - above}", text
+    if before := bisect.bisect_left(marks, (number,)):
+        above, cell, first = marks[before - 1]
+        return f"{cell}, line {first + number - above - 1}", text
     return f"{filename}, line {number}", text
 
 
@@ -236,11 +238,14 @@ def lines_of(source: str) -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
-    """Return the lines, and the line number of each mark that names the cell of the next lines."""
+def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str, int]]]:
+    """Return the lines, and the marks that name a cell.
+
+    Each mark comes with its line number, and with the number that the line below it has in its cell.
+    """
     lines = lines_of(source)
     found = ((n, _MARK.fullmatch(line)) for n, line in enumerate(lines, 1) if line[:7] == "# from ")
-    return lines, [(number, mark[1]) for number, mark in found if mark]
+    return lines, [(number, mark[1], int(mark[2] or 1)) for number, mark in found if mark]
 
 
 def forget_lines() -> None:

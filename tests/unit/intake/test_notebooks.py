@@ -225,7 +225,21 @@ HELPERS = {
         "C + len(p.sep)",
         3,
     ),
+    "import beside an earlier step": (
+        "import exercises.step01_projections as s1, math\nC = math.sqrt(4)\n",
+        "C",
+        2,
+    ),
+    "import beside its own step": ("import math, exercises.step02_scores\n", "math.sqrt(4)", 2),
     "all names of a module": ("from math import *\nC = sqrt(4)\n", "C", 2),
+    "all names of modules": (
+        "from functools import *\nfrom numpy.linalg import *\nf = partial(norm, [3, 4])\n",
+        "f()",
+        5,
+    ),
+    "constant behind one that fails": ("dtype = torch.float32; EPS = 1\n", "EPS", 1),
+    "import behind a constant that fails": ("X = torch.pi; import math\n", "math.sqrt(4)", 2),
+    "constant that fails behind an import": ("import math; X = torch.pi\n", "math.sqrt(4)", 2),
     "constant before a call": ("EPS = 1e-9; print(EPS); TWO = 2; # half\n", "TWO", 2),
     "constants in one line": ("A = [\n    ';',\n]; B: int = 2; A += [B]\n", "A", [";", 2]),
     "loop in one line": ("def f():\n    for i in 1, 2: x = i; y = x\n    return y\n", "f()", 2),
@@ -258,6 +272,17 @@ HELPERS = {
 @pytest.mark.parametrize(("helper", "use", "value"), HELPERS.values(), ids=HELPERS.keys())
 def test_helper_in_another_cell_is_at_hand(read, helper, use, value):
     assert answer(read("import os\n", helper, USES.format(use))) == value
+
+
+def test_statements_that_share_a_line_keep_their_numbers(read):
+    notebook = read("X = 1; f = lambda x: (\n    x)\nY = [1,\n 2]; import os; g = (\n1)\n", RIGHT)
+    source = notebook.sources[STEP]
+    told = [place(source, n, "") for n in range(1, source.count("\n"))]
+    places = {text: where.removeprefix("work.ipynb, cell 1, line ") for where, text in told}
+    assert places["X = 1"] == places["f = lambda x: ("] == "1"
+    assert (places["x)"], places["Y = [1,"]) == ("2", "3")
+    assert places["2]"] == places["import os"] == places["g = ("] == "4"
+    assert places["1)"] == "5"
 
 
 def test_later_helper_counts_as_in_a_kernel(read):
