@@ -241,7 +241,7 @@ def lines_of(source: str) -> list[str]:
 def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str, int]]]:
     """Return the lines, and the marks that name a cell.
 
-    Each mark comes with its line number, and with the number that the line below it has in its cell.
+    Each mark comes with its line number, and with the number of the line below it in its cell.
     """
     lines = lines_of(source)
     found = ((n, _MARK.fullmatch(line)) for n, line in enumerate(lines, 1) if line[:7] == "# from ")
