@@ -727,6 +727,35 @@ def test_caller_of_a_failing_function_says_so():
     assert found.says == "attention calls softmax, which fails its own checks."
 
 
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_infinity_is_blamed_on_a_failing_function_that_is_called(diagnosed, suite):
+    end = """
+def log_softmax(logits):
+    e = np.exp(logits - logits.max())
+    return np.log(e / e.sum(axis=-1, keepdims=True))
+"""
+    cause = diagnosed("step06_loss", end, suite)["log_prob_large"]
+    assert cause.misconception == "property:calls_wrong"
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_mask_without_a_head_axis_is_not_called_squeezed(diagnosed, suite):
+    end = """
+def grouped_query_attention(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q = split_heads(x @ params["w_q"], n_heads)
+    k, v = (split_heads(x @ params[name], n_kv_heads) for name in ("w_k", "w_v"))
+    k, v = (repeat_heads(one, n_heads // n_kv_heads) for one in (k, v))
+    if angles is not None:
+        q, k = rotate(q, angles), rotate(k, angles)
+    scores = attention_scores(q, k) + (0 if bias is None else bias)
+    if mask is not None:
+        scores = apply_mask(scores, mask)
+    return merge_heads(softmax(scores) @ v) @ params["w_o"]
+"""
+    found = diagnosed("step21_grouped_heads", end, suite)
+    assert found["groups_mask"].misconception == "gqa_mask_no_head_axis"
+
+
 @pytest.mark.parametrize(
     "use",
     ["(x):\n    softmax = x\n    return softmax", "(x, softmax=1):\n    return x * softmax"],

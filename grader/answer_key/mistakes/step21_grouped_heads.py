@@ -421,7 +421,7 @@ def mask_inverted(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=N
     "gqa_mask_no_head_axis",
     "grouped_query_attention",
     caught_by="groups_mask",
-    says="A mask with batch axes meets the head axis.",
+    says="The mask gets no head axis, so its batch axis lands on the heads.",
     hint="Which axis of the scores does the first axis of a batched mask meet?",
 )
 def mask_without_head_axis(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
@@ -429,11 +429,7 @@ def mask_without_head_axis(x, params, n_heads, n_kv_heads, mask=None, angles=Non
     q, k = turned(q, k, angles)
     k, v = shared(k, v, n_heads)
     scores = biased(attention_scores(q, k), bias)
-    if mask is not None:
-        if mask.ndim > 2 and mask.shape[0] != n_heads:
-            mask = np.expand_dims(mask, -3)
-        scores = apply_mask(scores, mask)
-    return mixed(softmax(scores), v, params)
+    return mixed(softmax(scores if mask is None else apply_mask(scores, mask)), v, params)
 
 
 @mistake(
