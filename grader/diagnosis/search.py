@@ -454,11 +454,22 @@ def gave_numbers(failure: Failure) -> bool:
     of suppositions.
     """
     own = [call.outcome for call in failure.log.calls if call.function == failure.function]
-    return any(
-        (isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"))
-        and bool(np.isfinite(leaf).any())
-        for leaf in leaves(own)
-    )
+    return any(_is_real(leaf) and bool(np.isfinite(leaf).any()) for leaf in leaves(own))
+
+
+def gave_nothing_finite(failure: Failure) -> bool:
+    """Return whether each failing check ended at a result of infinity and NaN only.
+
+    Many mistakes give these, so they are no evidence for one of them.
+    """
+    calls = [failure.log.of(check) for check in failure.checks]
+    ends = [[c.outcome for c in some if c.function == failure.function][-1:] for some in calls]
+    numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in ends]
+    return all(some and not np.isfinite(np.hstack(some)).any() for some in numbers)
+
+
+def _is_real(leaf: object) -> bool:
+    return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 
 def has_read_only(call: Call) -> bool:

@@ -8,7 +8,7 @@ import functools
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from grader.diagnosis.search import (
     Log,
     Replay,
     diagnose,
+    gave_nothing_finite,
     list_used,
     suppose,
 )
@@ -401,18 +402,23 @@ class Grader:
         ]
 
     def _find_cause(
-        self, attempt: Attempt, failure: Failure, failing: Iterable[str], named: list[Cause]
+        self, attempt: Attempt, failure: Failure, failing: Collection[str], named: list[Cause]
     ) -> Diagnosis | None:
         """Return why a function fails, or what its wrong results have in common.
 
-        failing: the step's functions that have failed before.
+        failing: the step's functions that have failed before. If a function calls one of these, and
+        fails with infinity and NaN only, a mistake of its own would be a guess.
         """
+        before = len(named)
         with self.library.replay(attempt.step, failure.log.calls) as replay:
-            return (
-                self._find_known(replay, failure, named)
-                or _blame_called(attempt.source, failure.function, failing)
-                or self._find_pattern(attempt, replay, failure, named)
-            )
+            known = self._find_known(replay, failure, named)
+            shared = any(set(cause.places) & set(failing) for cause in named[before:])
+            if known is not None and (shared or not gave_nothing_finite(failure)):
+                return known
+            blamed = _blame_called(attempt.source, failure.function, failing)
+            if blamed is not None:
+                del named[before:]
+            return blamed or known or self._find_pattern(attempt, replay, failure, named)
 
     def _find_known(self, replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
         """Return the known mistake: replayed, or looked up if the kit has no correct code."""
