@@ -465,7 +465,7 @@ def gave_nothing_finite(failure: Failure) -> bool:
     calls = [failure.log.of(check) for check in failure.checks]
     ends = [[c.outcome for c in some if c.function == failure.function][-1:] for some in calls]
     numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in ends]
-    return all(some and not np.isfinite(np.hstack(some)).any() for some in numbers)
+    return all(some and not any(np.isfinite(one).any() for one in some) for some in numbers)
 
 
 def _is_real(leaf: object) -> bool:

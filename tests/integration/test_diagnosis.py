@@ -738,6 +738,14 @@ def log_softmax(logits):
     assert cause.misconception == "property:calls_wrong"
 
 
+def test_results_of_several_shapes_may_have_a_cause(diagnosed):
+    end = """
+def attention_backward(d_out, q, k, v, mask=None):
+    return tuple(np.zeros_like(one) for one in (q, k, v))
+"""
+    assert "attention_back_agree" in diagnosed("step16_attention_gradient", end)
+
+
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
 def test_mask_without_a_head_axis_is_not_called_squeezed(diagnosed, suite):
     end = """
