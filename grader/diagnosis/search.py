@@ -13,6 +13,7 @@ import ast
 import contextlib
 import itertools
 import marshal
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ REPLAY = PACKAGE / "diagnosis" / "replay.py"
 FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
 FETCH = "(fetch)"
+TWO = "At least two things differ"
 
 
 # All functions that write into their arguments fail with the same message.
@@ -137,7 +139,7 @@ class Cause:
         ids = " + ".join(variant.id for variant in self.variants)
         says = " ".join(variant.says for variant in self.variants)
         hint = " ".join(variant.hint for variant in self.variants)
-        return Diagnosis(ids, hint, f"At least two things differ. {says}")
+        return Diagnosis(ids, hint, f"{TWO}. {says}")
 
 
 def _without_numbers(outcome: Any) -> Any:
@@ -468,6 +470,23 @@ def gave_nothing_finite(failure: Failure) -> bool:
     return all(some and not any(np.isfinite(one).any() for one in some) for some in numbers)
 
 
+def gave_plain_words_only(failure: Failure) -> bool:
+    """Return whether each call of the function raised an exception without a number in its words.
+
+    Such words, as of a wrong type, come from hundreds of suppositions.
+    """
+    own = [call.outcome for call in failure.log.calls if call.function == failure.function]
+    return all(isinstance(one, Raised) and not re.search(r"\d", one.text) for one in own)
+
+
+def is_guess(known: Diagnosis, failure: Failure) -> bool:
+    """Return whether a known mistake is less likely than one in a failing function that is called.
+
+    So is one that only infinity and NaN speak for, and so are two mistakes at once.
+    """
+    return known.says.startswith(TWO) or gave_nothing_finite(failure)
+
+
 def _is_real(leaf: object) -> bool:
     return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
@@ -515,7 +534,7 @@ def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis |
     named: the causes found in the step so far; this one is added.
     """
     library, step = replay.library, replay.step
-    if step.id not in library.right or not failure.log.whole:
+    if step.id not in library.right or not failure.log.whole or gave_plain_words_only(failure):
         return None
     for causes in library.suppose_inputs(step, failure):
         try:
@@ -538,7 +557,7 @@ def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
         named.append(fits[0])
         return fits[0].diagnosis
     one = next(v for v in fits[0].variants if v.id in shared)
-    says = f"At least two things differ, and this is one of them. {one.says}"
+    says = f"{TWO}, and this is one of them. {one.says}"
     return Diagnosis(one.id, one.hint, says)
 
 

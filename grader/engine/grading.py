@@ -26,7 +26,7 @@ from grader.diagnosis.search import (
     Log,
     Replay,
     diagnose,
-    gave_nothing_finite,
+    is_guess,
     list_used,
     suppose,
 )
@@ -406,14 +406,13 @@ class Grader:
     ) -> Diagnosis | None:
         """Return why a function fails, or what its wrong results have in common.
 
-        failing: the step's functions that have failed before. If a function calls one of these, and
-        fails with infinity and NaN only, a mistake of its own would be a guess.
+        failing: the step's functions that have failed before.
         """
         before = len(named)
         with self.library.replay(attempt.step, failure.log.calls) as replay:
             known = self._find_known(replay, failure, named)
             shared = any(set(cause.places) & set(failing) for cause in named[before:])
-            if known is not None and (shared or not gave_nothing_finite(failure)):
+            if known is not None and (shared or not is_guess(known, failure)):
                 return known
             blamed = _blame_called(attempt.source, failure.function, failing)
             if blamed is not None:

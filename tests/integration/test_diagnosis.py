@@ -738,6 +738,21 @@ def log_softmax(logits):
     assert cause.misconception == "property:calls_wrong"
 
 
+def test_two_mistakes_are_not_guessed_in_a_caller_of_a_failing_function(diagnosed):
+    end = """
+def partial_attention(q, k, v, mask=None):
+    scores = attention_scores(q, k)
+    if mask is not None:
+        scores = apply_mask(scores, mask)
+    top = scores.max(-1, keepdims=True)
+    e = np.exp(scores - top)
+    total = e.sum(-1, keepdims=True)
+    return e @ v / total, (top + np.log(total))[..., 0]
+"""
+    cause = diagnosed("step23_streaming", end)["streaming_causal"]
+    assert cause.says == "streaming_attention calls partial_attention, which fails its own checks."
+
+
 def test_results_of_several_shapes_may_have_a_cause(diagnosed):
     end = """
 def attention_backward(d_out, q, k, v, mask=None):

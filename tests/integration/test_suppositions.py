@@ -132,3 +132,18 @@ def test_key_that_is_code_is_not_run():
     for variant in suppose_arguments("step05_output", "attention", given):
         assert variant.name.isidentifier()
         assert len(ast.parse(variant.body).body) == 2
+
+
+def test_exception_without_a_number_supposes_nothing(steps, host):
+    end = """
+def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    params, state = adamw_step(params, clip_gradients(grads, max_norm), state, lr)
+    return loss, params, state
+"""
+    step = steps.find("step19_training")
+    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8") + end
+    report = make_grader(steps, host, "visible", SEED, (step,)).grade(
+        Submission("wrong", {step.id: source}), (step,)
+    )
+    assert [c.diagnosis for c in report.steps[0].checks if c.check == "train_agree"] == [None]
