@@ -255,7 +255,8 @@ class _Reading:
                 self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
             elif is_packed(name):
                 self.warnings.append(
-                    f"{show_name(name)} is ignored, because there are step files beside it."
+                    f"{show_name(name)} is ignored: only the files beside it are read. If it holds "
+                    "steps, unpack it."
                 )
 
     def read_notebooks(self, place: Place, prefix: str) -> None:

@@ -85,7 +85,8 @@ def test_zips_beside_files_are_ignored_if_several_or_damaged(read, tmp_path, dam
         (tmp_path / "alice" / "2.zip").write_text("no zip")
     found = read("alice")
     assert list(found.sources) == ["step03_mask"]
-    assert "2.zip is ignored, because there are step files beside it." in found.warnings
+    ignored = "2.zip is ignored: only the files beside it are read. If it holds steps, unpack it."
+    assert ignored in found.warnings
 
 
 def test_zip_in_a_students_folder_is_read(read, tmp_path):
