@@ -116,7 +116,10 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
         what = "NaN" if np.isnan(array[bad]).any() else "infinite"
         number = np.count_nonzero(bad)
         told = f"With very large numbers some of the {bad.size} results are {what}."
-        seen = f"With very large numbers {number} of {bad.size} results are {what}."
+        is_or_are = "is" if number == 1 else "are"
+        seen = f"With very large numbers {number} of {bad.size} results {is_or_are} {what}."
+        if bad.size == 1:
+            told = seen = f"With very large numbers the result is {what}."
         inputs = show_inputs(case.arguments)
         expected, got = (show_array("expected", wanted),), (show_array("got", array, bad),)
         call = call_text(name, case.arguments)

@@ -17,6 +17,7 @@ from grader.checks.compare import (
 )
 from grader.checks.laws import Case
 from grader.checks.laws.state import call_unchanged
+from grader.checks.laws.values import _finite
 from grader.checks.tolerances import FLOAT32
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, enlarge_sizes, map_arrays
@@ -433,3 +434,18 @@ def test_key_that_a_call_puts_into_a_dict_is_a_change():
 def test_empty_arrays_are_not_shown_as_millions_of_lists(shape, cells):
     shown = show_array("got", np.zeros(shape))
     assert (shown.shape, shown.cells) == (shape, cells)
+
+
+@pytest.mark.parametrize(
+    ("got", "told", "seen"),
+    [
+        ([np.inf], "the result is infinite.", "the result is infinite."),
+        ([np.nan, 1.0], "some of the 2 results are NaN.", "1 of 2 results is NaN."),
+        ([np.nan, np.nan], "some of the 2 results are NaN.", "2 of 2 results are NaN."),
+    ],
+)
+def test_results_that_are_not_finite_are_counted_in_good_english(got, told, seen):
+    with pytest.raises(Broken) as caught:
+        _finite("softmax", Case({}, {}, str), np.zeros(len(got)), np.array(got))
+    assert caught.value.told == f"With very large numbers {told}"
+    assert caught.value.shown == f"With very large numbers {seen}"
