@@ -39,8 +39,11 @@ _HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed",
 _HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
 _IDLE = re.compile(r"pass\b|[rRbBuUfF]{0,2}[\"']")
 # What `from math import *` and others may bind.
-_OPEN = (math, collections, functools, itertools, np, np.linalg, np.random)
-_STARRED = frozenset(name for module in _OPEN for name in dir(module))
+_STARRED = {
+    module.__name__: frozenset(dir(module))
+    for module in (math, collections, functools, itertools, np, np.linalg, np.random)
+}
+_STARS = re.compile(r"from\s+([\w.]+)\s+import\s*\(?\s*\*")
 PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
 
@@ -90,6 +93,14 @@ class Block:
     def bound(self) -> frozenset[str]:
         """Return the names that it binds, for fast lookup."""
         return frozenset(self.names)
+
+    @functools.cached_property
+    def imports(self) -> frozenset[str]:
+        """Return the names that it imports, also by a star, if it is not from a step."""
+        if self.kind != "import" or "exercises" in self.text:
+            return frozenset()
+        match = _STARS.match(self.text)
+        return _STARRED.get(match[1], self.bound) if match else self.bound
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:
@@ -336,8 +347,6 @@ def missing_modules(block: Block) -> list[str]:
 
 def harmless(block: Block, imported: Collection[str]) -> bool:
     """Return whether an assignment calls only built-in types and imported names."""
-    starred = _STARRED if "*" in imported else frozenset()
     return all(
-        name in _HARMLESS or name in imported or name in starred or keyword.iskeyword(name)
-        for name in block.called
+        name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in block.called
     )

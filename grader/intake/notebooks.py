@@ -208,6 +208,7 @@ class _Reading:
         pieces = []
         bound: set[str] = set()
         imported: set[str] = set()
+        seen: set[frozenset[str]] = set()
         future: list[str] = []
         for cell in cells:
             parts: list[tuple[int, list[str]]] = []
@@ -215,8 +216,11 @@ class _Reading:
                 if not self._keep_block(block, step, cell, owners, imported):
                     continue
                 bound.update(block.names)
-                if block.kind == "import" and "exercises" not in block.text:
-                    imported.update(block.names)
+                if block.imports not in seen:  # a star has hundreds of names
+                    seen.add(block.imports)
+                    imported |= block.imports
+                if block.kind == "definition":
+                    imported -= block.bound
                 if block.text.startswith("from __future__"):
                     future.append(block.text.strip())
                 else:

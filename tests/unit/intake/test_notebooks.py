@@ -274,6 +274,14 @@ def test_helper_in_another_cell_is_at_hand(read, helper, use, value):
     assert answer(read("import os\n", helper, USES.format(use))) == value
 
 
+def test_own_function_with_the_name_of_a_starred_one_is_not_tried(read):
+    trial = "from numpy.random import *\ndef sample(): return 1\nx = sample()\ny = rand(1)\n"
+    source = read(RIGHT, trial, "z = norm(1)\n").sources[STEP]
+    assert "x = sample()" not in source
+    assert "y = rand(1)" in source
+    assert "z = norm(1)" not in source
+
+
 def test_statements_that_share_a_line_keep_their_numbers(read):
     notebook = read("X = 1; f = lambda x: (\n    x)\nY = [1,\n 2]; import os; g = (\n1)\n", RIGHT)
     source = notebook.sources[STEP]
