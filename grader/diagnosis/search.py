@@ -462,7 +462,7 @@ def gave_numbers(failure: Failure) -> bool:
 def gave_nothing_finite(failure: Failure) -> bool:
     """Return whether each failing check ended at a result of infinity and NaN only.
 
-    Many mistakes give these, so they are no evidence for one of them.
+    Many mistakes give these, so they speak for none of them.
     """
     calls = [failure.log.of(check) for check in failure.checks]
     ends = [[c.outcome for c in some if c.function == failure.function][-1:] for some in calls]
