@@ -3,7 +3,8 @@
 The files are looked for in this order: at the top and in `exercises` and `notebooks` below it; in
 the only folder that has step files; in the only folder or zip that there is. This continues for a
 few levels. Two folders with step files, neither called `exercises`, are ambiguous, and the
-submission is refused.
+submission is refused. The only zip beside files or a folder is read after them. Other zips, and
+folders with step files, are ignored there, with a warning.
 
 A step's file is the one with exactly its name. Otherwise it is the only file whose name clearly
 means that step (`grader/intake/filenames.py`), with a note. If a step has a file in several of
@@ -100,31 +101,39 @@ def _rooms(place: Place, registry: Registry, names: Sequence[str]) -> dict[str, 
 
 
 def home(
-    place: Place, registry: Registry, until: ExitStack, past_notebooks: bool = False
+    place: Place,
+    registry: Registry,
+    until: ExitStack,
+    past_notebooks: bool = False,
+    unread: list[str] | None = None,
+    down: int = MAX_DOWN,
 ) -> dict[str, Place]:
     """Return the place, or places, of the step files and notebooks; the first has precedence.
 
     Each comes with its name below the others, which is "" for the place around them. Raise
     SubmissionError if there are none. past_notebooks: whether a place counts only for its step
-    files, so that notebooks do not hide a folder beside them.
+    files, so that notebooks do not hide a folder beside them. unread: receives the names of the
+    archives and folders beside these places that are ignored. down: how many levels to look into.
     """
-    for _ in range(MAX_DOWN):
+    for level in range(down):
         known = [name for name in place.files() if is_known(name, registry)]
         past = past_notebooks and all(map(is_notebook, known))
         here = {"": place} if known and not past else {}
         folders = place.folders()
         named = _rooms(place, registry, [name for name in ROOMS if name in folders])
-        if here or named:
-            return {**here, **named, **_beside(place, registry, until)}
-        rooms = _rooms(place, registry, folders[:MAX_LOOKED_INTO])
-        if len(rooms) == 1:
-            return rooms
+        rooms = {**here, **named} or _rooms(place, registry, folders[:MAX_LOOKED_INTO])
+        if here or named or len(rooms) == 1:
+            return _with_zip(place, rooms, registry, until, unread)
         if rooms:
             names = ", ".join(show_name(name) for name in list(rooms)[:4])
             raise SubmissionError(f"several folders hold step files ({names}): keep one of them")
         packed = [name for name in place.files() if is_packed(name)]
         if len(packed) > 1:
             raise SubmissionError(f"it holds {len(packed)} archives: keep the one that counts")
+        if packed and len(folders) == 1:
+            deeper = _deeper(place, folders[0], registry, until, past_notebooks, down - level - 1)
+            if deeper:
+                return _with_zip(place, deeper, registry, until, unread)
         if packed:
             place = open_zip(place, packed[0], until)
         elif len(folders) == 1:
@@ -134,25 +143,51 @@ def home(
     raise SubmissionError(_nothing(registry))
 
 
-def _beside(place: Place, registry: Registry, until: ExitStack) -> dict[str, Place]:
-    """Return the places in the only zip beside step files, which may hold the other steps.
+def _deeper(
+    place: Place, name: str, registry: Registry, until: ExitStack, past_notebooks: bool, down: int
+) -> dict[str, Place]:
+    """Return the places in a folder that has a zip beside it; none if there are none.
 
-    A student may hand in the zip of `make handin`, and leave an earlier file beside it.
+    A student may leave the zip of the bundle beside the folder that was unpacked from it.
     """
-    packed = [name for name in place.files() if is_packed(name)]
-    if len(packed) != 1:
-        return {}
     try:
-        found = home(open_zip(place, packed[0], until), registry, until)
+        found = home(place.into(name), registry, until, past_notebooks, down=down)
     except SubmissionError:
         return {}
-    return {f"{packed[0]}/{below}".rstrip("/"): room for below, room in found.items()}
+    return {f"{name}/{below}": room for below, room in found.items()}
+
+
+def _with_zip(
+    place: Place,
+    rooms: Mapping[str, Place],
+    registry: Registry,
+    until: ExitStack,
+    unread: list[str] | None,
+) -> dict[str, Place]:
+    """Return these places, and after them those in the only zip beside them.
+
+    A student may hand in the zip of `make handin`, and leave an earlier file or folder beside it.
+    """
+    inside = [place, *(room for below, room in rooms.items() if below and "/" not in below)]
+    packed = [(name, room) for room in inside for name in room.files() if is_packed(name)]
+    zipped: dict[str, Place] = {}
+    if len(packed) == 1:
+        ((name, room),) = packed
+        with suppress(SubmissionError):
+            found = home(open_zip(room, name, until), registry, until)
+            zipped = {f"{name}/{below}": there for below, there in found.items()}
+    if unread is not None:
+        used = {name.partition("/")[0] for name in rooms}
+        others = [name for name in place.folders() if name not in used][:MAX_LOOKED_INTO]
+        unread += _rooms(place, registry, others)
+        unread += [name for name, _ in packed if not zipped]
+    return {**rooms, **zipped}
 
 
 def _zip_of(name: str) -> str:
     """Return the zip that a place is in, or ""."""
-    first = name.partition("/")[0]
-    return first if is_packed(first) else ""
+    first, slash, _ = name.partition("/")
+    return first if slash and is_packed(first) else ""
 
 
 def _nothing(registry: Registry) -> str:
@@ -174,7 +209,6 @@ class _Reading:
         self.notebooks: list[tuple[str, Notebook]] = []
         self.broken: dict[str, str] = {}  # the reasons for notebooks that are named after a step
         self.room = Room()
-        self.zips: set[str] = set()  # beside step files, that are read too
 
     def files(self, place: Place, prefix: str) -> None:
         """Read the step files of a place, and the student's own modules beside them.
@@ -198,6 +232,15 @@ class _Reading:
         self.modules = {**modules, **self.modules}
         self.warnings += problems
         self._note_overlooked(present)
+
+    def note_beside(self, rooms: Mapping[str, Place], unread: Sequence[str]) -> None:
+        """Warn of archives and folders beside the step files, whether they are read or not."""
+        for name in dict.fromkeys(filter(None, map(_zip_of, rooms))):
+            self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
+        for name in unread[:20]:
+            self.warnings.append(
+                f"{show_name(name)} is ignored, because there are step files beside it."
+            )
 
     def _file(self, place: Place, prefix: str, step: Step, names: Sequence[str]) -> None:
         """Read the one file of a step in a place."""
@@ -243,20 +286,13 @@ class _Reading:
         self.sources[step.id] = source
 
     def _note_overlooked(self, present: Sequence[str]) -> None:
-        """Warn of source files that fit no step, and of archives beside the steps."""
+        """Warn of source files that fit no step."""
         steps = tuple(f"step{step.number:02d}" for step in self.registry.steps)
         for name in sorted(present):
             nearly = stem_of(name) and name.casefold().startswith(steps)
             if nearly and len(self.warnings) < 20 and not is_known(name, self.registry):
                 self.warnings.append(
                     f"{show_name(name)} is not read as a step: no step has that name."
-                )
-            if is_packed(name) and name in self.zips:
-                self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
-            elif is_packed(name):
-                self.warnings.append(
-                    f"{show_name(name)} is ignored: only the files beside it are read. If it holds "
-                    "steps, unpack it."
                 )
 
     def read_notebooks(self, place: Place, prefix: str) -> None:
@@ -343,11 +379,15 @@ def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, b
     )
 
 
-def _read(rooms: Mapping[str, Place], registry: Registry) -> _Reading:
+def _read(
+    place: Place, registry: Registry, until: ExitStack, past_notebooks: bool = False
+) -> _Reading:
     reading = _Reading(registry)
-    reading.zips = {_zip_of(name) for name in rooms} - {""}
+    unread: list[str] = []
+    rooms = home(place, registry, until, past_notebooks, unread)
+    reading.note_beside(rooms, unread)
     for name, room in rooms.items():
-        prefix = f"{name}/" if name and len(rooms) > 1 else ""
+        prefix = f"{name.rstrip('/')}/" if name and len(rooms) > 1 else ""
         reading.files(room, prefix)
         reading.read_notebooks(room, prefix if "" in rooms or _zip_of(name) else "")
     reading.merge()
@@ -357,10 +397,10 @@ def _read(rooms: Mapping[str, Place], registry: Registry) -> _Reading:
 def submission(student: str, place: Place, registry: Registry) -> Submission:
     """Return the submission in a location. Raise SubmissionError if it cannot be graded."""
     with ExitStack() as until:
-        reading = _read(home(place, registry, until), registry)
+        reading = _read(place, registry, until)
         if not (reading.sources or reading.refused or reading.broken):
             with suppress(SubmissionError):
-                reading = _read(home(place, registry, until, past_notebooks=True), registry)
+                reading = _read(place, registry, until, past_notebooks=True)
     warnings = [warning for _, notebook in reading.notebooks for warning in notebook.warnings]
     if not reading.sources:
         why = dict.fromkeys([*reading.refused.values(), *reading.warnings])

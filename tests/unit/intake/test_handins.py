@@ -89,6 +89,43 @@ def test_zips_beside_files_are_ignored_if_several_or_damaged(read, tmp_path, dam
     assert ignored in found.warnings
 
 
+ABOVE = {
+    "a folder": (f"hw/{FILE}", "handin.zip"),
+    "the exercises": (f"exercises/{FILE}", "handin.zip"),
+    "the exercises in a folder": (f"kit/exercises/{FILE}", "handin.zip"),
+    "a file, in the exercises": (f"exercises/{FILE}", "exercises/handin.zip"),
+}
+
+
+@pytest.mark.parametrize(("path", "zipped"), ABOVE.values(), ids=ABOVE)
+@pytest.mark.parametrize("finished", [True, False])
+def test_zip_beside_a_folder_is_read_after_it(read, tmp_path, path, zipped, finished):
+    """The folder may be the bundle's, still untouched, or the zip may be the bundle's."""
+    place = tmp_path / "Ann_1_assignsubmission_file"
+    spread(place, {path: source("1") if finished else stub_text("step02_scores")})
+    packed(place / zipped, {FILE: source("2"), "step03_mask.py": "x = 3\n"})
+    found = read("Ann_1")
+    assert found.sources["step02_scores"] == source("1" if finished else "2")
+    assert found.sources["step03_mask"] == "x = 3\n"
+    assert f"{zipped.rpartition('/')[2]} is read, too, after the files beside it." in found.warnings
+
+
+def test_zip_without_steps_does_not_hide_a_folder(read, tmp_path):
+    spread(tmp_path / "alice", {f"kit/exercises/{FILE}": source("1")})
+    packed(tmp_path / "alice" / "pictures.zip", {"a.txt": "a"})
+    found = read("alice")
+    assert found.sources["step02_scores"] == source("1")
+    assert found.warnings == ("pictures.zip is ignored, because there are step files beside it.",)
+
+
+@pytest.mark.parametrize("path", [FILE, f"exercises/{FILE}"])
+def test_folder_with_other_steps_is_named_if_it_is_ignored(read, tmp_path, path):
+    spread(tmp_path / "alice", {path: source(), "rest/step03_mask.py": "x = 1\n"})
+    found = read("alice")
+    assert list(found.sources) == ["step02_scores"]
+    assert found.warnings == ("rest is ignored, because there are step files beside it.",)
+
+
 def test_zip_in_a_students_folder_is_read(read, tmp_path):
     write(tmp_path / "Ann_1_assignsubmission_file_" / "work.zip")
     assert read("Ann_1").sources == {"step02_scores": source()}
