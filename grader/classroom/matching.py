@@ -141,6 +141,13 @@ class Matching:
         people = {("class list", near[0].id)} if sure else set()
         return people if who.platform else {("id", compose(student)), *people}
 
+    def identify_members(self, student: str, who: Who) -> set[tuple[str, str]]:
+        """Return who the members of a team are, likewise; nobody for a single student."""
+        graded = Graded(student, None, who=who)
+        names = find_team(student, who, self.course.groups) or ()
+        ids = {("id", compose(name)) for name in names}
+        return ids | {("class list", person.id) for person in self._members(graded)}
+
     def list_strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that matches nobody, or several students."""
         class_ = list(class_)

@@ -156,14 +156,17 @@ def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> l
 
     A student whose number on the platform is here under a new name is not gone. Otherwise a change
     by hand would silently stay with the old name. Nor is one who is here under another name of the
-    class list: an extension or a change by hand would be for two students, so for nobody. Call this
-    before the next run begins.
+    class list, or in a team: an extension or a change by hand would be for two students, so for
+    nobody. Call this before the next run begins.
     """
     before = book.students()
     here, known = {entry.student for entry in entries}, {student for student, _ in before}
     new = [entry.who for entry in entries if entry.student not in known]
     renamed = {(who.platform, who.number) for who in new if who.number}
-    same = {one for entry in entries for one in rules.identify(entry.student, entry.who)}
+    same: set[tuple[str, str]] = set()
+    for entry in entries:
+        same |= rules.identify(entry.student, entry.who)
+        same |= rules.identify_members(entry.student, entry.who)
     return [
         Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
         for student, who in before

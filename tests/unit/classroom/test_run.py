@@ -130,6 +130,30 @@ def test_student_who_is_here_under_another_name_is_not_gone(tmp_path, first, the
     assert list(points_in(out).values()) == [3.0]
 
 
+@pytest.mark.parametrize("listed", [True, False], ids=["on the class list", "without a list"])
+def test_student_who_is_in_a_team_now_is_not_gone(tmp_path, listed):
+    """As above. The student would have a second mail, too, which says that the work is missing."""
+    folder, out, course = tmp_path / "class", tmp_path / "out", tmp_path / "course.toml"
+    (tmp_path / "roster.csv").write_text("student_id,name\nanna,Anna Abel\nben,Ben Beck\n")
+    head = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n'
+    head += 'roster = "roster.csv"\n' if listed else ""
+    tail = "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
+    course.write_text(head + tail)
+    asked = [*ASKED[:-2], str(folder), "--course", str(course), "--out", str(out)]
+    write(folder / "anna")
+    write(folder / "ben")
+    CliRunner().invoke(cli, asked)
+    shutil.rmtree(folder)
+    write(folder / "team1")
+    team = '["Anna Abel", "ben"]' if listed else '["anna", "ben"]'
+    course.write_text(f"{head}{tail}[groups]\nteam1 = {team}\n")
+    said = CliRunner().invoke(cli, asked).output
+    assert "missing" not in said
+    assert "2 students are called" not in said
+    found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.partition(",")[0] for line in found] == ["team1"]
+
+
 def points_in(out):
     """The points of everybody in an export of that folder."""
     made = out.parent / "exported.csv"
