@@ -13,8 +13,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from itertools import pairwise
 from typing import BinaryIO, cast
+from zoneinfo import ZoneInfo
 
 from grader.intake.folders import SubmissionError, litter
 from grader.report.names import show_name
@@ -69,6 +71,24 @@ def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
             f"it has a member with a path that is not allowed, {show_name(name)!r}"
         )
     return parts
+
+
+def in_utc(time: tuple[int, ...], zone: ZoneInfo | None) -> tuple[int, ...]:
+    """Return a time of a zip, year to second in the zone of its writer, in UTC.
+
+    Without a zone it is taken as UTC. A time that does not exist stays as it is.
+
+    >>> in_utc((2026, 11, 23, 23, 30, 0), ZoneInfo("Europe/Berlin"))
+    (2026, 11, 23, 22, 30, 0)
+    """
+    if zone is None:
+        return time
+    try:
+        year, month, day, hour, minute, second = time
+        there = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=zone)
+        return tuple(there.astimezone(timezone.utc).timetuple()[:6])
+    except (ValueError, OverflowError):
+        return time
 
 
 def _is_folder(info: zipfile.ZipInfo) -> bool:

@@ -22,8 +22,9 @@ from collections import Counter
 from pathlib import Path
 from typing import BinaryIO
 from zipfile import ZipInfo
+from zoneinfo import ZoneInfo
 
-from grader.intake.archives import BROKEN, Archive
+from grader.intake.archives import BROKEN, Archive, in_utc
 from grader.intake.folders import SubmissionError
 from grader.intake.platform_names import platform
 from grader.report.names import show_name
@@ -38,21 +39,22 @@ MAX_NAME = 240  # bytes; most file systems take 255
 KEPT_END = 60  # bytes of a shortened name's end
 
 
-def unpack(path: Path, folder: Path) -> dict[str, str]:
+def unpack(path: Path, folder: Path, zone: ZoneInfo | None = None) -> dict[str, str]:
     """Write the files of a class's zip into an empty folder. Raise SubmissionError with the reason.
 
-    Return the names of the files that were skipped, with the reasons.
+    Return the names of the files that were skipped, with the reasons. zone: of the times in the
+    zip, or None for UTC.
     """
     try:
         with path.open("rb") as file:
-            return _unpack(file, folder)
+            return _unpack(file, folder, zone)
     except SubmissionError as error:
         raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
     except OSError as error:
         raise SubmissionError(f"{error.filename}: {error.strerror}") from None
 
 
-def _unpack(file: BinaryIO, folder: Path) -> dict[str, str]:
+def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, str]:
     ignored: dict[str, str] = {}
     archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored)
     sizes: Counter[str] = Counter()
@@ -76,7 +78,7 @@ def _unpack(file: BinaryIO, folder: Path) -> dict[str, str]:
             sizes[parts[0]] += _write(archive, infos[-1], copy, MAX_ENTRY - sizes[parts[0]])
         if sizes.total() > MAX_TOTAL:
             raise SubmissionError(f"it unpacks to more than {MAX_TOTAL // 2**30} GiB")
-        _date_entry(target, infos[-1].date_time)
+        _date_entry(target, in_utc(infos[-1].date_time, zone))
     return ignored
 
 
@@ -129,7 +131,7 @@ def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:
 
 
 def _date_entry(path: Path, when: tuple[int, ...]) -> None:
-    """Give a file the time in the zip, taken as UTC."""
+    """Give a file the time in the zip, in UTC."""
     try:
         seconds = calendar.timegm((*when, 0, 0, 0))
     except (ValueError, OverflowError):

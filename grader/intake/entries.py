@@ -25,7 +25,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from grader.intake import handins, platform_names
-from grader.intake.archives import Archive
+from grader.intake.archives import Archive, in_utc
 from grader.intake.folders import Folder, Place, Some, SubmissionError
 from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
 from grader.intake.submission import Submission
@@ -112,24 +112,30 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
 
 
 def _newest(
-    folder: Folder, attempt: Attempt, registry: Registry, zipped: bool = False
+    folder: Folder,
+    attempt: Attempt,
+    registry: Registry,
+    zipped: bool = False,
+    zone: ZoneInfo | None = None,
 ) -> tuple[int, ...]:
     """Return the time of the newest file of an attempt, or () if it cannot be found.
 
     `make handin` writes no times into its zips, so there the time of the zip itself counts. zipped:
-    whether only the files in the student's own zip count.
+    whether only the files in the student's own zip count. zone: of the times in a zip, or None for
+    UTC.
     """
     times: list[tuple[int, ...]] = []
     try:
         with ExitStack() as until:
             rooms = handins.home(_open(folder, attempt, until), registry, until)
             for room in rooms.values():
-                if zipped and not isinstance(room, Archive):
+                if zipped and not _is_zip(room):
                     continue
-                times += [
+                found = [
                     room.modified(name) for name in room.files() if handins.is_known(name, registry)
                 ]
-        times = [time for time in times if time[:1] > NO_YEAR]
+                found = [time for time in found if time[:1] > NO_YEAR]
+                times += [in_utc(time, zone) for time in found] if _is_zip(room) else found
         if not times and not zipped:
             times = _zip_times(folder, attempt)
     except (SubmissionError, OSError):
@@ -137,6 +143,10 @@ def _newest(
     finally:
         folder.close_inner()
     return max(times, default=())
+
+
+def _is_zip(room: Place) -> bool:
+    return isinstance(room, Archive)
 
 
 def _zip_times(folder: Folder, attempt: Attempt) -> list[tuple[int, ...]]:
@@ -319,14 +329,15 @@ def find_hand_in_time(
 
     nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
     student's own, and all files have the time of the download, except those in a student's zip.
-    files: whether the newest file's time may be used. zone: nbgrader's, if it is not set to UTC; a
-    time in any other is returned as it is written.
+    files: whether the newest file's time may be used. zone: that of the times in a zip, which has
+    none, and nbgrader's, if it is not set to UTC; a time in any other is returned as it is written.
     """
     attempt, platform = entry.attempts[-1], bool(entry.who.platform)
     try:
         with Folder.open(entry.folder) as folder:
             told = "" if platform else _timestamp(folder, attempt, zone)
-            newest = _newest(folder, attempt, registry, platform) if files and not told else ()
+            wanted = files and not told
+            newest = _newest(folder, attempt, registry, platform, zone) if wanted else ()
     except (SubmissionError, OSError):
         return ""
     if told:

@@ -242,9 +242,10 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     from grader.intake.submission import SubmissionError
 
     passed_over: dict[str, str] = {}
+    zone = ZoneInfo(course.timezone) if course.timezone else None
     try:
         if path.is_file():
-            path, passed_over = _unpack_class(path, out)
+            path, passed_over = _unpack_class(path, out, zone)
         inner = intake.class_folder(path, registry, rules.has_on_list)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
@@ -257,7 +258,6 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     if not listing.entries:
         raise Problem(f"there is nothing to grade in {path}")
     files = course.late is not None and course.late.files
-    zone = ZoneInfo(course.timezone) if course.timezone else None
     entries = []
     for one in listing.entries:
         when = intake.find_hand_in_time(one, registry, files, zone)
@@ -265,7 +265,7 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     return replace(listing, entries=tuple(entries))
 
 
-def _unpack_class(path: Path, out: Path) -> tuple[Path, dict[str, str]]:
+def _unpack_class(path: Path, out: Path, zone: ZoneInfo | None) -> tuple[Path, dict[str, str]]:
     """Return the folder of the unpacked class zip, and the files that were not unpacked."""
     from grader.intake.class_zip import unpack
     from grader.isolation.hosts import remove
@@ -273,7 +273,7 @@ def _unpack_class(path: Path, out: Path) -> tuple[Path, dict[str, str]]:
     folder = out / ".submissions"
     remove(folder)
     _make_folder(folder)
-    return folder, unpack(path, folder)
+    return folder, unpack(path, folder, zone)
 
 
 def _make_folder(folder: Path) -> None:

@@ -257,3 +257,29 @@ def test_times_in_a_students_own_zip_are_not_the_downloads(steps, tmp_path, name
         file.writestr(zipfile.ZipInfo(FILE, (2026, 3, 1, 12, 0, 0)), source())
     (entry,) = entries.entries(tmp_path, steps)
     assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("zone", "wanted"),
+    [(None, "23:30"), ("Europe/Berlin", "22:30"), ("America/New_York", "04:30")],
+)
+@pytest.mark.parametrize("whole", [False, True], ids=["a student's zip", "the class's zip"])
+def test_times_in_a_zip_are_in_the_zone_of_the_course(steps, tmp_path, whole, zone, wanted):
+    """A zip has the time of its writer's clock: work of 23:30 would be an hour late in Berlin."""
+    there = zone and ZoneInfo(zone)
+    folder = tmp_path / "into"
+    folder.mkdir()
+    path = tmp_path / "class.zip" if whole else folder / "anna.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(zipfile.ZipInfo(f"anna/{FILE}", (2026, 11, 23, 23, 30, 0)), source())
+    if whole:
+        unpack(path, folder, there)
+    (entry,) = entries.entries(folder, steps)
+    found = entries.find_hand_in_time(entry, steps, files=True, zone=there)
+    assert found[11:16] == wanted
+
+
+@pytest.mark.parametrize("when", [(1980, 1, 1, 0, 0, 0), (2107, 12, 31, 23, 59, 62), (2026, 0, 0)])
+def test_odd_times_in_a_zip_are_no_error(when):
+    zone = ZoneInfo("America/New_York")
+    assert archives.in_utc((*when, 0, 0, 0)[:6], zone)[0] in (1980, 2108, 2026)
