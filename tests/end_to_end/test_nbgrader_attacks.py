@@ -520,6 +520,22 @@ def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path
     assert set(course.exported().values()) == {WORTH}
 
 
+def test_later_attempt_without_a_time_is_named_because_nbgrader_passes_over_it(tmp_path):
+    """Where the instructor puts the folders by hand, there is no note on the time."""
+    course = Course(tmp_path, 7, "process")
+    released = course.released(STEP)
+    for student in ("ada", "bob"):
+        course.hand_in(student, STEP, released)
+    assert "--force" not in course.must("autograde", STEP)
+    path = course.hand_in("ada", STEP, filled_in(released, solution(STEP)))
+    os.utime(path, (10**9, 10**9))  # as a copy may keep it
+    said = course.must("autograde", STEP)
+    assert "ada has a newer notebook than the one that was graded" in said
+    assert "bob has" not in said
+    assert "newer notebook" not in course.must("autograde", STEP, "--student", "ada", "--force")
+    assert course.exported() == {(STEP, "ada"): WORTH, (STEP, "bob"): 0}
+
+
 def test_note_on_the_time_without_a_notebook_ends_nobody_elses_grading(tmp_path):
     """Where the instructor puts the folders by hand, the note may be the student's own."""
     course = Course(tmp_path, 7, "process")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import glob
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,10 @@ from grader.steps.registry import KitError, load
 
 AGAIN = "%s was not graded to the end before, and is graded again."
 STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
+OLDER = (
+    "%s has a newer notebook than the one that was graded, and no later time in timestamp.txt. It "
+    "is not graded again: add --force."
+)
 UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
 OUTDATED = (
     "nbgrader's database cannot be read. If it is of an earlier nbgrader, make a copy of it and "
@@ -203,6 +208,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                 except OSError as error:  # another instructor's folder, or a link
                     student = one_line(Path(folder).parent.name, 80)
                     self.log.error(STAYS, student, error.strerror or error)
+                with without_links():
+                    self._tell_of_older(Path(folder), notebooks)
             with open_once(), without_links():
                 _ahead.begin(self._to_come())
                 try:
@@ -238,6 +245,22 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             for one in unfinished:
                 one.unlink(missing_ok=True)
         self.log.warning(AGAIN, one_line(student, 80))
+
+    def _tell_of_older(self, folder: Path, notebooks: Sequence[str]) -> None:
+        """Warn if nbgrader will pass over an attempt that came after the one that was graded.
+
+        It goes by timestamp.txt alone, which work from elsewhere than its exchange does not have.
+        """
+        course, student = self.course, folder.parent.name
+        there = Path(course.format_path(course.autograded_directory, student, folder.name))
+        if self.parent.force or not there.is_dir() or self._is_newer(str(folder), student):
+            return
+        with suppress(OSError):
+            for one in map(Path, notebooks):
+                graded = there / one.name
+                # Not the time of its last change, which a copy may keep.
+                if graded.is_file() and one.stat().st_ctime > graded.stat().st_mtime:
+                    self.log.warning(OLDER, one_line(student, 80))
 
     def _find_own(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the folder of each submission, with its own notebooks.
