@@ -481,3 +481,14 @@ def test_mark_of_lateness_that_the_known_time_contradicts_is_told(more, told):
     (found,) = Rules(course).apply([right("di", who=who)])
     assert found.score == 10.0
     assert ("Canvas marks it as late. By the time" in " ".join(found.grade.notes)) == told
+
+
+@pytest.mark.parametrize(("platform", "late"), [("Canvas", False), ("Canvas", True), ("", False)])
+def test_lateness_that_canvas_does_not_mark_is_told(platform, late):
+    """The clock of the student's computer, which wrote the zip, may be wrong."""
+    course = dataclasses.replace(parse_course(TEAM, REGISTRY), groups={})
+    who = Who(platform, "7", submitted="2026-11-21T11:00:00+00:00", late=late)
+    (found,) = Rules(course).apply([right("di", who=who)])
+    assert found.score < 10.0
+    told = "Canvas does not mark it as late." in found.grade.notes
+    assert told == (platform == "Canvas" and not late)
