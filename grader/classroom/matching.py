@@ -144,6 +144,8 @@ class Matching:
     def identify_members(self, student: str, who: Who) -> set[tuple[str, str]]:
         """Return who the members of a team are, likewise; nobody for a single student."""
         graded = Graded(student, None, who=who)
+        if not self._is_team(graded):
+            return set()
         names = find_team(student, who, self.course.groups) or ()
         ids = {("id", compose(name)) for name in names}
         return ids | {("class list", person.id) for person in self._members(graded)}
