@@ -157,9 +157,9 @@ class Matching:
             f"class list: {several} students are called {id}; nobody gets its time and address."
             for id, several in self._shared(class_).items()
         ]
-        told += self._unread_times() or self._no_times(class_)
-        told += self._no_file_times(class_)
-        told += self._unread_notes(class_)
+        times = self._unread_times() or self._no_times(class_)
+        times += self._no_file_times(class_) + self._unread_notes(class_)
+        told += times or self._no_times_at_all(class_)
         for graded in class_:
             several = 0 if self._is_team(graded) else len(self._near(graded))
             if several > 1:
@@ -265,6 +265,25 @@ class Matching:
         return [
             f"late: a platform's download gives its own time to all files, so nobody is late by "
             f"it. {count_words(count, 'student')} without a time: the class list may have theirs."
+        ]
+
+    def _no_times_at_all(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence if lateness costs points, and of some nobody knows when they handed in.
+
+        Canvas marks what is late, so only that counts there.
+        """
+        late = self.course.late
+        if late is None or not late.percent_per_day:
+            return []
+        sure = [one for one in class_ if self._is_team(one) or len(self._near(one)) < 2]
+        known = (self.complete(one).who for one in sure)
+        unknown = [who for who in known if not who.submitted and not who.absent]
+        count = sum(who.late or who.platform != "Canvas" for who in unknown)
+        if not count:
+            return []
+        return [
+            f"late: of {count_words(count, 'student')} no time is known, so nothing is taken off: "
+            "the class list may have their times."
         ]
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:

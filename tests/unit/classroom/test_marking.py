@@ -492,3 +492,16 @@ def test_lateness_that_canvas_does_not_mark_is_told(platform, late):
     assert found.score < 10.0
     told = "Canvas does not mark it as late." in found.grade.notes
     assert told == (platform == "Canvas" and not late)
+
+
+def test_late_rule_without_times_is_told():
+    """Otherwise nobody would be late, and the instructor would not learn it."""
+    course = parse_course(TEAM.partition("[groups]")[0], REGISTRY)
+    noon = "2026-11-20T11:00:00+00:00"
+    class_ = [right("anna"), right("bo", who=Who(submitted=noon)), right("cy", who=Who("Canvas"))]
+    class_.append(right("di", who=Who("Canvas", "4", late=True)))
+    class_.append(right("eve", who=Who(absent="nothing was handed in")))
+    (told,) = Rules(course).list_strangers(class_)
+    assert told.startswith("late: of 2 students no time is known, so nothing is taken off")
+    free = dataclasses.replace(course, late=None)
+    assert Rules(free).list_strangers(class_) == []
