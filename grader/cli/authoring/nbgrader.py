@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import click
 
 from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, find_steps, need
+from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
 
@@ -45,7 +47,7 @@ def nbgrader(file: Path, out: Path) -> None:
     except OSError as error:
         raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
     click.echo(f"wrote {path}")
-    for sentence in _unknown_to_nbgrader(course):
+    for sentence in _unknown_to_nbgrader(course, roster):
         click.echo(f"note: {sentence}")
     click.echo(f"Next: cd {out}; nbgrader generate_assignment {course.name}")
 
@@ -87,9 +89,29 @@ def _note_in_gradebook(course: Course, roster: Sequence[Person], out: Path) -> N
                 book.update_or_create_student(person.id, **names)
 
 
-def _unknown_to_nbgrader(course: Course) -> list[str]:
+def _without_id(course: Course, roster: Sequence[Person]) -> list[str]:
+    """Return the names in the extensions that are not ids on the class list.
+
+    If the list has none, return those that look like names or addresses.
+    """
+    from grader.classroom.exports.people import compose
+
+    ids = {compose(person.id) for person in roster if not person.who.platform}
+    return [
+        name
+        for name in course.extensions
+        if (compose(name) not in ids if ids else re.search(r"[\s,@]", name))
+    ]
+
+
+def _unknown_to_nbgrader(course: Course, roster: Sequence[Person] = ()) -> list[str]:
     """Return a sentence on each rule that nbgrader has no setting for."""
     told = []
+    if names := _without_id(course, roster):
+        told.append(
+            "nbgrader knows students by id only. Are these ids? "
+            f"{one_line(', '.join(names), 200)}. If not, their extensions are not used"
+        )
     if course.drop:
         told.append("nbgrader drops no step: `drop` is not used")
     if course.extra_credit:
