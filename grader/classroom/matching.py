@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -44,11 +44,15 @@ def last_of_each(mine: Sequence[Override]) -> list[Override]:
 
 @dataclass(frozen=True)
 class Matching:
-    """The assignment, class list and changes by hand, and the students whom each line is for."""
+    """The assignment, class list and changes by hand, and the students whom each line is for.
+
+    unsure: the ids of students who could be several people on the class list, and so are nobody.
+    """
 
     course: Course
     overrides: Sequence[Override] = ()
     roster: Sequence[Person] = ()
+    unsure: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def unambiguous(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:
         """Return the same rules without entries and people that could be several students.
@@ -58,7 +62,8 @@ class Matching:
         class_ = list(class_)
         shared = self._shared(class_)
         roster = [person for person in self.roster if person.id not in shared]
-        rules = replace(self, roster=roster)
+        unsure = self.unsure.union(one.student for one in class_ if len(self._near(one)) > 1)
+        rules = replace(self, roster=roster, unsure=unsure)
         if not self.overrides and not self.course.extensions:
             return rules
         everybody = list(map(rules.complete, class_))
@@ -83,7 +88,9 @@ class Matching:
         count: Counter[str] = Counter()
         for graded in class_:
             if not graded.who.absent and not self._is_team(graded):
-                count.update(one.id for one in self._near(graded))
+                near = self._near(graded)
+                # Who could be several people gets nobody's, and so takes nothing from them.
+                count.update(one.id for one in near if len(near) == 1)
         return {id: several for id, several in count.items() if several > 1}
 
     @cached_property
@@ -115,6 +122,8 @@ class Matching:
 
         Two people may have the same name, and one may have chosen another's address as a name.
         """
+        if graded.student in self.unsure:
+            return []
         who, student = graded.who, compose(graded.student)
         names = {student, compose(who.name), compose(who.email)} - {""}
         keys = {*(("", name) for name in names), *_numbers(who)}

@@ -505,3 +505,23 @@ def test_late_rule_without_times_is_told():
     assert told.startswith("late: of 2 students no time is known, so nothing is taken off")
     free = dataclasses.replace(course, late=None)
     assert Rules(free).list_strangers(class_) == []
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("here", ["s2", "s3"])
+def test_student_who_could_be_several_people_takes_nothing_from_them(here, again):
+    """Not even if all of these people but one are here under their own ids."""
+    on = "2026-11-22T11:00:00+00:00"
+    roster = [
+        Person(id, frozenset((id, "Kim Lee", mail)), Who("", "", "Kim Lee", mail, submitted=on))
+        for id, mail in (("s2", "k1@x.org"), ("s3", "k2@x.org"))
+    ]
+    course = parse_course(LATE + "[extensions]\ns3 = 2026-11-24T12:00:00Z\n", REGISTRY)
+    change = Override(2, "s3", "", 3.0, False, "", "Tim", "today")
+    class_ = [right(here), right("Kim Lee")]
+    rules = Rules(course, [change], roster).unambiguous(class_)
+    rules = rules.unambiguous(class_) if again else rules
+    own, other = rules.apply(class_)
+    assert (own.who.email, own.who.submitted) == ("k1@x.org" if here == "s2" else "k2@x.org", on)
+    assert (own.score == 3.0) == (here == "s3")
+    assert (other.who.email, other.who.submitted, other.score) == ("", "", 10.0)
