@@ -238,8 +238,9 @@ class _Reading:
         for name in dict.fromkeys(filter(None, map(_zip_of, rooms))):
             self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
         for name in unread[:20]:
+            advice = " If it holds steps, unpack it." if is_packed(name) else ""
             self.warnings.append(
-                f"{show_name(name)} is ignored, because there are step files beside it."
+                f"{show_name(name)} is ignored: only the files beside it are read.{advice}"
             )
 
     def _file(self, place: Place, prefix: str, step: Step, names: Sequence[str]) -> None:

@@ -115,7 +115,10 @@ def test_zip_without_steps_does_not_hide_a_folder(read, tmp_path):
     packed(tmp_path / "alice" / "pictures.zip", {"a.txt": "a"})
     found = read("alice")
     assert found.sources["step02_scores"] == source("1")
-    assert found.warnings == ("pictures.zip is ignored, because there are step files beside it.",)
+    ignored = (
+        "pictures.zip is ignored: only the files beside it are read. If it holds steps, unpack it."
+    )
+    assert found.warnings == (ignored,)
 
 
 @pytest.mark.parametrize("path", [FILE, f"exercises/{FILE}"])
@@ -123,7 +126,7 @@ def test_folder_with_other_steps_is_named_if_it_is_ignored(read, tmp_path, path)
     spread(tmp_path / "alice", {path: source(), "rest/step03_mask.py": "x = 1\n"})
     found = read("alice")
     assert list(found.sources) == ["step02_scores"]
-    assert found.warnings == ("rest is ignored, because there are step files beside it.",)
+    assert found.warnings == ("rest is ignored: only the files beside it are read.",)
 
 
 def test_zip_in_a_students_folder_is_read(read, tmp_path):
