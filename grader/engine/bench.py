@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -66,6 +66,19 @@ def _size(outcome: Any) -> int:
     if isinstance(outcome, (list, tuple)):
         return A_VALUE + sum(map(_size, outcome))
     return A_VALUE + (len(outcome) if isinstance(outcome, str) else 0)
+
+
+Error = TypeVar("Error", bound=BaseException)
+
+
+def without_frames(error: Error) -> Error:
+    """Return an exception that can be kept: without the frames that it went through.
+
+    They hold what the worker sent, up to 64 MiB each time, and the one that keeps the exception is
+    among them. Such a circle stays in memory until Python looks for it, which may be too late.
+    """
+    error.__context__ = None
+    return error.with_traceback(None)
 
 
 @dataclass(frozen=True)
@@ -417,7 +430,7 @@ class Bench:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return error
+            return without_frames(error)
         return None
 
     def _birth_of_nan(self, failure: Broken) -> str:

@@ -31,7 +31,7 @@ from grader.diagnosis.search import (
     suppose,
 )
 from grader.engine import messages
-from grader.engine.bench import Attempt, Bench
+from grader.engine.bench import Attempt, Bench, without_frames
 from grader.engine.influence_maps import with_maps
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_threads, in_two
@@ -295,7 +295,7 @@ class Grader:
                     verdicts = with_maps(self.bench, verdicts)
                 return _Trial(attempt, verdicts, log)
         except CallFailed as failure:
-            return _Trial(attempt, failure=failure)
+            return _Trial(attempt, failure=without_frames(failure))
 
     def _better(self, submission: Submission, right: _Trial) -> _Trial:
         """Return the better trial: on the kit's earlier steps, or on the student's own.

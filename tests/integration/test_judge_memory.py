@@ -62,6 +62,19 @@ def adamw_step(params, grads, state, lr, **more):
     return {**{k: v for k, v in params.items() if k[0] == "w"}, **dict.fromkeys(names)}, state
 """
 
+# As many bytes as a frame may have, which are no answer.
+BYTES_THAT_ARE_NO_ANSWER = """
+import sys
+
+def attention_scores(q, k):
+    frame = sys._getframe()
+    while "serve" not in dir(frame.f_locals.get("self")):
+        frame = frame.f_back
+    session = frame.f_locals["self"]
+    head = session.serve.__func__.__globals__["HEADER"].pack(2**26, session.nonce)
+    session.channel.sendall(head + b"N" * 2**26)
+"""
+
 # As many different words as a source may have; one letter makes each of them take more room.
 WORDS = (
     "# \U00010348 " + " ".join(f"{number:x}" for number in range(160_000)) + "\nimport exercises\n"
@@ -113,6 +126,14 @@ def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
         report = judge.grade(Submission("honest", {"step02_scores": text})).report
         (scores,) = (step for step in report.steps if step.step == "step02_scores")
         assert scores.points == scores.max_points
+
+
+def test_replies_that_are_no_answers_go_with_their_checks():
+    flood = Submission("mallory", {"step02_scores": BYTES_THAT_ARE_NO_ANSWER})
+    with judging("step02_scores") as judge:
+        before = mib(judge.process.pid, "VmHWM")
+        assert judge.grade(flood).report.score == 0
+        assert mib(judge.process.pid, "VmHWM") - before < 256  # a reply takes 64, or twice that
 
 
 def test_keys_of_a_result_do_not_fill_the_memory():
