@@ -315,8 +315,11 @@ class Grader:
         if not failed or step.id not in self.right or not uses & {*submission.sources}:
             return right
         hanging = {one.check for one in right.verdicts if one.status is Status.TIMEOUT}
-        waits = failed if uses & self.slow else [one for one in failed if one.id in hanging]
-        tried = [check for check in failed if check not in waits[1:]]  # wait for one of them only
+        waits = [one for one in failed if one.id in hanging]
+        first = {check.function: check for check in reversed(waits)}  # the others wait as long
+        if uses & self.slow:  # all may wait, in each of the steps that lean on it
+            waits, first = failed, {"": failed[0]}
+        tried = [check for check in failed if check not in waits or check in first.values()]
         statuses = {verdict.status for verdict in right.verdicts}
         if statuses == {Status.NOT_ATTEMPTED}:
             return right
