@@ -98,7 +98,7 @@ def _same(checks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Likenesses:
-    """Students whose work on a step is alike, and those whose source was not compared."""
+    """Students whose work on a step is alike, and those not compared, or not to the end."""
 
     alike: tuple[Alike, ...]
     passed_over: tuple[str, ...] = ()
@@ -107,22 +107,29 @@ class Likenesses:
 def own_lines(source: str, stub: str) -> str:
     """Return the lines that the stub does not have: no lesson, no signature, no docstring.
 
-    The source is not parsed. Lines are compared without trailing spaces, because editors remove
-    those.
+    Comments are left out, too. The source is not parsed. Lines are compared without trailing
+    spaces, because editors remove those.
     """
     given = {line.rstrip() for line in stub.splitlines()}
     lines = (line.rstrip() for line in source.split("\n"))
-    kept = [line for line in lines if line and line not in given]
-    return "\n".join(kept)[:MAX_WRITTEN]
+    kept = [line for line in lines if line and line not in given and line.lstrip()[0] != "#"]
+    return "\n".join(kept)
 
 
-def _by_text(sources: Iterable[tuple[str, str]], stub: str) -> dict[str, list[str]]:
-    """Return the students by their texts, without those who wrote nothing."""
+def _by_text(
+    sources: Iterable[tuple[str, str]], stub: str
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """Return the students by their texts, and those of whose text only the beginning is compared.
+
+    Who wrote nothing is not among them.
+    """
     found: defaultdict[str, list[str]] = defaultdict(list)
+    cut: list[str] = []
     for student, source in sources:
         if text := own_lines(source, stub):
-            found[text].append(student)
-    return dict(found)
+            found[text[:MAX_WRITTEN]].append(student)
+            cut += [student] if len(text) > MAX_WRITTEN else []
+    return dict(found), tuple(cut)
 
 
 def _tokens(
@@ -221,7 +228,8 @@ def near_sources(
     their files. lexer: one for all steps, since it takes as long to start as to read many files.
     Raise ImportError if copydetect is not installed.
     """
-    people, lost = _tokens(_by_text(sources, stub), lexer)
+    texts, cut = _by_text(sources, stub)
+    people, lost = _tokens(texts, lexer)
     having, common = _index(people)
     rare = functools.lru_cache(CACHED)(lambda tokens: _fingerprint(tokens, common))
     found = list(_same_texts(people, step, common))
@@ -231,4 +239,4 @@ def near_sources(
             students = (*people[one], *people[other])
             found.append(Alike(students, step, "Nearly the same code.", share))
     found.sort(key=lambda alike: -alike.share)
-    return Likenesses(tuple(found), lost)
+    return Likenesses(tuple(found), tuple(dict.fromkeys((*cut, *lost))))

@@ -22,6 +22,7 @@ from grader.classroom.overview import About, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
 from grader.classroom.work_page import find_all_lessons, work_page
+from grader.intake.filenames import list_names
 from grader.report.files import write_whole
 from grader.report.html.page import NOT_DRAWN, feedback_or_apology
 from grader.report.names import safe_name
@@ -35,6 +36,7 @@ ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
 MAX_TOLD = 20  # students, of those whose pages could not be drawn
+NOT_COMPARED = "were not compared to the end, because the source is too long or too odd"
 LONG = 1000  # students; with more, the comparison is so slow that each step is announced
 
 
@@ -264,6 +266,14 @@ def _near(
                         say(f"Comparing the sources of step {step.number}, {step.title} ...")
                     given = stub(solution_of(step))
                     sources = book.sources_of(run, step.id)
-                    yield from near_sources(step.title, given, sources, lexer).alike
+                    found = near_sources(step.title, given, sources, lexer)
+                    yield from found.alike
+                    if found.passed_over:
+                        say(f"{step.title}: {_list_students(found.passed_over)} {NOT_COMPARED}.")
         except ImportError as error:
             say(f"Sources are not compared: {error}.")
+
+
+def _list_students(students: Sequence[str]) -> str:
+    """Return the first few of many students, for a sentence."""
+    return list_names([one_line(student, 60) for student in students], MAX_TOLD)

@@ -116,8 +116,10 @@ def test_written_is_what_the_stub_has_not():
     assert own_lines(f"{STUB}    return 1 \r\n", STUB) == "    return 1"
 
 
-def test_written_is_bounded():
-    assert len(own_lines("x = 1\n" * 1_000_000, STUB)) == likeness.MAX_WRITTEN
+def test_comments_are_not_written():
+    assert own_lines(f"{STUB}    # for total\n#\n    return 1  # total\n", STUB) == (
+        "    return 1  # total"
+    )
 
 
 @pytest.fixture
@@ -135,6 +137,17 @@ def test_renamed_copy_is_listed(near):
     found = near([("ann", STUB + MINE), ("ben", STUB + renamed(MINE)), ("cy", STUB + OTHER)])
     (alike,) = found.alike
     assert (alike.students, alike.step, alike.share) == (("ann", "ben"), "Loss", 1.0)
+
+
+def test_copy_below_a_long_comment_is_listed(near):
+    padded = "# what the lesson says\n" * 1000 + STUB + renamed(MINE)
+    (alike,) = near([("ann", STUB + MINE), ("ben", padded)]).alike
+    assert alike.students == ("ann", "ben")
+
+
+def test_source_that_is_not_compared_to_its_end_is_named(near):
+    padded = "x = 1\n" * likeness.MAX_WRITTEN + STUB + renamed(MINE)
+    assert near([("ann", STUB + MINE), ("ben", padded)]).passed_over == ("ben",)
 
 
 def test_copy_with_something_added_is_listed_after_a_whole_one(near):

@@ -56,6 +56,14 @@ def test_class_that_is_too_large_is_not_compared_and_it_is_said(compared):
     assert "up to 50,000" in said
 
 
+def test_students_whose_source_is_not_compared_are_told(compared, monkeypatch):
+    found = Likenesses((), ("eve", "bob"))
+    monkeypatch.setattr(publishing, "near_sources", lambda *about: found)
+    _, said = compared(30)
+    title = REGISTRY.steps[0].title
+    assert said[0] == f"{title}: eve, bob {publishing.NOT_COMPARED}."
+
+
 def test_nobody_is_compared_with_nobody(compared):
     assert compared(1) == ([], [])
 
