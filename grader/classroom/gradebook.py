@@ -59,6 +59,17 @@ alter table mark add column who text not null default '{}';
 }
 
 
+def find_source(files: Mapping[str, str], step: str) -> str:
+    """Return a step's source, followed by the student's own modules that it may import; or "".
+
+    files: as `Submission.files` has them. A copy may be in such a module.
+    """
+    if step not in files:
+        return ""
+    own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
+    return Submission("", {step: files[step]}, modules=own).reachable(step)
+
+
 class GradebookError(Exception):
     """The gradebook cannot be used; the text says what to do."""
 
@@ -354,7 +365,7 @@ class Gradebook:
         return _unpack(row[0]) if row else {}
 
     def sources_of(self, run: int, step: str) -> Iterator[tuple[str, str]]:
-        """Yield the submissions for a step, by student."""
+        """Yield the sources for a step with the own modules that they may import, by student."""
         with _clearly(self.path):
             rows = self._db.execute(
                 "select student, files from mark join sources on mark.sha256 = sources.sha256 "
@@ -362,8 +373,7 @@ class Gradebook:
                 [run],
             )
             for student, files in rows:
-                source = _unpack(files).get(step)
-                if source is not None:
+                if source := find_source(_unpack(files), step):
                     yield _text(student), source
 
     def changes(self, run: int) -> Iterator[Change]:

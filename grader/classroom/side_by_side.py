@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import combinations, islice
 from pathlib import Path
 
-from grader.classroom.gradebook import Gradebook
+from grader.classroom.gradebook import Gradebook, find_source
 from grader.classroom.own_source import drop_lessons, find_lessons
 from grader.report.files import write_whole
 from grader.report.html.page import template
@@ -55,7 +55,7 @@ def write_sides(book: Gradebook, run: int, out: Path, alike: Iterable[Alike]) ->
             continue
         lessons = find_lessons(step)
         texts = {
-            name: _own(book.sources(name, run).get(step.id, ""), lessons)
+            name: _own(find_source(book.sources(name, run), step.id), lessons)
             for name in one.students[:MAX_PAIRS]
         }
         pairs = [

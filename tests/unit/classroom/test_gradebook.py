@@ -71,6 +71,18 @@ def test_sources_come_back(book):
     assert book.sources("nobody", run) == {}
 
 
+def test_own_modules_are_compared_with_the_steps_that_import_them(book):
+    """Otherwise a copy could be hidden in one."""
+    run = book.begin(EXAM)
+    step = {"step02_scores": "from mine import *\n"}
+    one = Submission("eve", step, modules={"mine": "x = 1\n", "other": "y = 2\n"})
+    book.keep(one)
+    book.mark(run, Mark("eve", one.sha256, key_of(EXAM, one)))
+    book.finish(run, ["eve"])
+    assert [*book.sources_of(run, "step02_scores")] == [("eve", "from mine import *\n\nx = 1\n")]
+    assert [*book.sources_of(run, "step03_mask")] == []
+
+
 def test_unfinished_run_goes_on_and_a_finished_one_does_not(book):
     first = book.begin(EXAM)
     assert book.begin(EXAM) == first
