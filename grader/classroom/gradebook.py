@@ -28,6 +28,7 @@ LOCK = ".gradebook.lock"
 PAGES_LOCK = ".pages.lock"
 PAGES_SECONDS = 60.0  # that a writer of pages waits for another one
 VERSION = 2
+MAX_SEARCHED = 100_000  # characters
 _TABLES = """
 create table if not exists run (
   number integer primary key, suite text not null, seed text not null, isolation text not null,
@@ -62,11 +63,14 @@ alter table mark add column who text not null default '{}';
 def find_source(files: Mapping[str, str], step: str) -> str:
     """Return a step's source, followed by the student's own modules that it may import; or "".
 
-    files: as `Submission.files` has them. A copy may be in such a module.
+    files: as `Submission.files` has them. A copy may be in such a module. Of a very long source it
+    takes long to find out which ones these are, so all are returned.
     """
     if step not in files:
         return ""
     own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
+    if sum(map(len, (files[step], *own.values()))) > MAX_SEARCHED:
+        return "\n".join((files[step], *own.values()))
     return Submission("", {step: files[step]}, modules=own).reachable(step)
 
 

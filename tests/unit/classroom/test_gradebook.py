@@ -8,7 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from grader.classroom.gradebook import LOCK, NAME, Gradebook, GradebookError, Mark, key_of
+from grader.classroom.gradebook import (
+    LOCK,
+    NAME,
+    Gradebook,
+    GradebookError,
+    Mark,
+    find_source,
+    key_of,
+)
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict
@@ -81,6 +89,11 @@ def test_own_modules_are_compared_with_the_steps_that_import_them(book):
     book.finish(run, ["eve"])
     assert [*book.sources_of(run, "step02_scores")] == [("eve", "from mine import *\n\nx = 1\n")]
     assert [*book.sources_of(run, "step03_mask")] == []
+
+
+def test_long_sources_are_not_searched_for_own_modules():
+    files = {"step02_scores": "x = 1\n" * 20_000, "other.py": "y = 2\n"}
+    assert find_source(files, "step02_scores").endswith("x = 1\n\ny = 2\n")
 
 
 def test_unfinished_run_goes_on_and_a_finished_one_does_not(book):
