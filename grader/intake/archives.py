@@ -118,13 +118,20 @@ def _reason(info: zipfile.ZipInfo) -> str:
 
 
 class Archive:
-    """A zip, or a folder in a zip, as a place with files."""
+    """A zip, or a folder in a zip, as a place with files.
+
+    changed: when the zip itself was last changed, if that is known.
+    """
 
     def __init__(
-        self, zipped: zipfile.ZipFile, members: dict[tuple[str, ...], list[zipfile.ZipInfo]]
+        self,
+        zipped: zipfile.ZipFile,
+        members: dict[tuple[str, ...], list[zipfile.ZipInfo]],
+        changed: tuple[int, ...] = (),
     ) -> None:
         self.zipped = zipped
         self.members = members
+        self.changed = changed
 
     @classmethod
     def open(
@@ -178,7 +185,7 @@ class Archive:
             for path, infos in self.members.items()
             if len(path) > 1 and path[0] == name
         }
-        return Archive(self.zipped, inner)
+        return Archive(self.zipped, inner, self.changed)
 
     def read(self, name: str, limit: int) -> bytes:
         infos = self.members.get((name,), [])

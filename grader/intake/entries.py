@@ -129,35 +129,22 @@ def _newest(
         with ExitStack() as until:
             rooms = handins.home(_open(folder, attempt, until), registry, until)
             for room in rooms.values():
-                if zipped and not _is_zip(room):
+                if zipped and not isinstance(room, Archive):
                     continue
                 found = [
                     room.modified(name) for name in room.files() if handins.is_known(name, registry)
                 ]
-                found = [time for time in found if time[:1] > NO_YEAR]
-                times += [in_utc(time, zone) for time in found] if _is_zip(room) else found
-        if not times and not zipped:
-            times = _zip_times(folder, attempt)
+                dated = [time for time in found if time[:1] > NO_YEAR]
+                if isinstance(room, Archive):
+                    dated = [in_utc(time, zone) for time in dated]
+                    # The zip itself has the time of the instructor's download if zipped.
+                    dated = dated or ([room.changed] if found and not zipped else [])
+                times += dated
     except (SubmissionError, OSError):
         return ()
     finally:
         folder.close_inner()
     return max(times, default=())
-
-
-def _is_zip(room: Place) -> bool:
-    return isinstance(room, Archive)
-
-
-def _zip_times(folder: Folder, attempt: Attempt) -> list[tuple[int, ...]]:
-    """Return when the zip of an attempt was last changed, if it is one or holds one."""
-    for name in attempt.path[:-1]:
-        folder = folder.into(name)
-    names = list(attempt.path[-1:])
-    if names and folder.kind(names[0]) == "folder":
-        folder = folder.into(names[0])
-        names = folder.files()
-    return [folder.modified(name) for name in names if handins.is_packed(name)]
 
 
 def _order_attempts(

@@ -80,7 +80,9 @@ def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
             raise SubmissionError("it is an archive in an archive: unpack it and zip its files")
         if not name.lower().endswith(".zip"):
             raise SubmissionError("only zip archives are read: hand in a zip, or the files")
-        return Archive.open(until.enter_context(place.file(name)))
+        archive = Archive.open(until.enter_context(place.file(name)))
+        archive.changed = place.modified(name)
+        return archive
     except FileNotFoundError as error:
         raise SubmissionError(f"{show_name(name)} cannot be read: it is not there") from error
     except SubmissionError as error:

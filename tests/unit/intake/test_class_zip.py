@@ -218,6 +218,19 @@ def test_time_of_a_zip_from_make_handin_is_the_zips_own(steps, tmp_path, name):
     assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
 
 
+@pytest.mark.parametrize("place", ["", "exercises/", "hw/"])
+def test_zip_without_times_is_not_as_old_as_the_files_beside_it(steps, tmp_path, place):
+    """Otherwise late work in it would never be late."""
+    spread(tmp_path, {f"anna/{place}{FILE}": source()})
+    old, late = tmp_path / "anna" / place / FILE, tmp_path / "anna" / place / "handin.zip"
+    os.utime(old, (1700000000, 1700000000))
+    with zipfile.ZipFile(late, "w") as file:
+        put(file, FILE, source().encode())
+    os.utime(late, (1772366400, 1772366400))
+    (entry,) = entries.entries(tmp_path, steps)
+    assert entries.find_hand_in_time(entry, steps, files=True) == "2026-03-01T12:00:00+00:00"
+
+
 def test_time_of_a_zip_from_make_handin_is_unknown_in_a_download(steps, tmp_path):
     with zipfile.ZipFile(tmp_path / "abelanna_1201_9000001_handin.zip", "w") as file:
         put(file, FILE, source().encode())
