@@ -4,7 +4,7 @@
 `grader/intake/handins.py` has the rules for the place of step files in an entry.
 
 Only the latest attempt counts, even if it cannot be read. It is the one with the highest number or
-date in its name; a name without either comes first. If several are equal, the one with the newest
+date in its name; a name without either comes first. If up to ten are equal, the one with the newest
 file counts. The time of a file is the zip's own, taken as UTC, or else that of the file. If these
 are equal too, the last name counts.
 
@@ -33,7 +33,8 @@ from grader.report.records import Who
 from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
-MAX_ATTEMPTS = 100  # of a student; each is opened if their names do not order them
+MAX_ATTEMPTS = 100  # of a student
+MAX_OPENED = 10  # attempts, to compare their times, if their names do not say which is the last
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
@@ -150,13 +151,10 @@ def _newest(
 def _order_attempts(
     folder: Folder, attempts: list[Attempt], registry: Registry
 ) -> tuple[Attempt, ...]:
-    numbers = [attempt.number for attempt in attempts]
-    tied = {number for number in numbers if numbers.count(number) > 1}
-    newest = {
-        attempt.path: _newest(folder, attempt, registry)
-        for attempt in attempts
-        if attempt.number in tied
-    }
+    last = max((each.number for each in attempts), default=())  # only one of these counts
+    tied = [attempt for attempt in attempts if attempt.number == last]
+    opened = tied if 1 < len(tied) <= MAX_OPENED else []
+    newest = {attempt.path: _newest(folder, attempt, registry) for attempt in opened}
     return tuple(
         sorted(attempts, key=lambda each: (each.number, newest.get(each.path, ()), each.path))
     )

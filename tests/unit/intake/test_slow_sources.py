@@ -127,6 +127,19 @@ def test_no_more_attempts_are_opened_than_a_student_can_mean(steps, tmp_path, mo
         entries.read(entry, steps)
 
 
+def test_few_attempts_are_opened_to_compare_their_times(steps, tmp_path, monkeypatch):
+    """A hundred zips with twenty thousand names each kept the reader busy for 20 s."""
+    opened = []
+    monkeypatch.setattr(entries, "_newest", lambda folder, attempt, registry: opened.append(1))
+    (tmp_path / "mallory").mkdir()
+    for number in range(entries.MAX_OPENED + 1):
+        letters = "".join("abcdefghij"[int(digit)] for digit in f"{number:02}")
+        (tmp_path / "mallory" / f"2026-03-01 10:00{letters}.zip").write_bytes(b"")
+    (entry,) = entries.entries(tmp_path, steps)
+    assert (len(entry.attempts), opened) == (entries.MAX_OPENED + 1, [])
+    assert entry.attempts[-1].name.endswith("ba.zip")
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
