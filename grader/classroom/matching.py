@@ -68,7 +68,8 @@ class Matching:
             return rules
         everybody = list(map(rules.complete, class_))
         several = rules.ambiguous(everybody)
-        lost = self._listed.keys() - rules._listed.keys()  # their ids are not free for others
+        # Their ids, names and addresses are not free for others.
+        lost = {name for one in self.roster if one.id in shared for name in one.names}
         extensions = {
             name: when
             for name, when in self.course.extensions.items()

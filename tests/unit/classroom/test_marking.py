@@ -525,3 +525,18 @@ def test_student_who_could_be_several_people_takes_nothing_from_them(here, again
     assert (own.who.email, own.who.submitted) == ("k1@x.org" if here == "s2" else "k2@x.org", on)
     assert (own.score == 3.0) == (here == "s3")
     assert (other.who.email, other.who.submitted, other.score) == ("", "", 10.0)
+
+
+def test_name_of_somebody_whom_two_claim_brings_no_extension_or_change(tmp_path):
+    """One has the name, and the other has taken the address as a name."""
+    (tmp_path / "roster.csv").write_text("student_id,name,email\ns1,Vera Abel,vera@x.org\n")
+    extension = '[extensions]\n"vera@x.org" = 2026-12-30T00:00:00+01:00\n'
+    course = parse_course(f"{LATE}{extension}", REGISTRY)
+    change = Override(2, "vera@x.org", "", 15.0, False, "x", "Ohm", "today")
+    class_ = [
+        right(f"{name}_{number}", who=Who("Moodle", number, name))
+        for name, number in (("Vera Abel", "11"), ("vera@x.org", "12"))
+    ]
+    rules = Rules(course, [change], tuple(read_roster(tmp_path / "roster.csv")))
+    rules = rules.unambiguous(class_)
+    assert (rules.course.extensions, rules.overrides) == ({}, [])
