@@ -63,6 +63,8 @@ class Matching:
         shared = self._shared(class_)
         roster = [person for person in self.roster if person.id not in shared]
         unsure = self.unsure.union(one.student for one in class_ if len(self._near(one)) > 1)
+        unsure |= self._like_members(class_).keys()
+        unsure |= {student for works in self._equal_teams(class_).values() for student in works}
         rules = replace(self, roster=roster, unsure=unsure)
         if not self.overrides and not self.course.extensions:
             return rules
@@ -139,6 +141,57 @@ class Matching:
                 return same
         return found
 
+    def _like_members(self, class_: Iterable[Graded]) -> dict[str, str]:
+        """Return the students whose name is that of a member of a team with work, and the team.
+
+        Who is known by number is not among them.
+        """
+        class_ = list(class_)
+        members: dict[str, str] = {}
+        for graded in class_:
+            if self._is_team(graded) and not graded.who.absent:
+                named = find_team(graded.student, graded.who, self.course.groups) or ()
+                names = {compose(name) for name in named}
+                names = names.union(*(person.names for person in self._members(graded)))
+                members |= dict.fromkeys(names, graded.student)
+        return {
+            one.student: members[compose(one.who.name)]
+            for one in class_
+            if one.who.platform and not one.who.absent and compose(one.who.name) in members
+            if not self._is_team(one) and not self._has_number_of(one, self._near(one))
+        }
+
+    def _equal_teams(self, class_: Iterable[Graded]) -> dict[str, list[str]]:
+        """Return the students whose work has a team's name, by team, if they are several."""
+        works: defaultdict[str, list[str]] = defaultdict(list)
+        teams = {compose(name): name for name in self.course.groups}
+        for graded in class_:
+            names = () if graded.who.absent else self._names_of_work(graded)
+            for name in {teams[called] for called in names if called in teams}:
+                works[name].append(graded.student)
+        return {name: students for name, students in works.items() if len(students) > 1}
+
+    def _has_number_of(self, graded: Graded, people: Iterable[Person]) -> bool:
+        return graded.who.number != "" and any(o.who.number == graded.who.number for o in people)
+
+    def _count(self, one: Override, everybody: Iterable[Graded]) -> int:
+        """Return how many students a change by hand could mean.
+
+        A team counts if it has a member of that name, and so does somebody else who may have chosen
+        the name.
+        """
+        named, everybody = compose(one.student), list(everybody)
+        meant = [graded for graded in everybody if self.is_for(one, graded)]
+        listed = self._listed.get(named)
+        chosen = any(
+            graded.who.platform
+            and named not in (compose(graded.student), graded.who.number)
+            and not (listed and self._has_number_of(graded, [listed]))
+            for graded in meant
+        )
+        teams = [g for g in everybody if self._is_team(g) and g not in meant] if chosen else []
+        return len(meant) + sum(self.is_called(graded, one.student) for graded in teams)
+
     def identify(self, student: str, who: Who) -> set[tuple[str, str]]:
         """Return who a student is: the id, and the only person on the class list.
 
@@ -177,9 +230,16 @@ class Matching:
                     f"class list: {several} people on it could be {graded.student}, who gets "
                     "nobody's time and address."
                 )
+        for name, works in self._equal_teams(class_).items():
+            told.append(f"groups: {len(works)} works are called {name}; none gets a member's time.")
+        for student, team in self._like_members(class_).items():
+            told.append(
+                f"class list: {student} has the name of a member of {team}, and gets nobody's time "
+                "and address."
+            )
         everybody = list(map(self.complete, class_))
         for one in self.overrides:
-            count = sum(self.is_for(one, graded) for graded in everybody)
+            count = self._count(one, everybody)
             if count != 1:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
@@ -299,11 +359,7 @@ class Matching:
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
         """Return the changes that could mean more than one student."""
         everybody = list(class_)
-        return frozenset(
-            one.row
-            for one in self.overrides
-            if sum(self.is_for(one, graded) for graded in everybody) > 1
-        )
+        return frozenset(one.row for one in self.overrides if self._count(one, everybody) > 1)
 
     def is_for(self, change: Override, graded: Graded) -> bool:
         """Return whether a change by hand names that student, and not another by the same number.
@@ -337,7 +393,8 @@ class Matching:
 
     def complete(self, graded: Graded) -> Graded:
         """Add the class list's data on a student, or on a team's members."""
-        if members := self._members(graded):
+        members = [] if graded.student in self.unsure else self._members(graded)
+        if members:
             submitted = _latest(members) or graded.who.submitted
             return replace(graded, who=replace(graded.who, submitted=submitted))
         near = self._near(graded)

@@ -540,3 +540,36 @@ def test_name_of_somebody_whom_two_claim_brings_no_extension_or_change(tmp_path)
     rules = Rules(course, [change], tuple(read_roster(tmp_path / "roster.csv")))
     rules = rules.unambiguous(class_)
     assert (rules.course.extensions, rules.overrides) == ({}, [])
+
+
+@pytest.mark.parametrize("name", ["Vera Abel", "vera@x.org", "s1"])
+def test_name_of_a_member_of_a_team_brings_nothing(tmp_path, name):
+    """The member has handed in with the team, so somebody else may have taken the name."""
+    roster = "student_id,name,email,submitted\ns1,Vera Abel,vera@x.org,2026-11-20T10:00:00+01:00\n"
+    (tmp_path / "roster.csv").write_text(roster)
+    course = parse_course('title = "x"\n[groups]\n"Team 1" = ["s1"]\n', REGISTRY)
+    change = Override(2, name, "", 15.0, False, "x", "Ohm", "today")
+    team, other = (
+        right(f"{called}_{number}", who=Who("Moodle", number, called))
+        for called, number in (("Team 1", "55"), (name, "12"))
+    )
+    rules = Rules(course, [change], tuple(read_roster(tmp_path / "roster.csv")))
+    told = rules.list_strangers([team, other])
+    assert f"{other.student} has the name of a member of Team 1_55" in told[0]
+    assert "2 students are called" in told[1]
+    rules = rules.unambiguous([team, other])
+    assert not any(rules.is_for(one, other) for one in rules.overrides)
+    assert rules.complete(other) == other
+    assert rules.complete(team).who.submitted == "2026-11-20T10:00:00+01:00"
+
+
+def test_two_works_with_the_name_of_a_team_get_no_members_time(tmp_path):
+    roster = "student_id,submitted\ns1,2026-11-20T10:00:00+01:00\n"
+    (tmp_path / "roster.csv").write_text(roster)
+    course = parse_course('title = "x"\n[groups]\n"Team 1" = ["s1"]\n', REGISTRY)
+    class_ = [
+        right(f"Team 1_{number}", who=Who("Moodle", number, "Team 1")) for number in ("55", "12")
+    ]
+    rules = Rules(course, (), tuple(read_roster(tmp_path / "roster.csv")))
+    assert "2 works are called Team 1" in rules.list_strangers(class_)[0]
+    assert [*map(rules.unambiguous(class_).complete, class_)] == class_
