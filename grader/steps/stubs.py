@@ -30,6 +30,7 @@ _ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
 _TOKEN = re.compile(r"\w+|([^\w\s])\1*")  # a line of ---- is one
 MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
 MAX_TOKENS = 25_000  # words and signs; the longest lesson has a fifth of them
+WRITTEN = -1  # in place of the number of the statement that makes an unwritten function
 MAX_BRACES = 100_000_000  # braces times characters: each in an f-string has it read anew
 
 
@@ -91,21 +92,25 @@ def _find_bindings(source: str) -> dict[str, bool]:
 
 def _replay(tree: ast.Module) -> dict[str, bool]:
     """Return the names that the statements of a module bind, in order."""
-    bound: dict[str, bool] = {}
+    bound: dict[str, int] = {}
     left: list[ast.AST] = [tree]
-    while left:
+    replaced = WRITTEN
+    for number in itertools.count():
+        if not left:
+            break
         node = left.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound[node.name] = isinstance(node, ast.FunctionDef) and _raises(node)
+            unwritten = isinstance(node, ast.FunctionDef) and _raises(node)
+            bound[node.name] = number if unwritten else WRITTEN
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] = False
+            bound[node.id] = WRITTEN
         elif isinstance(node, ast.alias):
-            bound[node.asname or node.name.partition(".")[0]] = False
+            bound[node.asname or node.name.partition(".")[0]] = WRITTEN
             if node.name == "*":  # which may replace any of the names above
-                bound = dict.fromkeys(bound, False)
+                replaced = number
         left += reversed([*ast.iter_child_nodes(node)])
-    return bound
+    return {name: number > replaced for name, number in bound.items()}
 
 
 def _raises(function: ast.FunctionDef) -> bool:
@@ -129,16 +134,20 @@ def _scan(source: str) -> dict[str, bool]:
 
     In doubt a name is written, because a finished file must not be taken for a stub.
     """
-    bound: dict[str, bool] = {}
-    for statement in _STATEMENT.split(source):
+    bound: dict[str, int] = {}
+    replaced = WRITTEN
+    for number, statement in enumerate(_STATEMENT.split(source)):
         if match := _DEFINED.match(statement):
-            bound[match[1]] = bool(_UNWRITTEN.search(statement) and not _RETURN.search(statement))
+            unwritten = _UNWRITTEN.search(statement) and not _RETURN.search(statement)
+            bound[match[1]] = number if unwritten else WRITTEN
         elif _IMPORTING.match(statement):
-            replaced = bound if "*" in statement else re.findall(r"\w+", statement)
-            bound |= dict.fromkeys(replaced, False)
+            if "*" in statement:
+                replaced = number
+            else:
+                bound |= dict.fromkeys(re.findall(r"\w+", statement), WRITTEN)
         elif match := _ASSIGNED.match(statement):
-            bound[match[1]] = False
-    return bound
+            bound[match[1]] = WRITTEN
+    return {name: number > replaced for name, number in bound.items()}
 
 
 def find_defined(source: str, step: Step) -> list[Function]:

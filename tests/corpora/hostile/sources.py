@@ -122,3 +122,10 @@ def strings_without_end():
 def patterns_without_end():
     """Matches what takes for ever to match, in the compiler's hands: a pattern of classes."""
     return "match 1:\n" + "".join(f"    case C{n}(x={n}):\n        x\n" for n in range(20_000))
+
+
+@attack("attention_scores", "error", text=True)
+def imports_of_all_names_without_end():
+    """Imports all names again and again, below a stub and many other names."""
+    names = "".join(f"a{number} = 1\n" for number in range(45_000))
+    return "def f():\n    raise NotImplementedError\n" + names + "import *\n" * 45_000

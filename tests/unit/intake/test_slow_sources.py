@@ -49,6 +49,16 @@ def test_longest_source_is_searched_for_functions_to_be_written_at_once(unit):
     assert not is_unfinished(unit * (MAX_SOURCE // len(unit)))
 
 
+def test_imports_of_all_names_are_read_in_time_that_grows_with_their_number():
+    """Each may replace every name above it. If it looked at all of those, this would take 20 s."""
+    stub = "def f():\n    raise NotImplementedError\n"
+    names = "".join(f"a{number} = 1\n" for number in range(8_000))
+    start = time.process_time()
+    assert not is_unfinished(stub + names + "import *\n" * 12_000)
+    assert is_unfinished(names + "import *\n" * 12_000 + stub)
+    assert time.process_time() - start < 4
+
+
 # Notebooks: there may be forty of them, and each is asked for every function of every step.
 
 
