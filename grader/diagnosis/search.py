@@ -381,7 +381,7 @@ def list_used(tree: ast.Module, function: str) -> frozenset[str]:
     waiting = [function]
     while waiting:
         names = _list_read(bodies.get(waiting.pop()))
-        waiting += names & set(bodies) - found
+        waiting += (names & bodies.keys()) - found
         found |= names
     return frozenset(found - {function})
 
