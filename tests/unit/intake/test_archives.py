@@ -53,7 +53,7 @@ TAKEN = {
     "with folders": zipped(("work/", ""), ("work/" + FILE, SOURCE)),
     "litter beside": zipped(("__MACOSX/._" + FILE, "x"), (".DS_Store", "x"), (FILE, SOURCE)),
     "an icon of macOS beside": zipped(
-        ("work/Icon\r", ""), ("__MACOSX/work/._Icon\r", "x"), ("work/" + FILE, SOURCE)
+        ("steps/Icon\r", ""), ("__MACOSX/steps/._Icon\r", "x"), ("steps/" + FILE, SOURCE)
     ),
     "a link beside": zipped(
         (info("python", external_attr=(stat.S_IFLNK | 0o777) << 16), "/usr/bin/python"),
