@@ -64,8 +64,8 @@ def take_off(
     if not days:
         if who.late and not extended:  # the time may be one that the student's own zip has
             notes.append(
-                f"{who.platform} marks it as late. By the time that is known it is not: nothing is "
-                "taken off."
+                f"{who.platform} marks it as late, but the time that nopeek knows is not late: "
+                "nothing is taken off."
             )
         return score, ""
     told = f"{days} day{'s' if days > 1 else ''} late"

@@ -231,7 +231,9 @@ class Matching:
                     "nobody's time and address."
                 )
         for name, works in self._equal_teams(class_).items():
-            told.append(f"groups: {len(works)} works are called {name}; none gets a member's time.")
+            told.append(
+                f"groups: {len(works)} submissions are called {name}; none gets a member's time."
+            )
         for student, team in self._like_members(class_).items():
             told.append(
                 f"class list: {student} has the name of a member of {team}, and gets nobody's time "
@@ -246,7 +248,7 @@ class Matching:
         told += self._outdone(everybody)
         for name in self.course.groups:
             if not any(compose(name) in self._names_of_work(graded) for graded in everybody):
-                told.append(f"groups: no work is called {name}, so its members have none by it.")
+                told.append(f"groups: no submission is called {name}, so its members have none.")
         for name in self.course.extensions:
             count = sum(self.is_called(graded, name) for graded in everybody)
             if count != 1:
@@ -352,7 +354,7 @@ class Matching:
         if not count:
             return []
         return [
-            f"late: of {count_words(count, 'student')} no time is known, so nothing is taken off: "
+            f"late: no time is known for {count_words(count, 'student')}, so nothing is taken off: "
             "the class list may have their times."
         ]
 

@@ -5,8 +5,8 @@
 
 Only the latest attempt counts, even if it cannot be read. It is the one with the highest number or
 date in its name; a name without either comes first. If up to ten are equal, the one with the newest
-file counts. The time of a file is the zip's own, taken as UTC, or else that of the file. If these
-are equal too, the last name counts.
+file counts. The time of a file is that in its zip, taken as UTC, or else that of the file. Where a
+zip has no times, the time of the zip counts. If these are equal too, the last name counts.
 
 Files that systems and editors leave behind (hidden files, `__MACOSX`, `Thumbs.db`) are silently
 ignored. Any other file that belongs to nobody is listed as ignored, with the reason. No link is
