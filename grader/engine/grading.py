@@ -315,11 +315,12 @@ class Grader:
         if not failed or step.id not in self.right or not uses & {*submission.sources}:
             return right
         hanging = {one.check for one in right.verdicts if one.status is Status.TIMEOUT}
-        waits = [one for one in failed if one.id in hanging]
-        first = {check.function: check for check in reversed(waits)}  # the others wait as long
-        if uses & self.slow:  # all may wait, in each of the steps that lean on it
-            waits, first = failed, {"": failed[0]}
-        tried = [check for check in failed if check not in waits or check in first.values()]
+        # Of a function's checks that hang, one is enough: the others would wait as long.
+        first = {c.function: c.id for c in reversed(failed) if c.id in hanging}
+        tried = [c for c in failed if c.id not in hanging or c.id == first[c.function]]
+        slow = bool(uses & self.slow)
+        if slow:  # all may hang, in each of the steps that lean on it
+            tried = failed[:1]
         statuses = {verdict.status for verdict in right.verdicts}
         if statuses == {Status.NOT_ATTEMPTED}:
             return right
@@ -330,7 +331,7 @@ class Grader:
         except CallFailed:
             again = []
         if not any(verdict.status is Status.PASSED for verdict in again):
-            if waits or right.timed_out:
+            if slow or right.timed_out:
                 self.bench.give_back(start)
             return right
         own = self._try_step(submission, step, missing)
