@@ -16,7 +16,10 @@ from typing import Any
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.checks.suites import Given, Live, Single, Stored
-from grader.diagnosis.search import WRITES, Call, Cause, Log, has_read_only
+from grader.diagnosis.calls import Call, Log, has_read_only
+from grader.diagnosis.library import Cause
+from grader.diagnosis.replay_client import Replay
+from grader.diagnosis.search import WRITES
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Host
@@ -172,7 +175,7 @@ class Examined:
         steps = [*self.grader.registry.before(self.step), self.step]
         known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
         named = [one for one in known if one.diagnosis == cause]
-        with library.replay(self.step, self._fresh) as replay:
+        with Replay(library, self.step, self._fresh) as replay:
             return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
 
     @cached_property
@@ -193,5 +196,5 @@ class Examined:
     def _plain(self) -> bool:
         """Return whether right code gives the same answers in the checks that it can pass."""
         calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
-        with self.grader.library.replay(self.step, calls) as replay:
+        with Replay(self.grader.library, self.step, calls) as replay:
             return replay.is_right(self.variant.replaces)

@@ -20,15 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT, FLOAT32
+from grader.diagnosis.calls import Call, Failure, holds_single
 from grader.diagnosis.replay import KINDS, NUMPYS
-from grader.diagnosis.search import (
-    Call,
-    Failure,
-    but_for,
-    holds_single,
-    may_leave_one,
-    writes_into,
-)
+from grader.diagnosis.search import but_for, may_leave_one, writes_into
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Diagnosis

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grader.diagnosis.search import Call
+from grader.diagnosis.calls import Call
 from grader.isolation.wire import Handle, Laid
 
 NEW, ALL = "T_new", "the tokens so far"

@@ -20,8 +20,8 @@ from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
+from grader.diagnosis.calls import FETCH, Call, Log
 from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_met, sizes_of
-from grader.diagnosis.search import FETCH, Call, Log
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
 from grader.engine.call_evidence import show_call

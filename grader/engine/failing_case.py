@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.checks.compare import Broken, matches
 from grader.checks.tolerances import EXACT
-from grader.diagnosis.search import FETCH, Call
+from grader.diagnosis.calls import FETCH, Call
 from grader.engine.bench import Bench, FirstFailure
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission

@@ -14,22 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
+from grader.diagnosis.calls import Failure, Log
+from grader.diagnosis.library import Cause, Library, list_used
 from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
 from grader.diagnosis.properties.facts import describe_wrong, says_all
 from grader.diagnosis.properties.survey import survey
-from grader.diagnosis.search import (
-    Cause,
-    Failure,
-    Library,
-    Log,
-    Replay,
-    diagnose,
-    is_guess,
-    list_used,
-    suppose,
-)
+from grader.diagnosis.replay_client import Replay
+from grader.diagnosis.search import diagnose, is_guess, suppose
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench, without_frames
 from grader.engine.influence_maps import with_maps
@@ -413,7 +406,7 @@ class Grader:
         failing: the step's functions that have failed before.
         """
         before = len(named)
-        with self.library.replay(attempt.step, failure.log.calls) as replay:
+        with Replay(self.library, attempt.step, failure.log.calls) as replay:
             known = self._find_known(replay, failure, named)
             shared = any(set(cause.places) & set(failing) for cause in named[before:])
             if known is not None and (shared or not is_guess(known, failure)):

@@ -17,8 +17,8 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.bundle.contents import add_needed_steps, contents
 from grader.authoring.bundle.writing import ReleaseError, answers, write, zip_files
 from grader.cli.authoring.release import release
+from grader.diagnosis.calls import Call
 from grader.diagnosis.lookup import Book, KnownAnswers
-from grader.diagnosis.search import Call
 from grader.engine import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised

@@ -8,7 +8,9 @@ import pytest
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.diagnosis import replay
-from grader.diagnosis.search import Call, Library, find_used
+from grader.diagnosis.calls import Call
+from grader.diagnosis.library import Library, find_used
+from grader.diagnosis.replay_client import Replay
 from grader.engine import grading
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
@@ -431,10 +433,10 @@ def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
     (causes, *_) = library.causes(step, "attention_scores")
     q = np.ones((2, 4))
     calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]
-    with library.replay(step, calls) as right:
+    with Replay(library, step, calls) as right:
         assert right.explaining("attention_scores", causes) == []
     wrong = [replace(calls[0], outcome=np.full((2, 2), 4.0))]
-    with library.replay(step, wrong) as replay:
+    with Replay(library, step, wrong) as replay:
         found = replay.explaining("attention_scores", causes)
     assert "score_no_scale" in {cause.variants[0].id for cause in found}
 
@@ -444,7 +446,7 @@ def test_replay_asks_one_worker_until_that_ends(steps, host):
     library = Library(host, steps, solutions(steps))
     (causes, *_) = library.causes(step, "attention_scores")
     calls = [Call("attention_scores", [np.ones((2, 4))] * 2, {}, False, np.full((2, 2), 4.0))]
-    with library.replay(step, calls) as replay:
+    with Replay(library, step, calls) as replay:
         assert not replay.is_right("attention_scores")
         first = replay._running[0]
         found = replay.explaining("attention_scores", causes)

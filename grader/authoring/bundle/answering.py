@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grader.answer_key.variants import Variant
+from grader.diagnosis.calls import Log
 from grader.diagnosis.lookup import RIGHT, describe_call
-from grader.diagnosis.search import Log
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import CallFailed

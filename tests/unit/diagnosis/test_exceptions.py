@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from grader.diagnosis.calls import Call
 from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_met, sizes_of
-from grader.diagnosis.search import Call
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine.messages import clean_printed
 from grader.isolation.client import Raised

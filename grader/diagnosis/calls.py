@@ -1,0 +1,146 @@
+"""Keep the calls that the checks made of a student's code, and ask simple questions of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from grader.isolation.client import Raised
+from grader.isolation.wire import Counted, Handle, Laid
+from grader.steps.inputs import digest
+from grader.steps.tree import leaves
+
+FETCH = "(fetch)"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a student's function, and its outcome: a value or an exception.
+
+    more: what the check requested. This is the first of two calls with the same arrays (`before`),
+    the arguments afterwards (`after`), the counted `products`, and the number under which the
+    result was `kept`. Reading a kept result again is a call of FETCH. Later it also holds whether
+    the check has `passed`.
+    """
+
+    function: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    opaque: bool
+    outcome: Any
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Log:
+    """The calls of an attempt, in order, and which check made each.
+
+    titles: the checks' own sentences, for the reader. whole: whether these are all calls, or only
+    those since a process ended unexpectedly.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    whole: bool = True
+
+    def of(self, check: str) -> Sequence[Call]:
+        """Return the calls that the check made."""
+        return self.calls[slice(*self.spans.get(check, (0, 0)))]
+
+    def with_passed(self, checks: Sequence[str]) -> Log:
+        """Return the calls, with those of these checks marked as passed."""
+        calls = list(self.calls)
+        for start, stop in (self.spans.get(check, (0, 0)) for check in checks):
+            calls[start:stop] = [
+                replace(call, more={**call.more, "passed": True}) for call in calls[start:stop]
+            ]
+        return replace(self, calls=calls)
+
+    def fingerprint(self, check: str) -> str:
+        """Return an exact digest of the check's results, or "" if it got no values."""
+        outcomes = [call.outcome for call in self.of(check)]
+        if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
+            return ""
+        return digest([_without_numbers(outcome) for outcome in outcomes])
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A function's failing checks, in their order, and all calls of the attempt."""
+
+    function: str
+    checks: Sequence[str]
+    log: Log
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """Return where the calls of the first failing check begin and end."""
+        return self.log.spans.get(self.checks[0], (0, 0))
+
+
+def _without_numbers(outcome: Any) -> Any:
+    """Return the outcome with all handles alike, because their numbers count earlier results."""
+    match outcome:
+        case Handle():
+            return Handle
+        case tuple() | list():
+            return [_without_numbers(item) for item in outcome]
+        case dict():
+            return {key: _without_numbers(item) for key, item in outcome.items()}
+    return outcome
+
+
+def _is_single(leaf: Any) -> bool:
+    """Return whether it is a float32 array, wrapped or not, which gives float32 results."""
+    array = leaf.array if isinstance(leaf, (Laid, Counted)) else leaf
+    return isinstance(array, np.ndarray) and array.dtype == np.float32
+
+
+def holds_single(call: Call) -> bool:
+    """Return whether there are float32 numbers among its arguments."""
+    return any(map(_is_single, leaves([*call.args, *call.kwargs.values()])))
+
+
+def has_read_only(call: Call) -> bool:
+    """Return whether there are read-only arrays among its arguments."""
+    given = leaves([*call.args, *call.kwargs.values()])
+    return any(isinstance(leaf, Laid) and not leaf.writable for leaf in given)
+
+
+def gave_numbers(failure: Failure) -> bool:
+    """Return whether the function ever returned finite numbers of a kind that need not be whole.
+
+    The same few tokens, and NaN everywhere, always come from some of thousands of pairs or hundreds
+    of suppositions.
+    """
+    own = [call.outcome for call in failure.log.calls if call.function == failure.function]
+    return any(_is_real(leaf) and bool(np.isfinite(leaf).any()) for leaf in leaves(own))
+
+
+def gave_nothing_finite(failure: Failure) -> bool:
+    """Return whether each failing check ended at a result of infinity and NaN only.
+
+    Many mistakes give these, so they speak for none of them.
+    """
+    calls = [failure.log.of(check) for check in failure.checks]
+    ends = [[c.outcome for c in some if c.function == failure.function][-1:] for some in calls]
+    numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in ends]
+    return all(some and not any(np.isfinite(one).any() for one in some) for some in numbers)
+
+
+def gave_plain_words_only(failure: Failure) -> bool:
+    """Return whether each call of the function raised an exception without a number in its words.
+
+    Such words, as of a wrong type, come from hundreds of suppositions.
+    """
+    own = [call.outcome for call in failure.log.calls if call.function == failure.function]
+    return all(isinstance(one, Raised) and not re.search(r"\d", one.text) for one in own)
+
+
+def _is_real(leaf: object) -> bool:
+    return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")

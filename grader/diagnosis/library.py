@@ -1,0 +1,174 @@
+"""List what may be wrong in a function: known mistakes, alone or in pairs, and changed inputs."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from grader.diagnosis.calls import Failure, gave_numbers
+from grader.isolation import Host
+from grader.report.records import Diagnosis
+from grader.steps.registry import Registry, Step
+
+if TYPE_CHECKING:
+    from grader.answer_key.variants import Variant
+
+MAX_PAIRS = 6000
+TWO = "At least two things differ"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Mistakes that together give the same results as the student's code."""
+
+    variants: tuple[Variant, ...]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Return which code replaces which function."""
+        return {name: other for variant in self.variants for name, other in variant.places.items()}
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """Return the name for the report."""
+        first = self.variants[0]
+        if len(self.variants) == 1:
+            return Diagnosis(first.id, first.hint, first.says)
+        ids = " + ".join(variant.id for variant in self.variants)
+        says = " ".join(variant.says for variant in self.variants)
+        hint = " ".join(variant.hint for variant in self.variants)
+        return Diagnosis(ids, hint, f"{TWO}. {says}")
+
+
+def _read_mistakes(step: Step) -> tuple[Variant, ...]:
+    """Return the known mistakes of a step; none in a student's bundle, which has no reader."""
+    from grader.answer_key.variants import MISTAKES, read
+
+    return read(MISTAKES, step)
+
+
+def _alone(variant: Variant) -> Cause:
+    return Cause((variant,))
+
+
+class Library:
+    """The known mistakes of a step and of the steps before it, and right solutions."""
+
+    def __init__(self, host: Host, registry: Registry, right: Mapping[str, str]) -> None:
+        self.host = host
+        self.registry = registry
+        self.right = {name: (source, f"<{name}>") for name, source in right.items()}
+
+    def causes(
+        self, step: Step, function: str, named: Sequence[Cause] = (), *, pairs: bool = True
+    ) -> Iterator[list[Cause]]:
+        """Yield possible causes for a function, most likely first: itself, a part, two parts.
+
+        named: the causes found in other functions of the step. A function that calls one of these
+        is likely to be wrong because of it. So they come even before the function's own mistakes,
+        and one mistake then explains both functions.
+        """
+        singles = [variant for variant in _read_mistakes(step) if function in variant.places]
+        used = find_used(self.right[step.id][0], function)
+        yield [
+            *(c for c in named if used & set(c.places)),
+            *map(_alone, singles),
+        ]
+        parts = self._parts(step, used)
+        near = [variant for part in parts for variant in part if variant.step == step.id]
+        far = [variant for part in parts for variant in part if variant.step != step.id]
+        # Apart: of a step that uses many others there are so many that time may run out.
+        yield list(map(_alone, near))
+        yield list(map(_alone, far))
+        if pairs:
+            yield self._pair(parts)
+
+    def _pair(self, parts: Sequence[Sequence[Variant]]) -> list[Cause]:
+        """Return two mistakes at once, in two of these functions."""
+        plain = [[variant for variant in part if self._plain(variant)] for part in parts]
+        pairs = (
+            Cause((one, other))
+            for first, second in itertools.combinations(plain, 2)
+            for one, other in itertools.product(first, second)
+        )
+        return list(itertools.islice(pairs, MAX_PAIRS))
+
+    def suppose_inputs(self, step: Step, failure: Failure) -> Iterator[list[Cause]]:
+        """Yield right code with changed inputs: for the function itself, then for its parts."""
+        from grader.diagnosis import suppositions
+
+        source, function = self.right[step.id][0], failure.function
+        own = [call for call in failure.log.calls if call.function == function]
+        given = suppositions.arguments_of(source, function, own)
+        yield [
+            *map(_alone, suppositions.suppose_arguments(step.id, function, given)),
+            *map(_alone, suppositions.suppose_defaults(step.id, function, source)),
+        ]
+        if not gave_numbers(failure):
+            return
+        steps = [*self.registry.before(step), self.registry.find(step.id)]
+        owners = {f.name: owner.id for owner in steps for f in owner.functions}
+        used = sorted(find_used(source, function) & set(owners))
+        parts = [
+            suppositions.suppose_parts(owners[name], name, self.right[owners[name]][0])
+            for name in used
+            if owners[name] in self.right
+        ]
+        yield [_alone(variant) for part in parts for variant in part]
+
+    def _plain(self, variant: Variant) -> bool:
+        """Return whether a function is wrong on simple cases, which makes two mistakes unlikely."""
+        function = self.registry.find(variant.step).function(variant.replaces)
+        return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
+
+    def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
+        """Return the known mistakes of these functions, in any step."""
+        # All functions of the step, also where it was narrowed to one of them.
+        steps = [*self.registry.before(step), self.registry.find(step.id)]
+        owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
+        return [
+            [v for v in _read_mistakes(owner) if v.replaces == name]
+            for name, owner in owners.items()
+        ]
+
+    def text(self, step: Step, causes: Sequence[Cause]) -> str:
+        """Return the solution, followed by the variants under their own names."""
+        known = {variant.name: variant for cause in causes for variant in cause.variants}
+        preludes = dict.fromkeys(variant.prelude for variant in known.values())
+        imports = [f"from exercises.{e.id} import *" for e in self.registry.before(step)]
+        bodies = [variant.body for variant in known.values()]
+        return "\n\n".join([*imports, self.right[step.id][0], *preludes, *bodies])
+
+
+@lru_cache(maxsize=64)
+def find_used(source: str, function: str) -> frozenset[str]:
+    """Return the names that a function of the kit uses, directly or indirectly.
+
+    They stay in memory, so `list_used` is there for students' sources.
+    """
+    return list_used(ast.parse(source), function)
+
+
+def _list_read(function: ast.FunctionDef | None) -> set[str]:
+    """Return the names that a function reads, without those of its own variables."""
+    nodes = list(ast.walk(function)) if function else []
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return {node.id for node in names} - own
+
+
+def list_used(tree: ast.Module, function: str) -> frozenset[str]:
+    """Return the names that a function of that module uses, directly or indirectly."""
+    bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        names = _list_read(bodies.get(waiting.pop()))
+        waiting += (names & bodies.keys()) - found
+        found |= names
+    return frozenset(found - {function})

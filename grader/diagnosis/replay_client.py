@@ -1,0 +1,175 @@
+"""Let right code and known mistakes answer the calls of a student's code, in a worker."""
+
+from __future__ import annotations
+
+import marshal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.checks.tolerances import EXACT, FLOAT32
+from grader.diagnosis.calls import Call, Failure, holds_single
+from grader.diagnosis.library import Cause, Library, find_used
+from grader.isolation.client import Program, Raised, Worker, compile_source
+from grader.isolation.wire import Counted, Foreign, Handle
+from grader.report.records import PROPERTY
+from grader.steps.paths import PACKAGE
+from grader.steps.registry import Step
+from grader.steps.tree import leaves
+
+REPLAY = PACKAGE / "diagnosis" / "replay.py"
+FOREIGN = "a foreign object"
+HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
+
+
+class Replay:
+    """Calls of a student's code, which right code and known mistakes answer in a worker.
+
+    Use it in a `with` block, whose end is the worker's. The calls are sent once. A worker that dies
+    or takes too long is replaced for the next question.
+    """
+
+    def __init__(self, library: Library, step: Step, calls: Sequence[Call]) -> None:
+        self.library = library
+        self.step = step
+        self.calls = calls
+        self._opaque = {call.function for call in calls if call.opaque}
+        self._running: tuple[Worker, Handle] | None = None
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End the worker, if there is one."""
+        if self._running is not None:
+            self._running[0].close()
+
+    def explaining(
+        self, function: str, causes: Sequence[Cause], span: tuple[int, int] = (0, 0)
+    ) -> list[Cause]:
+        """Return causes that reproduce all calls. Return none if right code does so too.
+
+        span: the calls to compare first.
+        """
+        if not causes:
+            return []
+        right, *replayed = self._describe_causes(function, [Cause(()), *causes])
+        numbers = self._ask("survivors", causes, right, [list(span), replayed])
+        return [causes[number] for number in numbers]
+
+    def nearly(self, failure: Failure, causes: Sequence[Cause]) -> list[tuple[Cause, str, bool]]:
+        """Return causes that reproduce every call except those of one failing check, not the first.
+
+        Each comes with that check, and with whether right code answers there as the cause does.
+        """
+        if not causes:
+            return []
+        spans = {check: list(failure.log.spans.get(check, (0, 0))) for check in failure.checks[1:]}
+        right, *replayed = self._describe_causes(failure.function, [Cause(()), *causes])
+        found = self._ask("nearly", causes, right, [spans, list(failure.first), replayed])
+        return [(causes[number], check, alike) for number, check, alike in found]
+
+    def is_right(self, function: str) -> bool:
+        """Return whether correct code answers the calls as the student's code did."""
+        (right,) = self._describe_causes(function, [Cause(())])
+        return bool(self._ask("is_right", (), right, []))
+
+    def _describe_causes(self, function: str, causes: Sequence[Cause]) -> list[dict[str, Any]]:
+        """Return the data on causes that the replay needs: their code, and which calls matter."""
+        own = {f.name for f in self.library.registry.find(self.step.id).functions}
+        source = self.library.right[self.step.id][0]
+        used = sorted((find_used(source, function) | {function}) & own)
+        return [
+            {
+                "places": cause.places,
+                "rebind": [] if function in cause.places else used,
+                "calls": sorted({function, *cause.places} | self._opaque),
+                "pair": len(cause.variants) == 2,
+                "supposed": any(variant.id.startswith(PROPERTY) for variant in cause.variants),
+            }
+            for cause in causes
+        ]
+
+    def _ask(
+        self, name: str, causes: Sequence[Cause], right: dict[str, Any], more: list[Any]
+    ) -> Any:
+        """Return the answer of a function of the replay. Raise CallFailed if there is none."""
+        library = self.library
+        until = time.monotonic() + library.host.limits.step_seconds
+        if self._running is None or not self._running[0].alive:
+            worker = Worker(library.host, until)
+            try:
+                worker.load(self._program())
+                self._running = worker, worker.hold([_record(call) for call in self.calls])
+            except BaseException:
+                worker.close()
+                raise
+        worker, calls = self._running
+        worker.deadline = min(until, library.host.deadline)
+        code = compile_source(library.text(self.step, causes), "<mistakes>")
+        question = np.frombuffer(marshal.dumps((name, code, right, more)), np.uint8)
+        return worker.call("reply", [question, calls], {}).value
+
+    def _program(self) -> Program:
+        """Return the replay, and the earlier steps that the replayed code needs."""
+        # No later step's: a worker that outlived its end must not find the answers to come.
+        library = self.library
+        earlier = [one.id for one in library.registry.before(self.step)]
+        needed = {name: library.right[name] for name in earlier if name in library.right}
+        needed["replay"] = (REPLAY.read_text(encoding="utf-8"), "<replay>")
+        sources = {name: (compile_source(*source), source[1]) for name, source in needed.items()}
+        return Program("replay", sources)
+
+
+def _record(call: Call) -> dict[str, Any]:
+    """Return a call as data for the replay."""
+    given = leaves([*call.args, *call.kwargs.values()])
+    record = {
+        "function": call.function,
+        "args": [_mark_handles(value) for value in call.args],
+        "kwargs": dict(call.kwargs),
+        "tolerance": FLOAT32.rtol if holds_single(call) else EXACT.rtol,
+        "counted": any(isinstance(leaf, Counted) for leaf in given),
+        **{name: _mark_left(value) for name, value in call.more.items()},
+    }
+    if isinstance(call.outcome, Raised):
+        return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
+    return {**record, "value": _mark_result(call.outcome)}
+
+
+def _mark_handles(value: Any) -> Any:
+    """Return an argument with its handles as data."""
+    return {HANDLE: value.number} if isinstance(value, Handle) else value
+
+
+def _mark_left(value: Any) -> Any:
+    """Return a call's changed arguments, without the parts that only student code looks into."""
+    match value:
+        case Handle() | Foreign():
+            return {FOREIGN: ""}
+        case tuple() | list():
+            return [_mark_left(item) for item in value]
+        case dict():
+            return {key: _mark_left(item) for key, item in value.items()}
+    return value
+
+
+def _mark_result(value: Any) -> Any:
+    """Return a result with its handles as data. A value that cannot be sent equals nothing.
+
+    Nor does a dict that could be mistaken for a handle.
+    """
+    match value:
+        case Handle():
+            return _mark_handles(value)
+        case Foreign():
+            return {FOREIGN: ""}
+        case dict():
+            if HANDLE in value or FOREIGN in value:
+                return {FOREIGN: ""}
+            return {key: _mark_result(item) for key, item in value.items()}
+        case tuple() | list():
+            return [_mark_result(item) for item in value]
+    return value
