@@ -82,7 +82,8 @@ def _find_entries(
             how = how or "archive"
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
-        if platform := platform_names.platform(name, how == "folder", canvas):
+        platform = platform_names.platform(name, how == "folder", canvas)
+        if platform and not (how and is_student(name)):
             found.append(platform)
         elif how:
             found.append(platform_names.plain(name, kinds, how, is_student))

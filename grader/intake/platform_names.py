@@ -21,7 +21,8 @@ student only if their names say so:
 - Canvas: all entries `doejohn_12345_678901_…`, with or without `LATE`, belong to one student,
   `doejohn_12345`, if more than half of the folder's entries have such names. The same holds for
   `doejohn_12345_text.html`, a typed text, and `…_link.html`, an address. An anonymous student is
-  `anon_aB3xY`. Moodle's mark after Canvas' numbers is part of a file's own name. Names of students
+  `anon_aB3xY`. In such a folder, Moodle's mark is part of a student's or a file's own name. In one
+  from Moodle, numbers as Canvas has them are part of a file's own name. Names of students
   may end in numbers: `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not
   read beside other files with that number that leave no doubt, whatever name they have.
 - Loose files from Moodle and Canvas are read as if they were in a folder of that student,
@@ -112,7 +113,7 @@ def _canvas(name: str) -> tuple[Found, str] | None:
     elif match := _CANVAS.fullmatch(name):
         own, late, number, _, rest = match.groups()
         student = f"{own}_{number}"
-        doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1
+        doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1 or _has_moodle_mark(student)
     else:
         return None
     who = Who("Canvas", number, files=(name,), late=late is not None)
@@ -120,9 +121,17 @@ def _canvas(name: str) -> tuple[Found, str] | None:
     return Found(student, Attempt((name,)), how, who, doubtful), rest
 
 
+def _has_moodle_mark(student: str) -> bool:
+    return _MOODLE.search(student) is not None
+
+
 def is_canvas(names: Collection[str]) -> bool:
-    """Return whether most of these are named as in a bulk download from Canvas."""
-    return 2 * sum(_canvas(name) is not None for name in names) > len(names)
+    """Return whether most of these are named as in a bulk download from Canvas.
+
+    In one from Moodle, a file's own name may look like that, but Moodle's mark comes first.
+    """
+    known = filter(None, map(_canvas, names))
+    return 2 * sum(not _has_moodle_mark(one.student) for one, _ in known) > len(names)
 
 
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
@@ -145,12 +154,11 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
 
 
 def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
-    """Return the student of an entry in a platform's bulk download, or None."""
-    by_canvas = _canvas(name) if canvas else None
-    # A student chooses what follows a platform's own mark, so the first mark is the platform's.
-    if by_canvas is not None and _MOODLE.search(by_canvas[0].student):
-        by_canvas = None
-    known = by_canvas or _moodle(name, is_folder)
+    """Return the student of an entry in a platform's bulk download, or None.
+
+    canvas: whether the download is Canvas'. There a student may be called like an entry of Moodle.
+    """
+    known = (_canvas(name) if canvas else None) or _moodle(name, is_folder)
     if known is None:
         return None
     found, rest = known

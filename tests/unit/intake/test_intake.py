@@ -518,6 +518,39 @@ def test_moodles_mark_in_a_file_of_canvas_makes_no_student(steps, tmp_path, othe
     assert found == ["doejohn_12345", *(f"other{n}_{n}" for n in range(others))]
 
 
+@pytest.mark.parametrize("called", ["abelanna_1201", "abelanna"])
+def test_moodles_mark_in_a_name_on_canvas_makes_no_other_student(steps, tmp_path, called):
+    """Canvas lets students choose how their name is sorted, and removes only the signs in it."""
+    own = f"abelanna_1201_900001_{FILE}"
+    evil = f"{called}_assignsubmission_file_1300_900002_{FILE}"
+    for name in (own, evil, f"becker_1202_900003_{FILE}"):
+        write(tmp_path / name)
+    found = {entry.student: entry for entry in intake.entries(tmp_path, steps)}
+    assert sorted(found) == [
+        "abelanna_1201",
+        f"{called}_assignsubmission_file_1300",
+        "becker_1202",
+    ]
+    assert found["abelanna_1201"].who.files == (own,)
+
+
+def test_name_on_canvas_with_moodles_mark_is_not_read_beside_files_with_its_number(steps, tmp_path):
+    evil = f"eve_assignsubmission_file_1201_900002_{FILE}"
+    for name in (f"abelanna_1201_900001_{FILE}", evil, f"becker_1202_900003_{FILE}"):
+        write(tmp_path / name)
+    found = [entry.student for entry in intake.entries(tmp_path, steps)]
+    assert found == ["abelanna_1201", "becker_1202"]
+
+
+def test_folder_with_moodles_mark_is_a_student_if_the_class_list_has_that_name(steps, tmp_path):
+    write(tmp_path / "anna" / FILE)
+    write(tmp_path / "anna_assignsubmission_file" / FILE)
+    listing = intake.survey(
+        tmp_path, steps, is_student={"anna", "anna_assignsubmission_file"}.__contains__
+    )
+    assert [entry.student for entry in listing.entries] == ["anna", "anna_assignsubmission_file"]
+
+
 def test_canvas_numbers_in_a_file_of_moodle_make_no_student(steps, tmp_path):
     write(tmp_path / f"Ann Lee_12_assignsubmission_file_bob_1_900001_{FILE}")
     assert [entry.student for entry in intake.entries(tmp_path, steps)] == ["Ann Lee_12"]
