@@ -437,6 +437,8 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
     shutil.copytree(planted(inbound, "ada", 1), tim)
     (tim / "timestamp.txt").write_text("1.1" * 300_000)  # nbgrader would read it for minutes
     (tim / "submission_secret.txt").write_bytes(b"\xff")
+    amy = inbound / f"amy+{STEP}+9999-12-31 23:59:59 UTC+0"
+    shutil.copytree(planted(inbound, "ada", 1), amy)
     kim = planted(inbound, "kim", 6)
     shutil.copytree(planted(inbound, "ada", 1), kim)
     (kim / "timestamp.txt").write_text("9999-12-31 23:59:59 UTC")  # no other time zone can say it
@@ -448,8 +450,9 @@ def test_collecting_follows_no_link_and_passes_over_what_cannot_be_copied(tmp_pa
     assert (found / "tim" / STEP / own[1]).read_text() == "2026-11-05 10:00:00 UTC"
     assert len((found / "tim" / STEP / own[0]).read_text()) == 64
     assert (found / "kim" / STEP / own[1]).read_text() == "2026-11-06 10:00:00 UTC"
-    assert not (found / "mal" / STEP).exists()
-    assert not (found / "zoe" / STEP).exists()
+    for student in ("amy", "mal", "zoe"):
+        assert not (found / student / STEP).exists()
+    assert "is not collected: its name holds a time at the end of the calendar" in said
     for sentence in ("is not collected: it is a link", "kB.", "all is not copied: it is a link"):
         assert sentence in said
 
@@ -547,6 +550,41 @@ def test_note_on_the_time_without_a_notebook_ends_nobody_elses_grading(tmp_path)
         (path.parent / "timestamp.txt").write_bytes(note)
     course.must("autograde", STEP)
     assert course.exported() == {(STEP, "ada"): WORTH}
+
+
+ODD = ("a\n b.ipynb", "\udcff.ipynb")
+
+
+def test_odd_names_of_notebooks_beside_the_one_of_the_course_harm_nobody(tmp_path):
+    """A line end in one would end `autograde` for everybody."""
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+    for student in ("ada", "eve", "zoe"):
+        path = course.hand_in(student, STEP, right)
+        for name in ODD if student == "eve" else ():
+            (path.parent / name).write_text("{}")
+    said = course.must("autograde", STEP)
+    assert "Traceback" not in said
+    assert course.exported() == {(STEP, one): WORTH for one in ("ada", "eve", "zoe")}
+
+
+def test_later_attempt_with_a_path_that_is_too_long_keeps_no_score(tmp_path):
+    course = Course(tmp_path, 7, "process")
+    right = filled_in(course.released(STEP), solution(STEP))
+    for student in ("ada", "eve"):
+        path = course.hand_in(student, STEP, right)
+        (path.parent / "timestamp.txt").write_text("2026-11-01 10:00:00 UTC")
+    course.must("autograde", STEP)
+    (path.parent / "timestamp.txt").write_text("2026-11-02 10:00:00 UTC")
+    deep = path.parent
+    while (room := 4095 - len(os.fsencode(deep))) > 1:  # of `autograded`, one more
+        deep /= "x" * (room - 1 if room < 250 else 200)
+        deep.mkdir() if room >= 250 else deep.write_text("")
+    status, said = course.run("autograde", STEP)
+    assert status == 1
+    assert "eve: its files cannot be copied beside those of the course." in said
+    assert "Traceback" not in said
+    assert course.exported() == {(STEP, "ada"): WORTH, (STEP, "eve"): 0}
 
 
 def test_attempt_that_cannot_even_be_copied_keeps_no_score_and_has_a_reason(tmp_path):

@@ -9,6 +9,7 @@ scores from these. Meanwhile, the next submissions are judged.
 
 from __future__ import annotations
 
+import errno
 import glob
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +51,8 @@ from grader.report.records import Report
 from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
+# A student's files may cause these while they are copied; others, such as a full disk, they do not.
+OWN_ERRORS = {None, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 AGAIN = "%s was not graded to the end before, and is graded again."
 STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
 OLDER = (
@@ -193,9 +196,9 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         def beginning(assignment: str, student: str) -> None:
             try:
                 begin(assignment, student)
-            except (NbGraderException, RecursionError, FileExistsError, NotADirectoryError):
-                if not self.exams:
-                    raise  # nbgrader has said what is missing
+            except (NbGraderException, RecursionError, ValueError, OSError) as error:
+                if not self.exams or getattr(error, "errno", None) not in OWN_ERRORS:
+                    raise  # nbgrader has said what is missing, or the disk is full or fails
                 self.forget(student)
                 raise NotGradable(f"{one_line(student, 80)}: {self._why_not_begun()}.") from None
 
@@ -276,7 +279,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             pattern = str(Path(glob.escape(folder), f"{course.notebook_id}.ipynb"))
             if not is_shown(student):
                 self.log.error(UNSHOWN, show_name(student), " ".join(MARKUP))
-            elif found := glob.glob(pattern):  # noqa: PTH207
+            elif found := [one for one in glob.glob(pattern) if is_shown(Path(one).name)]:  # noqa: PTH207
                 yield folder, found
             elif self._is_newer(folder, student):
                 self.forget(student)

@@ -119,7 +119,10 @@ def _complete(folder: Path, name: str) -> None:
     holds the time.
     """
     if not _has_time(folder):
-        _replace(folder / TIME, f"{parse_utc(name.rsplit('+', 3)[2])} UTC")  # as nbgrader reads it
+        time = f"{parse_utc(name.rsplit('+', 3)[2])} UTC"  # as nbgrader reads it
+        if not _is_time(time.encode()):
+            raise ValueError("its name holds a time at the end of the calendar")
+        _replace(folder / TIME, time)
     if not _holds(folder, SECRET, _is_secret):
         _replace(folder / SECRET, secrets.token_hex(32))
 
