@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import io
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def own_lines(source: str, stub: str) -> str:
     spaces, because editors remove those.
     """
     given = {line.rstrip() for line in stub.splitlines()}
-    lines = (line.rstrip() for line in source.split("\n"))
+    lines = (line.rstrip() for line in re.split(r"\r\n?|\n", source))  # as Python reads them
     kept = [line for line in lines if line and line not in given and line.lstrip()[0] != "#"]
     return "\n".join(kept)
 

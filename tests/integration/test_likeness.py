@@ -122,6 +122,13 @@ def test_comments_are_not_written():
     )
 
 
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_line_that_is_written_ends_where_python_ends_it(end):
+    """Else a comment with a carriage return after it would hide all that follows."""
+    source = STUB + end.join(["    # hidden", "    total = 1", "    return total", ""])
+    assert own_lines(source, STUB) == "    total = 1\n    return total"
+
+
 @pytest.fixture
 def near():
     pytest.importorskip("copydetect", reason="the extra `grade` is not installed")
