@@ -197,6 +197,18 @@ class Gradebook:
         row = self._one(query, suite)
         return int(row[0]) if row and not row[1] else None
 
+    def count_later_work(self, run: int) -> int:
+        """Return how many students' work was other in an earlier, finished run with its inputs."""
+        row = self._one(
+            "select count(distinct mark.student) from mark "
+            "join run on run.number = mark.run join run as before on before.number < run.number "
+            "and before.finished = 1 and before.suite = run.suite and before.seed = run.seed "
+            "join mark as old on old.run = before.number and old.student = mark.student "
+            "where run.number = ? and old.sha256 != mark.sha256",
+            run,
+        )
+        return int(row[0]) if row else 0
+
     def begin(self, exam: Exam, assignment: Mapping[str, Any] | None = None) -> int:
         """Return the run's number: the last one's, if it is the same exam and was not finished.
 

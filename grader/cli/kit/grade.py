@@ -39,6 +39,11 @@ SHOWS = (
     "visible checks, too, so a program that looks them up passes"
 )
 
+KNOWN_INPUTS = (
+    "the work of {later} changed after an earlier grading with this seed. If they saw feedback from "
+    "it, use a new seed, because feedback tells a little about the hidden inputs"
+)
+
 
 @click.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
@@ -122,6 +127,8 @@ def grade(
         people = book.people(run.number)
         told = rules.list_strangers(people)
         told += rules.unambiguous(people).without_effect(book.graded(run.number))
+        if suite == "hidden" and (later := book.count_later_work(run.number)):
+            told.append(KNOWN_INPUTS.format(later=later))
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
         unread = sum(bool(row.marks) for row in found.not_graded)

@@ -170,6 +170,14 @@ def test_seed_of_the_last_run_is_remembered(book):
     assert book.seed("visible") is None
 
 
+def test_work_that_came_after_a_grading_with_the_same_seed_is_counted(book):
+    first = graded_class(book, EXAM, {"alice": 1.0, "bob": 0.0, "cy": None})
+    again = graded_class(book, EXAM, {"alice": 1.0, "bob": 1.0, "cy": 1.0, "di": 1.0})
+    other = graded_class(book, replace(EXAM, seed=8), {"alice": 0.0, "bob": 0.0})
+    found = [book.count_later_work(run) for run in (first, again, other)]
+    assert found == [0, 1, 0]
+
+
 def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
     with pytest.raises(GradebookError, match=r"another `grade` is at work in .*: wait for it"):
         Gradebook(tmp_path, write=True)
