@@ -57,6 +57,7 @@ _CANVAS = re.compile(
 )
 # Where Canvas' numbers may be: a student's name may have some, as a file's own name may.
 _CANVAS_NUMBERS = re.compile(r"(?=_\d+_(?:\d{5,}_|(?:text|link)\.html$))", re.IGNORECASE)
+_LATE = re.compile(r"_late_\d+_(?:\d{5,}_|(?:text|link)\.html$)", re.IGNORECASE)
 _ANONYMOUS = re.compile(
     r"(late_)?(anon_[a-z0-9]{4,8})_(?:(\d{5,})_(.+)|(?:text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
@@ -111,8 +112,8 @@ def _canvas(name: str) -> tuple[Found, str] | None:
         late, student, _, rest = match.groups()
         number = ""
     elif match := _CANVAS.fullmatch(name):
-        own, late, number, _, rest = match.groups()
-        student = f"{own}_{number}"
+        own, _, number, _, rest = match.groups()
+        student, late = f"{own}_{number}", _LATE.search(name)  # also if a name hides the numbers
         doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1 or _has_moodle_mark(student)
     else:
         return None

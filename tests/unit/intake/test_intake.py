@@ -542,6 +542,16 @@ def test_name_on_canvas_with_moodles_mark_is_not_read_beside_files_with_its_numb
     assert found == ["abelanna_1201", "becker_1202"]
 
 
+@pytest.mark.parametrize("called", ["eve", "eve_1300_12345", "eve_assignsubmission_file"])
+@pytest.mark.parametrize("late", [True, False])
+def test_no_name_on_canvas_hides_that_the_work_is_late(steps, tmp_path, called, late):
+    write(tmp_path / f"{called}{'_LATE' * late}_1300_900001_{FILE}")
+    for number in (1, 2):
+        write(tmp_path / f"zoe{number}_{number}_90000{number}_{FILE}")
+    found = intake.entries(tmp_path, steps)[0]
+    assert (found.who.number, found.who.late) == ("1300", late)
+
+
 def test_folder_with_moodles_mark_is_a_student_if_the_class_list_has_that_name(steps, tmp_path):
     write(tmp_path / "anna" / FILE)
     write(tmp_path / "anna_assignsubmission_file" / FILE)
