@@ -40,8 +40,8 @@ SHOWS = (
 )
 
 KNOWN_INPUTS = (
-    "the work of {later} changed after an earlier grading with this seed. If they saw feedback from "
-    "it, use a new seed, because feedback tells a little about the hidden inputs"
+    "the work of {later} changed after an earlier grading with this seed. If they saw feedback "
+    "from it, use a new seed, because feedback tells a little about the hidden inputs"
 )
 
 
