@@ -109,15 +109,15 @@ def _canvas(name: str) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Canvas, or None for any other entry."""
     doubtful = False
     if match := _ANONYMOUS.fullmatch(name):
-        late, student, _, rest = match.groups()
-        number = ""
+        early, student, _, rest = match.groups()
+        number, late = "", early or _LATE.search(name)
     elif match := _CANVAS.fullmatch(name):
         own, _, number, _, rest = match.groups()
         student, late = f"{own}_{number}", _LATE.search(name)  # also if a name hides the numbers
         doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1 or _has_moodle_mark(student)
     else:
         return None
-    who = Who("Canvas", number, files=(name,), late=late is not None)
+    who = Who("Canvas", number, files=(name,), late=bool(late))
     how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
     return Found(student, Attempt((name,)), how, who, doubtful), rest
 

@@ -552,6 +552,12 @@ def test_no_name_on_canvas_hides_that_the_work_is_late(steps, tmp_path, called, 
     assert (found.who.number, found.who.late) == ("1300", late)
 
 
+def test_name_on_canvas_like_an_anonymous_one_hides_nothing(steps, tmp_path):
+    write(tmp_path / f"anon_abcd_12345_LATE_1300_900001_{FILE}")
+    (found,) = intake.entries(tmp_path, steps)
+    assert found.who.late
+
+
 def test_folder_with_moodles_mark_is_a_student_if_the_class_list_has_that_name(steps, tmp_path):
     write(tmp_path / "anna" / FILE)
     write(tmp_path / "anna_assignsubmission_file" / FILE)
