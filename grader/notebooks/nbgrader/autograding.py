@@ -279,7 +279,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             pattern = str(Path(glob.escape(folder), f"{course.notebook_id}.ipynb"))
             if not is_shown(student):
                 self.log.error(UNSHOWN, show_name(student), " ".join(MARKUP))
-            elif found := [one for one in glob.glob(pattern) if is_shown(Path(one).name)]:  # noqa: PTH207
+            elif found := [one for one in glob.glob(pattern) if Path(one).name.isprintable()]:  # noqa: PTH207
                 yield folder, found
             elif self._is_newer(folder, student):
                 self.forget(student)
