@@ -198,7 +198,7 @@ class Gradebook:
         return int(row[0]) if row and not row[1] else None
 
     def count_later_work(self, run: int) -> int:
-        """Return how many students' work was other in an earlier, finished run with its inputs."""
+        """Return how many students had other work in an earlier, finished run with these inputs."""
         row = self._one(
             "select count(distinct mark.student) from mark "
             "join run on run.number = mark.run join run as before on before.number < run.number "

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import io
 import itertools
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.classroom.lexing import Lexer
+from grader.intake.submission import lines_of
 from grader.report.records import Alike, Graded
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def own_lines(source: str, stub: str) -> str:
     spaces, because editors remove those.
     """
     given = {line.rstrip() for line in stub.splitlines()}
-    lines = (line.rstrip() for line in re.split(r"\r\n?|\n", source))  # as Python reads them
+    lines = (line.rstrip() for line in lines_of(source))
     kept = [line for line in lines if line and line not in given and line.lstrip()[0] != "#"]
     return "\n".join(kept)
 

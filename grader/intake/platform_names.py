@@ -53,7 +53,7 @@ _STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
 _MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
-    r"(.+?)(?:_(late))?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
+    r"(.+?)(?:_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
 )
 # Where Canvas' numbers may be: a student's name may have some, as a file's own name may.
 _CANVAS_NUMBERS = re.compile(r"(?=_\d+_(?:\d{5,}_|(?:text|link)\.html$))", re.IGNORECASE)
@@ -112,7 +112,7 @@ def _canvas(name: str) -> tuple[Found, str] | None:
         early, student, _, rest = match.groups()
         number, late = "", early or _LATE.search(name)
     elif match := _CANVAS.fullmatch(name):
-        own, _, number, _, rest = match.groups()
+        own, number, _, rest = match.groups()
         student, late = f"{own}_{number}", _LATE.search(name)  # also if a name hides the numbers
         doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1 or _has_moodle_mark(student)
     else:

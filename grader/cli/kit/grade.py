@@ -92,6 +92,7 @@ def grade(
     """
     from grader.classroom import gradebook, publishing
     from grader.classroom.run import Run, gone
+    from grader.report.influences import count_words
 
     if suite == "hidden":
         need_torch()
@@ -128,7 +129,7 @@ def grade(
         told = rules.list_strangers(people)
         told += rules.unambiguous(people).without_effect(book.graded(run.number))
         if suite == "hidden" and (later := book.count_later_work(run.number)):
-            told.append(KNOWN_INPUTS.format(later=later))
+            told.append(KNOWN_INPUTS.format(later=count_words(later, "student")))
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
         unread = sum(bool(row.marks) for row in found.not_graded)

@@ -51,7 +51,7 @@ from grader.report.records import Report
 from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
-# A student's files may cause these while they are copied; others, such as a full disk, they do not.
+# Copying a student's files may raise these because of the files, and others because of the disk.
 OWN_ERRORS = {None, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 AGAIN = "%s was not graded to the end before, and is graded again."
 STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
