@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from grader.engine.kit_digest import kit_digest
-from grader.engine.own_memory import limit_memory
+from grader.engine.own_memory import is_spent, limit_memory
 from grader.intake.submission import Submission
 from grader.isolation.hosts import remove
 from grader.report.records import Report, report_from_json
@@ -43,6 +43,7 @@ HEADER = struct.Struct(">?Q")  # whether it is a report, and its length
 START_SECONDS = 120.0
 TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
+LOST = 2  # judges, after which a submission is not gradable
 STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
 WARM = "warm up"
@@ -76,6 +77,10 @@ class Outcome:
 
 class JudgeLost(Exception):
     """The process ended, or did not answer in time."""
+
+
+class JudgeSpent(Exception):
+    """The process holds too much of earlier submissions to judge another one."""
 
 
 class JudgeRefuses(Exception):
@@ -149,6 +154,7 @@ def _serve(
             trusted = sandboxes.trusted
             grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
+            first, judged = limit_memory(), False
             _send(answers, {"held": dict(isolation.held)})
             while (question := _receive(questions)) is not None:
                 submission = Submission(**question)
@@ -156,8 +162,11 @@ def _serve(
                     host.deadline = time.monotonic() + registry.limits.submission_seconds
                     trusted.deadline = host.deadline
                     grader.bench.begin_anew(host)
-                    limit_memory()  # anew: what the last one has left takes nothing from this one
+                    if judged and is_spent(first):  # this submission needs what others have left
+                        _send(answers, {"spent": True})
+                        return
                     _send(answers, grader.grade(submission, steps))
+                    judged = True
     except (KitError, SandboxError) as error:
         _send(answers, {"refused": str(error)})
 
@@ -249,12 +258,14 @@ class Judge:
             _send(self.process.stdin, WARM)
 
     def grade(self, submission: Submission) -> Outcome:
-        """Return the report on a submission. Raise JudgeLost if none arrives."""
+        """Return the report on a submission. Raise JudgeLost or JudgeSpent if none arrives."""
         start = time.monotonic()
         answer = self._ask(dataclasses.asdict(submission), self.seconds)
-        if not isinstance(answer, bytes):
-            raise JudgeLost(answer["refused"])
-        return Outcome(answer, "", time.monotonic() - start)
+        if isinstance(answer, bytes):
+            return Outcome(answer, "", time.monotonic() - start)
+        if "spent" in answer:
+            raise JudgeSpent
+        raise JudgeLost(answer["refused"])
 
     def close(self) -> None:
         """End the process and its sandboxes."""
@@ -328,20 +339,21 @@ def start(exam: Exam) -> None:
 
 
 def grade_submission(exam: Exam, submission: Submission) -> Outcome:
-    """Return a judge's result for a submission. Replace a lost judge once.
+    """Return a judge's result for a submission. Replace a lost judge once, and a spent one.
 
     Judges are kept for the next submission, one for every thread that grades at a time.
     """
-    reason = ""
-    for _ in range(2):
+    reasons: list[str] = []
+    while len(reasons) < LOST:
         with _judge_for(exam) as judge:
             try:
                 return judge.grade(submission)
-            except JudgeLost as lost:
+            except (JudgeLost, JudgeSpent) as end:
                 judge.process.kill()
                 judge.process.wait()
-                reason = str(lost)
-    return Outcome(None, f"The judge was lost twice while it was judged: {reason}.", 0.0)
+                if isinstance(end, JudgeLost):
+                    reasons.append(str(end))
+    return Outcome(None, f"The judge was lost twice while it was judged: {reasons[-1]}.", 0.0)
 
 
 @contextlib.contextmanager

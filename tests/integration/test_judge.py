@@ -87,6 +87,19 @@ def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monk
     assert score(judge.grade_submission(EXAM, right())) == 1.0
 
 
+def test_judge_that_holds_too_much_of_others_is_replaced(monkeypatch):
+    """Its own last words are not a loss: the third one has not used up a second attempt."""
+    full = "from grader.engine import own_memory; own_memory.LEFT_MIB = -1024"
+    monkeypatch.setattr(judge, "PROGRAM", f"{full}; {judge.PROGRAM}")
+    monkeypatch.setattr(judge, "LOST", 1)
+    used = []
+    for student in ("alice", "bob", "carol"):
+        assert score(judge.grade_submission(EXAM, right(student))) == 1.0
+        (idle,) = judge._idle[EXAM]
+        used.append(idle.process.pid)
+    assert len(set(used)) == 3
+
+
 def test_judge_that_does_not_answer_is_killed():
     one = Judge()
     one.begin(EXAM)
