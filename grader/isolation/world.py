@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -39,7 +40,12 @@ Found = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Library), ctypes.c_size_t,
 found = Found(lambda library, _size, _data: libraries.append(library.contents.name) or 0)
 ctypes.CDLL(None).dl_iterate_phdr(found, None)
 modules = [path for path in sys.path if path.endswith("lib-dynload")]
-print(json.dumps([[os.fsdecode(name) for name in libraries if name], modules]))
+mapped = []
+if os.path.exists("/proc/self/maps"):
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
+        paths = {line.rstrip("\\n").partition("/")[2] for line in lines}
+    mapped = sorted("/" + path for path in paths if path and os.path.isfile("/" + path))
+print(json.dumps([[os.fsdecode(name) for name in libraries if name], modules, mapped]))
 """
 
 
@@ -49,7 +55,8 @@ class World:
 
     library: the standard library. modules: its extension modules, if they are not inside it. numpy:
     NumPy's own files and folders. shared: the libraries that all these load, each by the name under
-    which the loader looks for it. loader: the kernel starts programs with it.
+    which the loader looks for it. loader: the kernel starts programs with it. mapped: files that
+    lie in its memory as they do on the disk, among them the C library's own.
     """
 
     python: Path
@@ -58,6 +65,7 @@ class World:
     numpy: tuple[Path, ...]
     shared: tuple[Path, ...]
     loader: Path
+    mapped: tuple[Path, ...]
 
     def foreign(self) -> list[Path]:
         """Return folders in the standard library that do not belong to it."""
@@ -70,18 +78,22 @@ class World:
         others = [self.python, *self.modules, *self.numpy, *self.shared, self.loader]
         return [*inside, *others, *cache_of_loader, Path(os.devnull)]
 
+    def in_memory(self) -> Iterator[Path]:
+        """Yield all files that may lie in a worker's memory as they do on the disk."""
+        for path in (self.python, *self.readable(), *self.mapped):
+            yield from [path] if path.is_file() else path.rglob("*.so*")
+
     def read_through(self) -> None:
-        """Read all libraries, so that no worker is the first to need a part of one.
+        """Read all these files, so that no worker is the first to need a part of one.
 
         The first reading of a part takes longer. So a worker could tell which parts earlier workers
         have used.
         """
         buffer = bytearray(PIECE)
-        for path in (self.python, *self.readable()):
-            for file in [path] if path.is_file() else path.rglob("*.so*"):
-                with contextlib.suppress(OSError), file.open("rb", buffering=0) as source:
-                    while source.readinto(buffer):
-                        pass
+        for file in self.in_memory():
+            with contextlib.suppress(OSError), file.open("rb", buffering=0) as source:
+                while source.readinto(buffer):
+                    pass
 
 
 def _numpy() -> Path:
@@ -103,12 +115,13 @@ def find_world() -> World:
     python, library, numpy = Path(sys.executable), Path(os.__file__).parent, _numpy()
     said = subprocess.run(
         [python, "-s", "-S", "-B", "-c", ASK, numpy.parent],
-        env={"OPENBLAS_NUM_THREADS": "1", **_search_path()},
+        env={"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", **_search_path()},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,
     )
-    names, modules = ([Path(name) for name in names] for names in json.loads(said.stdout))
+    found = json.loads(said.stdout)
+    names, modules, mapped = (tuple(Path(name) for name in names) for names in found)
     loader = next(path for path in names if path.name.startswith(("ld-", "ld.so", "ld64")))
     own = (*_of_numpy(numpy), library, *modules)
     shared = [path for path in names if path != loader and path.is_absolute()]
@@ -119,6 +132,7 @@ def find_world() -> World:
         _of_numpy(numpy),
         tuple(path for path in shared if not any(path.is_relative_to(home) for home in own)),
         loader,
+        mapped,
     )
 
 

@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +105,13 @@ def test_bubblewrap_works_where_the_tests_run():
 @pytest.mark.parametrize("promise", PROMISES)
 def test_promise_holds(held, name, promise):
     assert held[promise]
+
+
+@pytest.mark.parametrize("home", ["/", "/tmp"])
+def test_home_that_holds_the_workers_folder_too_is_not_a_leak(monkeypatch, name, home):
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    assert probe_promises(make(name), LIMITS, ["environment is clean"])["environment is clean"]
 
 
 @pytest.mark.parametrize("promise", [name for name in PROMISES if "limited" not in name])
@@ -469,6 +477,19 @@ def test_closed_sandbox_leaves_no_process(name):
             worker.call("f", ["def f():\n while True: pass"], {})
     assert len(family) >= 3
     assert all(processes.gone(pid) for pid in family)
+
+
+def test_every_file_in_a_workers_memory_was_read_before():
+    """In bubblewrap, they are the same but for the C library's own, which is not there."""
+    known = {path.resolve() for path in find_world().in_memory()}
+    with start_host(make("process+"), LIMITS) as host:
+        worker = Worker(host, time.monotonic() + 60.0)
+        worker.load(Program("s", {"s": (RUN, "s.py")}))
+        workers = processes.descendants(host.process.pid)
+        files = {file.resolve() for pid in workers for file in processes.mapped(pid)}
+        worker.close()
+    assert len(files) > 20
+    assert files - known == set()
 
 
 def test_judge_that_is_killed_takes_its_sandbox_along(name, tmp_path):

@@ -50,6 +50,12 @@ def descendants(pid):
     return found[1:]
 
 
+def mapped(pid):
+    """The files in a process's memory, by the names under which it knows them."""
+    lines = _read(pid, "maps").decode().splitlines()
+    return {Path("/" + line.partition("/")[2]) for line in lines if "/" in line}
+
+
 def zombies(pids):
     return [number for number in pids if _state(number)[0] == b"Z"]
 
