@@ -39,10 +39,12 @@ class Given:
     """Makes cases from a builder and sizes.
 
     edges: the suite's own sizes for the running check. witness: what a survey gives to its cases.
-    made: the sizes and shapes of the cases that the running check got.
+    made: the sizes and shapes of the cases that the running check got. words: how many times
+    32 bits of the key its numbers depend on.
     """
 
     decimals: int | None = None
+    words: int = 1
     edges: Sequence[Sizes] = ()
     witness: Witness | None = None
     made: Sequence[Case] = ()
@@ -70,7 +72,8 @@ class Given:
 
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         sizes = self.choose_sizes(sizes, build.__name__, number)
-        draw = Draw(*self.key(build.__name__, number, salt), decimals=self.decimals)
+        key = self.key(build.__name__, number, salt)
+        draw = Draw(*key, decimals=self.decimals, words=self.words)
         arguments = map_arrays(build(draw, **sizes), freeze)
         return Case(arguments, sizes, self.expect, chance=self.chance)
 
@@ -110,6 +113,8 @@ class Stored(Given):
 
 class Live(Given):
     """The hidden suite: a fresh seed, and the torch reference."""
+
+    words = 4  # so that nobody finds a case's numbers by trying all keys
 
     def __init__(self, seed: int) -> None:
         super().__init__()

@@ -47,8 +47,8 @@ Sources = Mapping[str, tuple[str, str]]
 
 
 def fresh_seed() -> int:
-    """Return a seed that nobody can guess; the report records it."""
-    return secrets.randbits(48)
+    """Return a seed that nobody can guess; the report records it as a number of JSON."""
+    return secrets.randbits(53)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,11 @@ Arguments = dict[str, Any]
 Build = Callable[..., Arguments]
 
 
-def _seed(*key: object) -> int:
-    return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "big")
+def _seed(words: int, *key: object) -> int | list[int]:
+    """Return a hash of the key, as so many whole numbers of 32 bits; a single one for 1."""
+    found = hashlib.blake2b(repr(key).encode(), digest_size=4 * words).digest()
+    numbers = [int.from_bytes(found[at : at + 4], "big") for at in range(0, len(found), 4)]
+    return numbers if words > 1 else numbers[0]
 
 
 # A new RandomState takes 70 times as long as seeding an old one.
@@ -28,15 +31,16 @@ class Draw:
     """Draw random arrays that depend on the key alone.
 
     RandomState's stream is frozen for good, and that of default_rng is not. With decimals, numbers
-    are rounded, so a person can read them and every machine gets the same bits.
+    are rounded, so a person can read them and every machine gets the same bits. words: how many
+    times 32 bits of the key count. One word can be guessed from the numbers, by trying them all.
     """
 
-    def __init__(self, *key: object, decimals: int | None = None) -> None:
+    def __init__(self, *key: object, decimals: int | None = None, words: int = 1) -> None:
         try:
             self.random = _UNUSED.pop()
         except IndexError:  # no look beforehand: another thread may take the last one
             self.random = np.random.RandomState(0)
-        self.random.seed(_seed(*key))
+        self.random.seed(_seed(words, *key))
         self.decimals = decimals
 
     def __del__(self) -> None:

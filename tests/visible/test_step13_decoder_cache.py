@@ -32,6 +32,8 @@ PLAIN = [
     {**SMALL, "batch": (), "chunks": (3, 1)},
     {**OTHER, "batch": (), "chunks": (4, 1)},
 ]
+# A norm divides by the spread of a vector, which is small more often where it has few numbers.
+IN_FLOAT32 = [{**PLAIN[0], "d_head": 6}, *PLAIN[1:]]
 ONE_BY_ONE = [
     {**SMALL, "batch": (), "chunks": (1, 1, 1)},
     {**OTHER, "batch": (), "chunks": (1,) * 11},
@@ -234,7 +236,7 @@ def test_step_large(student, given):
 
 def test_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
-    for case in given.cases(text, PLAIN):
+    for case in given.cases(text, IN_FLOAT32):
         agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
 
 

@@ -92,6 +92,8 @@ MODELS = [
     {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1},
     {**OTHER, "batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 1},
 ]
+# A norm divides by the size of a vector, which is small more often where it has few numbers.
+MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
 STACKS = [
     {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2},
     {**OTHER, "batch": (2,), "length": 4, "vocabulary": 4, "n_layers": 3},
@@ -124,6 +126,7 @@ PLAIN = [
     {**SMALL, "batch": (), "chunks": (3, 1), "vocabulary": 5, "n_layers": 1},
     {**OTHER, "batch": (), "chunks": (4, 1), "vocabulary": 6, "n_layers": 2},
 ]
+STEPS_IN_FLOAT32 = [{**PLAIN[0], "d_model": 6}, *PLAIN[1:]]
 ONE_BY_ONE = [
     {**SMALL, "batch": (), "chunks": (1, 1, 1), "vocabulary": 5, "n_layers": 2},
     {**OTHER, "batch": (), "chunks": (1,) * 9, "vocabulary": 5, "n_layers": 1},
@@ -447,7 +450,7 @@ def test_llama_large(student, given):
 
 def test_llama_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
-    agrees_in_float32(student.llama_logits, given.cases(text, MODELS), deep=True)
+    agrees_in_float32(student.llama_logits, given.cases(text, MODELS_IN_FLOAT32), deep=True)
 
 
 def test_llama_repeat(student, given):
@@ -531,7 +534,7 @@ def test_llama_step_large(student, given):
 
 def test_llama_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
-    for case in given.cases(chunked, PLAIN):
+    for case in given.cases(chunked, STEPS_IN_FLOAT32):
         agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
 
 
