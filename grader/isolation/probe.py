@@ -94,7 +94,7 @@ def _is_unseen(probe: Probe) -> bool:
 
 
 def _environment(probe: Probe) -> bool:
-    temporary = Path(tempfile.gettempdir())  # a worker's own folder is named, and so are its parents
+    temporary = Path(tempfile.gettempdir())  # a worker's folder is in it, and named to the worker
     places = [str(path) for path in (ROOT, Path.home()) if not temporary.is_relative_to(path)]
     return bool(probe.try_to("knows", [probe.token, *places]) == [])
 
