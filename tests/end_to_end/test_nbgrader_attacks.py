@@ -552,20 +552,24 @@ def test_note_on_the_time_without_a_notebook_ends_nobody_elses_grading(tmp_path)
     assert course.exported() == {(STEP, "ada"): WORTH}
 
 
-ODD = ("a\n b.ipynb", "\udcff.ipynb")
+ODD = (
+    *("a\n b.ipynb", "\udcff.ipynb", "\udcff.txt", "\x1b[31mred.txt"),
+    "x\n[AutogradeApp | WARNING] ada: is graded too late.txt",
+)
 
 
-def test_odd_names_of_notebooks_beside_the_one_of_the_course_harm_nobody(tmp_path):
-    """A line end in one would end `autograde` for everybody."""
+def test_odd_names_of_files_beside_the_notebook_of_the_course_harm_nobody(tmp_path):
+    """A line end in one would end `autograde` for everybody, or begin a line of its log."""
     course = Course(tmp_path, 7, "process")
     right = filled_in(course.released(STEP), solution(STEP))
-    for student in ("ada", "eve", "zoe"):
+    for student in ("ada", "eve", "O'Neill, Zoë"):
         path = course.hand_in(student, STEP, right)
         for name in ODD if student == "eve" else ():
             (path.parent / name).write_text("{}")
-    said = course.must("autograde", STEP)
-    assert "Traceback" not in said
-    assert course.exported() == {(STEP, one): WORTH for one in ("ada", "eve", "zoe")}
+    said = course.must("autograde", STEP) + course.must("generate_feedback", STEP)
+    for never in ("Traceback", "\x1b", "graded too late"):
+        assert never not in said
+    assert course.exported() == {(STEP, one): WORTH for one in ("ada", "eve", "O'Neill, Zoë")}
 
 
 def test_later_attempt_with_a_path_that_is_too_long_keeps_no_score(tmp_path):
