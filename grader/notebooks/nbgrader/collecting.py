@@ -31,7 +31,8 @@ MAX_TIME = 100  # bytes; reading a longer text takes the time of its length squa
 MAX_SECRET = 1000
 NO_ID = "no student can have that id in nbgrader"
 MARKUP = '<>"\\%#&`'
-NOT_TAKEN = "it is a link, or no regular file"
+NOT_TAKEN = "it is a link, or not a regular file with a printable name"
+EFFECTIVE = os.access in os.supports_effective_ids
 
 
 def is_shown(name: str) -> bool:
@@ -52,9 +53,15 @@ def is_id(name: str) -> bool:
     return is_shown(name) and not set(name) & set("*?[") and name.strip(".") != ""
 
 
-def _is_other(path: Path) -> bool:
-    """Return whether it is neither a folder nor a regular file."""
-    return path.is_symlink() or not (path.is_dir() or path.is_file())
+def _is_plain(path: Path, inside: Path) -> bool:
+    """Return whether it is a folder or regular file that can be read.
+
+    Its name below the student's folder is printable too: nbgrader logs it as it is, and a line end
+    would begin a line of the student's choice.
+    """
+    if path.is_symlink() or not str(path.relative_to(inside)).isprintable():
+        return False
+    return path.is_dir() or (path.is_file() and os.access(path, os.R_OK, effective_ids=EFFECTIVE))
 
 
 def _is_time(data: bytes) -> bool:
@@ -97,7 +104,7 @@ def without_links() -> Iterator[None]:
     find, read_time = base.find_all_files, CourseDirectory.get_existing_timestamp
 
     def find_regular(path: str, exclude: list[str] | None = None) -> list[str]:
-        files = [file for file in find(path, exclude) if not _is_other(Path(file))]
+        files = [file for file in find(path, exclude) if _is_plain(Path(file), Path(path))]
         return [one for one in files if Path(one).name != TIME or _has_time(Path(one).parent)]
 
     def find_time(course: Any, folder: str) -> Any:
@@ -182,11 +189,12 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         course = self.coursedir
         by_name = ignore_patterns(course.ignore, course.include, course.max_file_size, self.log)
         names = [*folder.files(), *folder.folders()]
-        ignored = by_name(str(folder.path), names)
+        ignored = by_name(str(folder.path), [name for name in names if name.isprintable()])
         for name in (name for name in names if name not in ignored):
-            if folder.kind(name) == "folder":
+            kind = folder.kind(name) if name.isprintable() else ""
+            if kind == "folder":
                 room = self._copy_folder(folder.into(name), dest / name, room, depth + 1)
-            elif folder.kind(name) == "file":
+            elif kind == "file":
                 room = self._copy_file(folder, name, dest / name, room)
             else:
                 self.log.warning("%s is not copied: %s.", show_name(name), NOT_TAKEN)

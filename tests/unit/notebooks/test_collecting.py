@@ -1,37 +1,51 @@
-"""What collecting leaves behind when it is stopped in the middle of a submission."""
+"""Which of a student's files nbgrader may copy."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("nbgrader")
 
-from grader.notebooks.nbgrader.collecting import Collect
+from nbgrader.converters import base
+
+from grader.notebooks.nbgrader.collecting import without_links
+
+NOBODY = 65534
 
 
-class Stopped(Collect):
-    """Is killed after it has copied the half of a notebook."""
-
-    def _copy(self, src, dest):
-        dest.mkdir(parents=True)
-        (dest / "hw.ipynb").write_text('{"cells": [')
-        raise KeyboardInterrupt
-
-
-class Done(Collect):
-    def _copy(self, src, dest):
-        dest.mkdir()
-        (dest / "hw.ipynb").write_text("whole")
+@pytest.fixture
+def folder():
+    """A folder that another user than this one can read, too."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
 
 
-NAME = "ada+hw+2026-11-01 10:00:00 UTC+0"
+def found(folder):
+    with without_links():
+        return {str(Path(file).relative_to(folder)) for file in base.find_all_files(str(folder))}
 
 
-def test_part_of_a_submission_does_not_count_as_collected(tmp_path):
-    """nbgrader would not collect it again, and grade the half of a notebook."""
-    target = tmp_path / "submitted" / "ada" / "hw"
-    with pytest.raises(KeyboardInterrupt):
-        Stopped.__new__(Stopped).do_copy(str(tmp_path / NAME), str(target))
-    assert not target.exists()
-    Done.__new__(Done).do_copy(str(tmp_path / NAME), str(target))
-    assert (target / "hw.ipynb").read_text() == "whole"
-    assert (target / "timestamp.txt").read_text() == "2026-11-01 10:00:00 UTC"
-    assert [path.name for path in target.parent.iterdir()] == ["hw"]
+def test_file_that_cannot_be_read_is_not_copied(folder):
+    for name in ("kept.txt", "secret.txt"):
+        (folder / name).write_text("x")
+    (folder / "secret.txt").chmod(0)
+    user = os.geteuid()
+    os.seteuid(user or NOBODY)  # root can read everything
+    try:
+        assert found(folder) == {"kept.txt"}
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.parametrize("name", ["a\nb.txt", "\x1b[31m.txt", "\udcff.txt", "a\x07/b.txt"])
+def test_file_whose_name_cannot_be_printed_is_not_copied(folder, name):
+    (folder / "kept").mkdir()
+    (folder / "kept" / "Zoë 1.txt").write_text("x")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("x")
+    assert found(folder) == {"kept/Zoë 1.txt"}
