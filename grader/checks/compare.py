@@ -131,7 +131,7 @@ def wrong_cells(expected: NDArray[Any], got: NDArray[Any], tolerance: Tolerance)
         return np.asarray(expected != got)
     got = got.astype(float)
     with np.errstate(invalid="ignore"):
-        near = np.abs(got - expected) <= tolerance.atol + tolerance.rtol * np.abs(expected)
+        near = np.abs(got - expected) <= tolerance.allowed(expected)
     return np.asarray(~np.where(np.isfinite(expected), near, got == expected))
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,15 @@ class Tolerance:
     def for_size(self, size: float) -> Tolerance:
         """Return the tolerance for numbers that are computed together with others of that size."""
         return Tolerance(self.rtol, self.atol * max(1.0, size))
+
+    def allowed(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return how far from these numbers another one may be."""
+        allowed: NDArray[Any] = self.atol + self.rtol * np.abs(numbers)
+        return allowed
+
+    def widened(self, factor: float) -> Tolerance:
+        """Return a tolerance that is so many times as wide."""
+        return Tolerance(self.rtol * factor, self.atol * factor)
 
 
 NOTHING = Tolerance(0.0, 0.0)

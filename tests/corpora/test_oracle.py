@@ -106,35 +106,20 @@ def test_same_seed_gives_the_same_report(grade):
     assert first["seed"] != other["seed"]
 
 
-# Of thousands of seeds, those with which the solutions come nearest to the tolerances.
-MOST_ROUNDING = [
-    ("step04_softmax", "softmax_blocked", 10216),
-    ("step04_softmax", "softmax_blocked", 10403),
-    ("step11_block", "block_float32", 2608),
-    ("step19_training", "train_clipped", 5030),
-    ("step19_training", "train_clipped", 5321),
-    ("step25_llama", "layer_float32", 1262),
-    ("step25_llama", "llama_step_float32", 1380),
-]
-
-
-@pytest.mark.parametrize(("name", "check", "seed"), MOST_ROUNDING)
-def test_solution_passes_with_the_inputs_that_round_most(grade, steps, name, check, seed):
-    whole = steps.find(name)
-    step = whole.narrow_to(whole.with_needed(check))
-    report = grade(Submission("right", {name: solution_of(step)}), "hidden", (step,), seed)
-    assert {one.check: one.status for one in report.steps[0].checks}[check] is Status.PASSED
-
-
-# Of hundreds of seeds, those with which a solution used most of a tolerance: up to half of it.
+# Of 400 to 1,000 seeds, those with which a solution used most of a tolerance.
 NEAREST = [
-    ("step12_decoder", "decoder_float32", 184),
-    ("step17_block_gradient", "gelu_back_float32", 157),
-    ("step21_grouped_heads", "groups_float32", 107),
-    ("step21_grouped_heads", "groups_large", 117),
-    ("step23_streaming", "streaming_large", 102),
+    ("step04_softmax", "softmax_blocked", 56),
+    ("step11_block", "block_float32", 726),
+    ("step12_decoder", "decoder_float32", 244),
+    ("step13_decoder_cache", "step_float32", 114),
+    ("step16_attention_gradient", "self_back_float32", 371),
+    ("step17_block_gradient", "gelu_back_float32", 325),
+    ("step18_decoder_gradient", "gradients_float32", 158),
+    ("step19_training", "train_clipped", 774),
+    ("step21_grouped_heads", "groups_float32", 339),
+    ("step25_llama", "llama_step_float32", 349),
 ]
-MOST_USED = 0.1
+MOST_USED = 0.2
 
 
 @pytest.fixture
@@ -163,6 +148,8 @@ def test_angles_without_whole_turns_pass_under_every_seed(grade, steps):
 
 @pytest.mark.parametrize(("name", "check", "seed"), NEAREST)
 def test_rounding_uses_little_of_a_tolerance(grade, steps, used, name, check, seed):
-    step = steps.find(name).narrow_to({check})
-    grade(Submission("right", {name: solution_of(step)}), "hidden", (step,), seed)
+    whole = steps.find(name)
+    step = whole.narrow_to(whole.with_needed(check))
+    report = grade(Submission("right", {name: solution_of(step)}), "hidden", (step,), seed)
+    assert report.passed
     assert 0 < max(used) < MOST_USED

@@ -57,24 +57,25 @@ class Case:
         """Return whether right results are stored, so only those requested before are known."""
         return self.chance == ""
 
-    def _once(self, key: object, work: Callable[[], Any]) -> Any:
+    def once(self, key: object, work: Callable[[], Any]) -> Any:
+        """Return what `work` returns, worked out once under that key for every submission."""
         if key not in self._known:
             self._known[key] = work()
         return self._known[key]
 
     def expected(self, name: str) -> Any:
         """Return what the reference's function of that name returns for these arguments."""
-        return self._once(name, lambda: self.expect(name, self.arguments))
+        return self.once(name, lambda: self.expect(name, self.arguments))
 
     def expected_of(self, name: str, key: object, arguments: Arguments) -> Any:
         """Return the reference's result for other arguments, kept under that key in this case."""
-        return self._once((name, key), lambda: self.expect(name, arguments))
+        return self.once((name, key), lambda: self.expect(name, arguments))
 
     def answer_of(self, function: Function, asked: Answered) -> Any:
         """Return the right result of a student's function, or of a function made from it."""
         if isinstance(function, Composed):
             key = (type(function), name_of(function), asked.key)
-            return self._once(key, lambda: function.right(self.expect, asked.arguments))
+            return self.once(key, lambda: function.right(self.expect, asked.arguments))
         return self.expected_of(name_of(function), asked.key, asked.arguments)
 
     def lengths(self) -> set[int]:
@@ -88,13 +89,13 @@ class Case:
 
     def draw(self, salt: object) -> Draw:
         """Return more random numbers for this case, the same every time."""
-        return Draw(salt, self._once("", lambda: digest(self.arguments)))
+        return Draw(salt, self.once("", lambda: digest(self.arguments)))
 
     def others(self, names: Iterable[str], salt: str, size: float) -> Arguments:
         """Return unrelated values for these arguments."""
         names = tuple(names)
         work = functools.partial(self._others, names, (salt, size))
-        return {**self._once((names, salt, size), work)}
+        return {**self.once((names, salt, size), work)}
 
     def _others(self, names: Sequence[str], salt: tuple[str, float]) -> Arguments:
         draw = self.draw(salt)
