@@ -41,7 +41,7 @@ NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
 # After a step of AdamW, which divides rounding by 1e-8 where the true gradient is 0, as for b_k.
 AFTER_ADAMW = Tolerance(1e-9, 1e-8)
 FLOAT32 = Tolerance(1e-4, 1e-5)  # float32
-FLOAT32_WIDE = Tolerance(1e-3, 1e-4)  # float32, through all layers, or in a comparison for likeness
+FLOAT32_WIDE = Tolerance(1e-3, 1e-4)  # float32, in a comparison for likeness
 # A score of a million is rounded by 1e-10, and a small result is the difference of larger ones.
 LARGE = Tolerance(1e-6, 1e-8)
 # After turns of a million radians: whole turns may be taken off with a 2π that is rounded.

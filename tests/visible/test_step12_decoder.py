@@ -258,7 +258,7 @@ def test_decoder_large(student, given):
 
 def test_decoder_float32(student, given):
     """float32 parameters give logits that are right to float32's precision."""
-    agrees_in_float32(student.decoder_logits, given.cases(decoder, IN_FLOAT32))
+    agrees_in_float32(student.decoder_logits, given.cases(decoder, IN_FLOAT32), norms=True)
 
 
 def test_decoder_repeat(student, given):

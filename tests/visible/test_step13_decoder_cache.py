@@ -237,7 +237,7 @@ def test_step_large(student, given):
 def test_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
     for case in given.cases(text, IN_FLOAT32):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
 
 
 def test_step_arguments(student, given):

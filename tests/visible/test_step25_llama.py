@@ -305,7 +305,7 @@ def test_rms_large(student, given):
 
 def test_rms_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.rms_norm, given.cases(vectors, VECTORS))
+    agrees_in_float32(student.rms_norm, given.cases(vectors, VECTORS), norms=True)
 
 
 def test_rms_repeat(student, given):
@@ -389,7 +389,7 @@ def test_layer_rows(student, given):
 
 def test_layer_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS))
+    agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS), norms=True)
 
 
 def test_layer_repeat(student, given):
@@ -450,7 +450,7 @@ def test_llama_large(student, given):
 
 def test_llama_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
-    agrees_in_float32(student.llama_logits, given.cases(text, MODELS_IN_FLOAT32), deep=True)
+    agrees_in_float32(student.llama_logits, given.cases(text, MODELS_IN_FLOAT32), norms=True)
 
 
 def test_llama_repeat(student, given):
@@ -535,7 +535,7 @@ def test_llama_step_large(student, given):
 def test_llama_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
     for case in given.cases(chunked, STEPS_IN_FLOAT32):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
 
 
 def test_llama_step_arguments(student, given):
