@@ -11,9 +11,9 @@ def causal(length: int) -> np.ndarray:
 
 
 def real_keys(place: str, length: int) -> np.ndarray:
-    """(1, length): True where a key is real, False in a third of the places or in none."""
-    third = max(1, length // 3)
-    start = {"start": 0, "middle": third, "none": length}[place]
+    """(1, length): True where a key is real, False in a third of the places, in all or in none."""
+    third = length if place == "all" else max(1, length // 3)
+    start = {"start": 0, "middle": third, "none": length, "all": 0}[place]
     places = np.arange(length)
     return ((places < start) | (places >= start + third))[None, :]
 
@@ -40,6 +40,8 @@ def some_mask(draw: Draw, kind: str, batch: tuple, length: int) -> np.ndarray:
         return causal(length)
     if kind == "any":
         return any_keys(draw, length, length)
+    if kind == "row":  # one row for all, without an axis of queries
+        return any_keys(draw, length, length)[0]
     if kind == "each":
         return padding("each", batch, length) & causal(length)
     return real_keys(kind, length) & causal(length)

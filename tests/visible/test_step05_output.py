@@ -81,6 +81,7 @@ PADDED = [
     {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "end"},
     {"batch": (5,), "length": 6, "d_model": 4, "d_k": 3, "d_v": 2, "padding": "each"},
     {"batch": (2, 3), "length": 7, "d_model": 5, "d_k": 4, "d_v": 3, "padding": "each"},
+    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "padding": "all"},
 ]
 TEXT_SHAPES = [
     {"batch": (), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},

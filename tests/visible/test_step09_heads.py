@@ -54,6 +54,7 @@ MASKS = [
     {"batch": (3,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
     {"batch": (2,), "length": 5, "n_heads": 4, "d_head": 2, "mask": "one for all"},
     {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "full"},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
     {"batch": (2, 3), "length": 5, "n_heads": 3, "d_head": 2, "mask": "inner"},
 ]
 BLOCKED = [

@@ -55,6 +55,8 @@ MASKS = [
     {"batch": (3,), "length": 4, "source": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
     {"batch": (3,), "length": 4, "source": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
     {"batch": (2, 3), "length": 3, "source": 5, "n_heads": 2, "d_head": 2, "mask": "full"},
+    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    {"batch": (3, 2), "length": 2, "source": 5, "n_heads": 2, "d_head": 2, "mask": "matrix"},
 ]
 BLOCKED = [
     {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},

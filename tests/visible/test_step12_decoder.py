@@ -40,6 +40,7 @@ PADDED = [
     {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "start"},
     {"batch": (5,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "each"},
     {"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 3, **WIDTHS, "padding": "each"},
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "all"},
 ]
 BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS}]
 PADDED_BATCH = [{**BATCH[0], "padding": "each"}]

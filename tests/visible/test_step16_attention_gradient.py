@@ -24,8 +24,10 @@ MASKED = [
     {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "any"},
     {"batch": (3,), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
 ]
+ONE_ROW = [{"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "row"}]
 BLOCKED = [
     {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "blocked"},
+    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 3, "d_v": 2, "mask": "nothing"},
     {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 2, "d_v": 5, "mask": "blocked"},
 ]
 SHAPES = [
@@ -50,6 +52,7 @@ PADDED = [
     {"batch": (), "length": 3, "d_model": 2, "d_k": 3, "d_v": 4, "place": "middle"},
     {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "place": "start"},
     {"batch": (3,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "place": "each"},
+    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "place": "all"},
 ]
 TEXT_SHAPES = [
     {"batch": (), "length": 1, "d_model": 2, "d_k": 1, "d_v": 3},
@@ -83,8 +86,12 @@ def attended(draw, batch, t_q, t_k, d_k, d_v, mask=None, size=1.0):
     if mask == "keys":  # one row for all queries, another one in each sequence
         return {**arguments, "mask": padding("each", batch, t_k)}
     seen = any_keys(draw, t_q, t_k)
+    if mask == "row":  # one row for all, without an axis of queries
+        return {**arguments, "mask": seen[0]}
     if mask == "blocked":
         seen[t_q // 2] = False
+    if mask == "nothing":
+        seen[:] = False
     return {**arguments, "mask": seen}
 
 
@@ -107,7 +114,7 @@ def test_attention_back_agree(student, given):
 
 def test_attention_back_mask(student, given):
     """Under any mask, of one row or of many, the gradients are right."""
-    agrees(student.attention_backward, given.cases(attended, MASKED))
+    agrees(student.attention_backward, given.cases(attended, MASKED + ONE_ROW))
 
 
 def test_attention_back_hidden(student, given):

@@ -52,6 +52,7 @@ TURNS = [
     {"batch": (), "length": 5, "half": 3},
 ]
 # angled: the axes that the angles have in front of time; 1 where they are to be stretched.
+# flat: they have no axis but that of pairs.
 TURN_SHAPES = [
     {"batch": (), "length": 1, "half": 1},
     {"batch": (2,), "length": 3, "half": 2},
@@ -60,6 +61,7 @@ TURN_SHAPES = [
     {"batch": (3,), "length": 3, "half": 3, "angled": (3,)},
     {"batch": (4, 2), "length": 5, "half": 1, "angled": (2,)},
     {"batch": (2,), "length": 4, "half": 2, "one": True},
+    {"batch": (2,), "length": 4, "half": 3, "flat": True},
 ]
 TIMED = [{"batch": (), "length": 4, "half": 2}, {"batch": (2,), "length": 5, "half": 3}]
 TURN_FAR = [
@@ -102,11 +104,13 @@ def speeds(half):
     return 10000.0 ** (-np.arange(half) / half)
 
 
-def turned(draw, batch, length, half, angled=(), one=False, far=None, size=1.0):
+def turned(draw, batch, length, half, angled=(), one=False, flat=False, far=None, size=1.0):
     """Random features, and random angles of up to a few turns, or of about `far` radians."""
     angles = draw.normal(*angled, 1 if one else length, half) * 3
     if far is not None:
         angles = angles + far
+    if flat:
+        angles = angles[0]
     return {"x": draw.normal(*batch, length, 2 * half) * size, "angles": angles}
 
 

@@ -45,6 +45,7 @@ MASKS = [
     {**OTHER, "batch": (6,), "length": 4, "mask": "full"},
     {**SIZES, "batch": (3,), "length": 5, "mask": "keys"},
     {**SIZES, "batch": (2, 3), "length": 4, "mask": "full"},
+    {**SIZES, "batch": (2, 3), "length": 4, "mask": "matrix"},
     {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
     {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
 ]

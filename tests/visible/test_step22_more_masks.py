@@ -51,6 +51,7 @@ PACKED = [
     {"batch": (), "runs": (2, 1), "numbers": (0, 1)},
     {"batch": (), "runs": (1, 3, 2), "numbers": (4, 9, 7)},
     {"batch": (), "runs": (2, 3), "numbers": (-1, -5)},
+    {"batch": (), "runs": (2, 2), "numbers": (3, -3)},
 ]
 REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
 AGAIN = [

@@ -71,6 +71,7 @@ BLOCKS = [
     {**OTHER, "batch": (2,), "length": 4, "mask": "causal"},
 ]
 BLOCK_MASKS = [
+    {**OTHER, "batch": (), "length": 3, "mask": "causal", "turns": False},
     {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
     {**OTHER, "batch": (2,), "length": 4, "mask": "full"},
     {**SMALL, "batch": (), "length": 3, "mask": None},
@@ -212,15 +213,15 @@ def a_block(draw, kv_heads, repeats, d_model, half, d_ff, size=1.0):
     }
 
 
-def blocked(draw, batch, length, mask, eps=None, **sizes):
-    """Features, a block, a mask of that kind and angles."""
+def blocked(draw, batch, length, mask, eps=None, turns=True, **sizes):
+    """Features, a block, a mask of that kind, and angles, or None instead of them."""
     arguments = {
         "x": draw.normal(*batch, length, sizes["d_model"]),
         "params": a_block(draw, **sizes),
         "n_heads": sizes["kv_heads"] * sizes["repeats"],
         "n_kv_heads": sizes["kv_heads"],
         "mask": None if mask is None else a_mask(draw, mask, batch, length, length),
-        "angles": draw.normal(length, sizes["half"]) * 2,
+        "angles": draw.normal(length, sizes["half"]) * 2 if turns else None,
     }
     return arguments if eps is None else {**arguments, "eps": eps}
 
@@ -361,7 +362,7 @@ def test_layer_agree(student, given):
 
 
 def test_layer_mask(student, given):
-    """The mask goes to the attention as it is; None allows everything."""
+    """The mask goes to the attention as it is, as do the angles; either may be None."""
     agrees(student.llama_block, given.cases(blocked, BLOCK_MASKS))
 
 
