@@ -40,8 +40,6 @@ def some_mask(draw: Draw, kind: str, batch: tuple, length: int) -> np.ndarray:
         return causal(length)
     if kind == "any":
         return any_keys(draw, length, length)
-    if kind == "row":  # one row for all, without an axis of queries
-        return any_keys(draw, length, length)[0]
     if kind == "each":
         return padding("each", batch, length) & causal(length)
     return real_keys(kind, length) & causal(length)

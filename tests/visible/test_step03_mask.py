@@ -106,10 +106,12 @@ def scores_and_mask(draw, scores, mask):
 
 
 def large_scores_and_mask(draw, scores, mask, size):
-    """Whole scores up to that size, positive and negative, and an allowed one that is exactly 0."""
+    """Whole scores up to that size; allowed ones are exactly 0, and as negative as that."""
     values = np.round((2 * draw.uniform(*scores) - 1) * size)
-    values.flat[-1] = 0
-    return {"scores": values, **random_mask(draw, mask)}
+    values.flat[-1], values.flat[1] = 0, -size
+    arguments = random_mask(draw, mask)
+    arguments["mask"].flat[1] = True
+    return {"scores": values, **arguments}
 
 
 def test_causal_agree(student, given):

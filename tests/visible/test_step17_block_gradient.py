@@ -75,7 +75,6 @@ HEADS_MASKED = [
     {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
     {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "any"},
     {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "row"},
 ]
 HEADS_SHAPES = [
     {"batch": (), "length": 1, "n_heads": 1, "d_head": 2},

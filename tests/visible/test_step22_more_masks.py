@@ -51,7 +51,7 @@ PACKED = [
     {"batch": (), "runs": (2, 1), "numbers": (0, 1)},
     {"batch": (), "runs": (1, 3, 2), "numbers": (4, 9, 7)},
     {"batch": (), "runs": (2, 3), "numbers": (-1, -5)},
-    {"batch": (), "runs": (2, 2), "numbers": (3, -3)},
+    {"batch": (), "runs": (2, 2), "numbers": (3,), "opposite": True},
 ]
 REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
 AGAIN = [
@@ -95,12 +95,16 @@ def no_prefix(draw, t, n_prefix):
     return a_prefix(draw, t, n_prefix)
 
 
-def packed(draw, batch, runs, numbers, dtype="int64", vocabulary=None):
-    """Documents one behind the other; in each further row the runs are in another order."""
+def packed(draw, batch, runs, numbers, dtype="int64", vocabulary=None, opposite=False):
+    """Documents one behind the other; in each further row the runs are in another order.
+
+    opposite: every second number is negative.
+    """
     rows = []
     for row in range(int(np.prod(batch))):
         turned = (*runs[row % len(runs) :], *runs[: row % len(runs)])
         ids = [numbers[i % len(numbers)] for i in range(len(runs))]
+        ids = [-number if opposite and i % 2 else number for i, number in enumerate(ids)]
         rows.append(np.repeat(ids, turned))
     return {"documents": np.stack(rows).reshape(*batch, sum(runs)).astype(dtype)}
 

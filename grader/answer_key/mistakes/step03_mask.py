@@ -539,6 +539,19 @@ def pad_id_zero_is_none(tokens, pad_id):
 
 
 @mistake(
+    "np_int64_only",
+    "padding_mask",
+    caught_by="padding_agree",
+    says="Tokens of another integer type than int64 are refused.",
+    hint="Which types of integers may an array of tokens have in this course?",
+)
+def np_int64_only(tokens, pad_id):
+    if tokens.dtype != np.int64:
+        raise TypeError("tokens must be int64")
+    return (tokens != pad_id)[..., None, :]
+
+
+@mistake(
     "np_memoised_on_shape",
     "padding_mask",
     caught_by="padding_repeat",

@@ -1351,6 +1351,18 @@ def pad_row_uniform_fallback_self(x, w_q, w_k, w_v, padding=None):
 
 
 @mistake(
+    "pad_all_ignored",
+    "masked_self_attention",
+    caught_by="self_attention_padding",
+    says="Padding that hides every token is taken for no padding.",
+    hint="What does a token get that may see nothing, and is None the same as an array of False?",
+)
+def pad_all_ignored_self(x, w_q, w_k, w_v, padding=None):
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    return attention(q, k, v, allowed_keys(x, padding if np.any(padding) else None))
+
+
+@mistake(
     "softmax_no_max",
     "masked_self_attention",
     caught_by="self_attention_large",

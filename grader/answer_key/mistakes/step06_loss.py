@@ -139,6 +139,19 @@ def loss_drops_last_token(tokens):
 
 
 @mistake(
+    "np_int64_only",
+    "shift_tokens",
+    caught_by="shift_agree",
+    says="Tokens of another integer type than int64 are refused.",
+    hint="Which types of integers may an array of tokens have in this course?",
+)
+def np_int64_only_shift(tokens):
+    if tokens.dtype != np.int64:
+        raise TypeError("tokens must be int64")
+    return tokens[..., :-1].copy(), shiftable(tokens)[..., 1:].copy()
+
+
+@mistake(
     "shift_first_axis",
     "shift_tokens",
     caught_by="shift_shapes",

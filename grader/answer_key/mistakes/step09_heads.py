@@ -1054,6 +1054,19 @@ def mask_causal_instead(x, params, n_heads, mask=None):
 
 
 @mistake(
+    "mask_batch_axes_assumed",
+    "multi_head_attention",
+    caught_by="heads_mask",
+    says="The mask is taken to have the batch axes of x, so its head axis comes at a wrong place.",
+    hint="Counted from the end, which axis of the scores is the one of the heads?",
+)
+def mask_batch_axes_assumed(x, params, n_heads, mask=None):
+    if mask is not None and np.ndim(mask) > 1:
+        mask = np.expand_dims(mask, x.ndim - 2)
+    return mixed(attention(*heads_of(x, params, n_heads), mask), params)
+
+
+@mistake(
     "mask_after_softmax",
     "multi_head_attention",
     caught_by="heads_no_future",

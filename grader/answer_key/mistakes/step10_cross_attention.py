@@ -607,6 +607,19 @@ def mask_zeroes_memory(x, memory, params, n_heads, memory_mask=None):
 
 
 @mistake(
+    "mask_batch_axes_assumed",
+    "cross_attention",
+    caught_by="cross_mask",
+    says="The mask is taken to have the batch axes of x, so its head axis comes at a wrong place.",
+    hint="Counted from the end, which axis of the scores is the one of the heads?",
+)
+def mask_batch_axes_assumed(x, memory, params, n_heads, memory_mask=None):
+    if memory_mask is not None and np.ndim(memory_mask) > 1:
+        memory_mask = np.expand_dims(memory_mask, x.ndim - 2)
+    return mixed(attention(*asked(x, memory, params, n_heads), memory_mask), params)
+
+
+@mistake(
     "mask_after_softmax",
     "cross_attention",
     caught_by="cross_mask",

@@ -1179,6 +1179,34 @@ def pad_zeroed_not_hidden(tokens, params, n_heads, padding=None):
 
 
 @mistake(
+    "pad_all_ignored",
+    "decoder_logits",
+    caught_by="decoder_padding",
+    says="Padding that hides every token is taken for no padding.",
+    hint="What does a token get that may see nothing, and is None the same as an array of False?",
+)
+def pad_all_ignored_decoder(tokens, params, n_heads, padding=None):
+    mask = combined(tokens, padding if np.any(padding) else None)
+    return headed(stacked(embedded(tokens, params), params["blocks"], n_heads, mask), params)
+
+
+@mistake(
+    "np_int64_only",
+    "decoder_logits",
+    caught_by="decoder_agree",
+    says="Tokens of another integer type than int64 are refused.",
+    hint="Which types of integers may an array of tokens have in this course?",
+)
+def np_int64_only_decoder(tokens, params, n_heads, padding=None):
+    if tokens.dtype != np.int64:
+        raise TypeError("tokens must be int64")
+    return headed(
+        stacked(embedded(tokens, params), params["blocks"], n_heads, combined(tokens, padding)),
+        params,
+    )
+
+
+@mistake(
     "dec_full_table_refused",
     "decoder_logits",
     caught_by="decoder_errors",

@@ -446,6 +446,19 @@ def mlm_targets_where_changed(tokens, select, replace, random_ids, mask_id, rate
 
 
 @mistake(
+    "np_int64_only",
+    "mask_tokens",
+    caught_by="corruption_agree",
+    says="Tokens of another integer type than int64 are refused.",
+    hint="Which types of integers may an array of tokens have in this course?",
+)
+def np_int64_only(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    if tokens.dtype != np.int64:
+        raise TypeError("tokens must be int64")
+    return corruption(tokens, select, replace, random_ids, mask_id, rate)
+
+
+@mistake(
     "mlm_targets_where_changed_or_kept",
     "mask_tokens",
     caught_by="corruption_targets",

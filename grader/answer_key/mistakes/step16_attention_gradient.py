@@ -310,6 +310,28 @@ def attention_v_unmasked(d_out, q, k, v, mask=None):
 
 
 @mistake(
+    "mask_all_false_ignored",
+    "attention_backward",
+    caught_by="attention_back_blocked",
+    says="A mask that allows nothing at all is taken for no mask.",
+    hint="Is None the same as an array in which everything is False?",
+)
+def attention_all_false_ignored(d_out, q, k, v, mask=None):
+    return gradients(d_out, q, k, v, mask if np.any(mask) else None)
+
+
+@mistake(
+    "mask_one_row_ignored",
+    "attention_backward",
+    caught_by="attention_back_mask",
+    says="A mask of one row, without an axis for the queries, is not used.",
+    hint="Which shapes can be broadcast to (T_q, T_k)?",
+)
+def attention_one_row_ignored(d_out, q, k, v, mask=None):
+    return gradients(d_out, q, k, v, mask if np.ndim(mask) > 1 else None)
+
+
+@mistake(
     "mask_finite_number",
     "attention_backward",
     caught_by="attention_back_blocked",

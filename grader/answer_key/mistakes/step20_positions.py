@@ -402,6 +402,19 @@ def rotate_extra_axis(x, angles):
 
 
 @mistake(
+    "rotary_one_row_ignored",
+    "rotate",
+    caught_by="rotate_shapes",
+    says="Angles without an axis for the positions are not applied.",
+    hint="Which shapes can be broadcast to (T, d_head / 2)?",
+)
+def rotate_one_row_ignored(x, angles):
+    a, b = halves(x)
+    cos, sin = (np.cos(angles), np.sin(angles)) if np.ndim(angles) > 1 else (1.0, 0.0)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+@mistake(
     "mutates_argument",
     "rotate",
     caught_by="rotate_arguments",

@@ -438,6 +438,17 @@ def documents_causal(documents):
 
 
 @mistake(
+    "documents_sign_dropped",
+    "document_mask",
+    caught_by="documents_agree",
+    says="Documents whose numbers differ only in their sign are taken for one.",
+    hint="What does your mask look like for the numbers 3, 3, -3, -3?",
+)
+def documents_sign_dropped(documents):
+    return causal_mask(documents.shape[-1]) & same_run(np.abs(documents))
+
+
+@mistake(
     "documents_inverted",
     "document_mask",
     caught_by="documents_agree",

@@ -702,6 +702,20 @@ def block_makes_mask(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
 
 
 @mistake(
+    "block_angles_made",
+    "llama_block",
+    caught_by="layer_mask",
+    says="If the angles are None, the block makes angles of its own.",
+    hint="Which features does attention turn if it is given no angles?",
+)
+def block_angles_made(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    if angles is None:
+        d_head = params["attention"]["w_q"].shape[-1] // n_heads
+        angles = rotary_angles(np.arange(x.shape[-2]), d_head)
+    return layered(x, params, n_heads, n_kv_heads, mask, angles, eps)
+
+
+@mistake(
     "block_angles_dropped",
     "llama_block",
     caught_by="layer_agree",
@@ -969,6 +983,19 @@ def logits_first_block(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e
     x, angles, mask = inputs(tokens, params, n_heads, base)
     x = llama_block(x, params["blocks"][0], n_heads, n_kv_heads, mask, angles, eps)
     return head(x, params, eps)
+
+
+@mistake(
+    "np_int64_only",
+    "llama_logits",
+    caught_by="llama_agree",
+    says="Tokens of another integer type than int64 are refused.",
+    hint="Which types of integers may an array of tokens have in this course?",
+)
+def logits_int64_only(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    if tokens.dtype != np.int64:
+        raise TypeError("tokens must be int64")
+    return head(streamed(tokens, params, n_heads, n_kv_heads, base, eps), params, eps)
 
 
 @mistake(
