@@ -26,7 +26,7 @@ from zoneinfo import ZoneInfo
 
 from grader.intake.archives import BROKEN, Archive, in_utc
 from grader.intake.folders import SubmissionError
-from grader.intake.platform_names import platform
+from grader.intake.platform_names import read_platform
 from grader.report.names import show_name
 
 MAX_ZIP = 8 * 2**30
@@ -106,7 +106,7 @@ def _is_anothers(name: str, is_folder: bool) -> bool:
 
 def _is_whose(name: str, is_folder: bool) -> list[str]:
     """Return the student's number on Canvas and on Moodle, if the name has one."""
-    found = [platform(name, is_folder, canvas) for canvas in (True, False)]
+    found = [read_platform(name, is_folder, platform) for platform in ("Canvas", "Moodle")]
     return [one.who.platform + one.who.number if one else "" for one in found]
 
 

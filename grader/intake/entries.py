@@ -67,12 +67,22 @@ def _explain_ignored(name: str, registry: Registry) -> str:
     return "it is neither a folder nor a zip nor a notebook"
 
 
+def _is_results(path: Path, out: Path | None) -> bool:
+    """Return whether a folder is one that grading has written. out: the one that it writes now."""
+    try:
+        return (path / RESULTS).is_file() or (out is not None and path.samefile(out))
+    except (OSError, ValueError):
+        return False
+
+
 def _find_entries(
-    folder: Folder, registry: Registry, is_student: Callable[[str], bool]
+    folder: Folder, registry: Registry, out: Path | None, is_student: Callable[[str], bool]
 ) -> tuple[list[Found], dict[str, str]]:
     """Find the student of each entry in the class folder; say why some entries belong to nobody."""
-    kinds = dict.fromkeys(folder.folders(), "folder") | dict.fromkeys(folder.files(), "")
-    canvas = platform_names.is_canvas(kinds)
+    folders, files = folder.folders(), folder.files()
+    results = {name for name in folders if _is_results(folder.path / name, out)}
+    kinds = dict.fromkeys(folders, "folder") | dict.fromkeys(files, "")
+    platform = platform_names.find_platform([n for n in folders if n not in results], files)
     found: list[Found] = []
     ignored: dict[str, str] = {}
     for name, how in kinds.items():
@@ -82,9 +92,12 @@ def _find_entries(
             how = how or "archive"
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
-        platform = platform_names.platform(name, how == "folder", canvas)
-        if platform and not (how and is_student(name)):
-            found.append(platform)
+        known = platform_names.read_platform(name, how == "folder", platform)
+        if known and not (how and is_student(name)):
+            found.append(known)
+        elif name in results:
+            if out is None or name != out.name:
+                ignored[name] = f"it holds {RESULTS}, which grading writes"
         elif how:
             found.append(platform_names.plain(name, kinds, how, is_student))
         else:
@@ -209,11 +222,7 @@ def survey(
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
-        found, ignored = _find_entries(folder, registry, is_student)
-        results = [each for each in found if _is_results(path, each, out)]
-        found = [each for each in found if each not in results]
-        others = {each.attempt.name for each in results} - {out.name if out else ""}
-        ignored |= dict.fromkeys(others, f"it holds {RESULTS}, which grading writes")
+        found, ignored = _find_entries(folder, registry, out, is_student)
         found, doubtful = _drop_doubtful(found)
         ignored |= doubtful
         students: dict[str, list[Found]] = {}
@@ -243,17 +252,6 @@ def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
     return kept, ignored
 
 
-def _is_results(path: Path, found: Found, out: Path | None) -> bool:
-    """Return whether an entry is a folder that grading has written."""
-    if found.how != "folder":
-        return False
-    try:
-        place = path.joinpath(*found.attempt.path)
-        return (place / RESULTS).is_file() or (out is not None and place.samefile(out))
-    except (OSError, ValueError):
-        return False
-
-
 def _bytes(name: str) -> bytes:
     return os.fsencode(name) if os.name == "posix" else name.encode("utf-8", "surrogatepass")
 
@@ -275,18 +273,17 @@ def class_folder(
         (name,) = folders
         inner = path / name
         if (
-            platform_names.platform(name, True, False)
+            platform_names.find_platform([name], []) == "Moodle"
             or name in handins.ROOMS
             or inner.is_symlink()
             or is_student(name)
         ):
             return path
         with Folder.open(inner, MAX_CLASS) as folder:
-            names = [*folder.folders(), *folder.files()]
-            if platform_names.is_canvas(names) or any(
-                platform_names.platform(n, True, False) for n in names
-            ):
+            folders, files = folder.folders(), folder.files()
+            if platform_names.find_platform(folders, files):
                 return inner
+            names = [*folders, *files]
             if set(names) & set(handins.ROOMS) or handins.has_known(folder, registry):
                 return path
             work = [one for one in names if _holds_work(folder, one, registry)]

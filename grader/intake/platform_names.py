@@ -14,17 +14,18 @@ student only if their names say so:
   named by a number of up to three digits, with or without a word (`1`, `attempt_2`, `v3.zip`). They
   are, too, if all are named by a date (`2026-03-01`, `20260301-101500`), or all have the same name
   except for a browser's ` (1)`.
+- A folder is a download from Moodle or Canvas if more than half of its students have such names.
+  In one from Canvas, Moodle's mark is part of a student's or a file's own name. In one from Moodle,
+  numbers as Canvas has them are.
 - Moodle: all entries `Full Name_12345_assignsubmission_file…` belong to one student, `Full
   Name_12345`. They are a folder, with or without a final `_`, or loose files. The same holds for
   `…_assignsubmission_onlinetext…`. In blind marking the name is `Participant`. A team's folder,
   `Team 1_assignsubmission_file`, has no number, or the team's number, as in `Team 1_12`.
 - Canvas: all entries `doejohn_12345_678901_…`, with or without `LATE`, belong to one student,
-  `doejohn_12345`, if more than half of the folder's entries have such names. The same holds for
-  `doejohn_12345_text.html`, a typed text, and `…_link.html`, an address. An anonymous student is
-  `anon_aB3xY`. In such a folder, Moodle's mark is part of a student's or a file's own name. In one
-  from Moodle, numbers as Canvas has them are part of a file's own name. Names of students
-  may end in numbers: `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not
-  read beside other files with that number that leave no doubt, whatever name they have.
+  `doejohn_12345`. The same holds for `doejohn_12345_text.html`, a typed text, and `…_link.html`, an
+  address. An anonymous student is `anon_aB3xY`. Names of students may end in numbers:
+  `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not read beside other
+  files with that number that leave no doubt, whatever name they have.
 - Loose files from Moodle and Canvas are read as if they were in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
   `_assignsubmission_file` as well.
@@ -36,6 +37,7 @@ student only if their names say so:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -53,7 +55,7 @@ _STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
 _MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
-    r"(.+?)(?:_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
+    r"(.*?)(?:_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
 )
 # Where Canvas' numbers may be: a student's name may have some, as a file's own name may.
 _CANVAS_NUMBERS = re.compile(r"(?=_\d+_(?:\d{5,}_|(?:text|link)\.html$))", re.IGNORECASE)
@@ -126,15 +128,6 @@ def _has_moodle_mark(student: str) -> bool:
     return _MOODLE.search(student) is not None
 
 
-def is_canvas(names: Collection[str]) -> bool:
-    """Return whether most of these are named as in a bulk download from Canvas.
-
-    In one from Moodle, a file's own name may look like that, but Moodle's mark comes first.
-    """
-    known = filter(None, map(_canvas, names))
-    return 2 * sum(not _has_moodle_mark(one.student) for one, _ in known) > len(names)
-
-
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Moodle, or None for any other entry.
 
@@ -154,12 +147,34 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     return Found(head, Attempt((name,)), how, who), f"{rest}~" if len(marks) > 1 else rest
 
 
-def platform(name: str, is_folder: bool, canvas: bool) -> Found | None:
-    """Return the student of an entry in a platform's bulk download, or None.
+def find_platform(folders: Collection[str], files: Collection[str]) -> str:
+    """Return `Canvas` or `Moodle` if these are a bulk download from it; "" otherwise.
 
-    canvas: whether the download is Canvas'. There a student may be called like an entry of Moodle.
+    Most students must have its names. Each has one vote, because a student may have many files, and
+    chooses parts of their names. So the mark that comes first tells the platform. Other loose files
+    are nobody's, and have no vote.
     """
-    known = (_canvas(name) if canvas else None) or _moodle(name, is_folder)
+    votes = set()
+    for name in (*folders, *files):
+        canvas, moodle = _canvas(name), _moodle(name, False)
+        if canvas and not (moodle and _has_moodle_mark(canvas[0].student)):
+            votes.add(("Canvas", canvas[0].student))
+        elif moodle:
+            votes.add(("Moodle", moodle[0].student))
+        elif name in folders or is_notebook(name) or is_packed(name):
+            votes.add(("", name))
+    counts = Counter(platform for platform, _ in votes)
+    return next((name for name, count in counts.items() if 2 * count > len(votes)), "")
+
+
+def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:
+    """Return the student of an entry in that platform's bulk download, or None.
+
+    On one platform, a student may be called like an entry of the other.
+    """
+    known = None
+    if platform:
+        known = _canvas(name) if platform == "Canvas" else _moodle(name, is_folder)
     if known is None:
         return None
     found, rest = known

@@ -567,6 +567,50 @@ def test_folder_with_moodles_mark_is_a_student_if_the_class_list_has_that_name(s
     assert [entry.student for entry in listing.entries] == ["anna", "anna_assignsubmission_file"]
 
 
+@pytest.mark.parametrize(
+    "called", ["eve_assignsubmission_file", "_assignsubmission_file", ""], ids=repr
+)
+@pytest.mark.parametrize("ending", [".py", ".zip"])
+def test_student_with_many_files_does_not_decide_that_it_is_not_canvas(
+    steps, tmp_path, called, ending
+):
+    """Canvas removes all signs from a name, so nothing may be left of it."""
+    for number, name in enumerate(("abelanna", "beckben")):
+        write(tmp_path / f"{name}_120{number}_900000{number}_{FILE}")
+    for number in range(5):
+        write(tmp_path / f"{called}_1300_900001{number}_x{number}{ending}")
+    found = [entry.student for entry in intake.entries(tmp_path, steps)]
+    assert found == sorted(["abelanna_1200", "beckben_1201", f"{called}_1300"])
+
+
+def test_student_with_many_files_does_not_decide_that_it_is_not_moodle(steps, tmp_path):
+    for number, name in enumerate(("Anna Abel", "Ben Beck")):
+        write(tmp_path / f"{name}_471{number}_assignsubmission_file_{FILE}")
+    for number in range(5):
+        write(tmp_path / f"Anna Abel_4710_99999_5000_assignsubmission_file_x{number}.py")
+    found = {entry.student: entry.who for entry in intake.entries(tmp_path, steps)}
+    assert sorted(found) == ["Anna Abel_4710", "Anna Abel_4710_99999_5000", "Ben Beck_4711"]
+    assert len(found["Anna Abel_4710"].files) == 1
+
+
+def test_login_with_moodles_mark_hands_nothing_in_for_another(steps, tmp_path):
+    for name in ("anna", "anna_assignsubmission_file", "ben"):
+        write(tmp_path / name)
+    found = {entry.student: len(entry.attempts) for entry in intake.entries(tmp_path, steps)}
+    assert found == {"anna": 1, "anna_assignsubmission_file": 1, "ben": 1}
+
+
+@pytest.mark.parametrize("name", ["Ann Lee_12_assignsubmission_file_", CANVAS.format("")])
+def test_other_files_beside_one_student_hide_no_platform(steps, tmp_path, name):
+    write(tmp_path / (name + FILE))
+    for other in ("roster.csv", "README.txt", FILE):
+        (tmp_path / other).write_text("x")
+    (tmp_path / "graded").mkdir()
+    (tmp_path / "graded" / "gradebook.db").touch()
+    (entry,) = intake.survey(tmp_path, steps, tmp_path / "graded").entries
+    assert entry.who.platform
+
+
 def test_canvas_numbers_in_a_file_of_moodle_make_no_student(steps, tmp_path):
     write(tmp_path / f"Ann Lee_12_assignsubmission_file_bob_1_900001_{FILE}")
     assert [entry.student for entry in intake.entries(tmp_path, steps)] == ["Ann Lee_12"]
