@@ -64,7 +64,7 @@ _ANONYMOUS = re.compile(
     r"(late_)?(anon_[a-z0-9]{4,8})_(?:(\d{5,})_(.+)|(?:text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
 )
-_RENAMED = re.compile(r"(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
+_RENAMED = re.compile(r"\A(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
